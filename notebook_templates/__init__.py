@@ -1,0 +1,1 @@
+"""Template notebooks, one folder per framework, with the small modules that they share."""

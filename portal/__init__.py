@@ -1,0 +1,1 @@
+"""The Data Scientist Portal: hub pages, notebook server extension and training launcher."""

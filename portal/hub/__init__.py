@@ -1,0 +1,1 @@
+"""JupyterHub side: settings, login, form and pages."""

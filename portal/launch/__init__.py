@@ -1,0 +1,1 @@
+"""Training on several GPUs and nodes, started from a notebook."""

@@ -1,0 +1,1 @@
+"""Notebook server side: TensorBoards, templates and the session on the compute node."""

@@ -1,0 +1,85 @@
+"""Everything that can go wrong for a reason outside this code.
+
+    PortalError                  str() is what was asked, the limit and the next step
+      SettingsError              a site's file or trait is wrong
+      OptionsError               a user's request cannot be met           HTTP 400
+      SlurmError                 a Slurm command failed                   HTTP 502
+        SlurmUnavailableError    Slurm gave no answer in time             HTTP 503
+        JobRejectedError         sbatch said no                           HTTP 400
+      JobEndedError              the job ended before its server answered HTTP 500
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PortalError(Exception):
+    """Base of all errors that a user or a site can cause.
+
+    Args:
+        message: One or two sentences: what was asked, the limit, the next step.
+    """
+
+    http_status = 500
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    @property
+    def jupyterhub_message(self) -> str:
+        """The text that JupyterHub shows to the user."""
+        return self.message
+
+
+class SettingsError(PortalError):
+    """A site's settings file or trait cannot be used."""
+
+
+class OptionsError(PortalError):
+    """What a user asked for cannot be met."""
+
+    http_status = 400
+
+
+class SlurmError(PortalError):
+    """A Slurm command failed.
+
+    Args:
+        message: A sentence for the user.
+        argv: The command as it was run; never holds a secret.
+        exit_code: Its exit status, or None where it did not end.
+        stderr: What it printed on standard error.
+    """
+
+    http_status = 502
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        argv: Sequence[str] = (),
+        exit_code: int | None = None,
+        stderr: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.argv = tuple(argv)
+        self.exit_code = exit_code
+        self.stderr = stderr
+
+
+class SlurmUnavailableError(SlurmError):
+    """Slurm gave no answer in time: nothing is known about any job."""
+
+    http_status = 503
+
+
+class JobRejectedError(SlurmError):
+    """Slurm refused to take the job."""
+
+    http_status = 400
+
+
+class JobEndedError(PortalError):
+    """The job ended before its notebook server answered."""
