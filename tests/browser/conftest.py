@@ -1,0 +1,61 @@
+"""A headless Chromium on the running portal; every picture goes to tests/output/browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+OUTPUT_DIR = Path(__file__).parent.parent / "output" / "browser"
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture(autouse=True)
+def picture_of_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep what the browser showed at the end of each test, told by the test's name."""
+    yield
+    if "page" not in request.fixturenames:
+        return
+    page: Page = request.getfixturevalue("page")
+    if not page.is_closed():
+        picture(page, f"end-{request.node.name.split('[')[0]}")
+
+
+def picture(page: Page, name: str) -> Path:
+    """Save what the page shows."""
+    OUTPUT_DIR.mkdir(parents=True, exist_ok=True)
+    path = OUTPUT_DIR / f"{name}.png"
+    page.screenshot(path=path)
+    return path

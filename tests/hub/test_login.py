@@ -1,0 +1,59 @@
+"""Logging in with the cluster's accounts, and what goes wrong there."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from tests.portal_client import ADDRESS, PortalClient, demo_password
+
+pytestmark = pytest.mark.cluster
+
+
+def is_logged_in(client: PortalClient) -> bool:
+    answer = client.http.get(f"{ADDRESS}/hub/home", allow_redirects=False, timeout=10)
+    return answer.status_code == 200
+
+
+@pytest.mark.parametrize("user", ["ada", "grace"])
+def test_a_demo_user_logs_in_and_sees_my_server(user: str) -> None:
+    client = PortalClient(user)
+    page = client.login()
+
+    assert page.ok
+    assert page.url.endswith("/hub/home")
+    assert "My Server" in page.text
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [
+        ("ada", "wrong"),
+        ("ada", ""),
+        ("ada", " "),
+        ("a*", None),
+        ("ada)(uid=*", None),
+        ("ada\n", None),
+        ("ada\x00", None),
+        ("", None),
+        ("root", None),
+        ("nobody-here", None),
+    ],
+)
+def test_a_wrong_name_or_password_is_refused_in_words(user: str, password: str | None) -> None:
+    client = PortalClient(user, demo_password() if password is None else password)
+
+    page = client.login()
+
+    assert not is_logged_in(client)
+    assert page.status_code in {200, 401, 403, 429}
+    assert "Traceback" not in page.text
+    assert "login" in page.url
+
+
+def test_the_login_page_asks_for_name_and_password() -> None:
+    page = requests.get(ADDRESS, timeout=10)
+
+    assert page.ok
+    assert 'name="username"' in page.text
+    assert 'name="password"' in page.text

@@ -1,0 +1,202 @@
+"""What a script (or an attacker) sees of the portal through REST, on the real cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, QueuedJob, jobs_of
+
+pytestmark = pytest.mark.cluster
+
+USER = "grace"
+
+
+@pytest.fixture(scope="module")
+def grace() -> PortalClient:
+    client = PortalClient(USER)
+    client.login()
+    return client
+
+
+@pytest.fixture(scope="module")
+def token(grace: PortalClient) -> str:
+    return grace.token()
+
+
+@pytest.fixture
+def no_session(grace: PortalClient, token: str) -> Iterator[None]:
+    stop(grace, token)
+    yield
+    stop(grace, token)
+
+
+def server(client: PortalClient, token: str) -> dict:
+    return client.rest("GET", f"/users/{USER}", token).json()["servers"].get("", {})
+
+
+def stop(client: PortalClient, token: str) -> None:
+    client.rest("DELETE", f"/users/{USER}/server", token)
+    eventually(lambda: not server(client, token), timeout_s=30)
+    eventually(lambda: not jobs_of(USER), timeout_s=30)
+
+
+def start(client: PortalClient, token: str, options: object) -> QueuedJob:
+    answer = client.rest("POST", f"/users/{USER}/server", token, json=options)
+    assert answer.status_code in {201, 202}, answer.text
+    return eventually(lambda: jobs_of(USER)[0], timeout_s=20)
+
+
+def wait_until_ready(client: PortalClient, token: str) -> None:
+    eventually(lambda: server(client, token).get("ready"), timeout_s=90)
+
+
+@pytest.mark.parametrize(("options", "n_gpus"), [({}, 1), ({"gpus": 2}, 2)], ids=["empty", "two"])
+def test_a_session_is_one_slurm_job_with_8_cores_and_48_gb_a_gpu(
+    grace: PortalClient, token: str, no_session: None, options: dict, n_gpus: int
+) -> None:
+    job = start(grace, token, options)
+
+    assert job.user == USER
+    assert job.n_cpus == 8 * n_gpus
+    assert job.memory == f"{48 * n_gpus}G"
+    assert job.walltime == "8:00:00"
+    assert f":{n_gpus}" in job.gres
+    wait_until_ready(grace, token)
+
+
+def test_stopping_a_session_frees_its_gpus_within_five_seconds(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    start(grace, token, {"gpus": 1})
+    wait_until_ready(grace, token)
+
+    grace.rest("DELETE", f"/users/{USER}/server", token)
+
+    eventually(lambda: not jobs_of(USER), timeout_s=5)
+
+
+def test_a_session_that_still_starts_can_be_stopped(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    start(grace, token, {"gpus": 1})
+
+    grace.rest("DELETE", f"/users/{USER}/server", token)
+
+    eventually(lambda: not jobs_of(USER), timeout_s=10)
+
+
+@pytest.mark.parametrize("gpus", [0, 9, -1, "two", "1;id", 1.5, None, True, [1, 2], "$(id)", "1\n2"])
+def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
+    grace: PortalClient, token: str, no_session: None, gpus: object
+) -> None:
+    answer = grace.rest("POST", f"/users/{USER}/server", token, json={"gpus": gpus})
+
+    assert answer.status_code == 400
+    message = answer.json()["message"]
+    assert "GPU" in message
+    assert "4" in message, "the limit is named"
+    assert "Traceback" not in message
+    assert jobs_of(USER) == []
+    assert not server(grace, token)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"gpus": 1, "prologue": "id > /tmp/owned"},
+        {"runtime": "99-00:00:00"},
+        {"gres": "gpu:8"},
+        {"options": "--uid=0"},
+        {"exec_prefix": ""},
+    ],
+    ids=lambda options: ",".join(options),
+)
+def test_an_option_outside_the_form_is_refused(
+    grace: PortalClient, token: str, no_session: None, options: dict
+) -> None:
+    answer = grace.rest("POST", f"/users/{USER}/server", token, json=options)
+
+    assert answer.status_code == 400
+    assert jobs_of(USER) == []
+
+
+def session_token(job: QueuedJob) -> str:
+    """The token that the user holds inside the session, read as the user could."""
+    import subprocess
+
+    pids = subprocess.run(
+        ["pgrep", "-u", USER, "-f", "singleuser"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    for pid in pids:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            for item in file.read().split(b"\0"):
+                if item.startswith(b"JUPYTERHUB_API_TOKEN="):
+                    return item.partition(b"=")[2].decode()
+    raise LookupError(f"no process of {job} holds a token")
+
+
+def test_a_user_cannot_replace_commands_of_the_hub(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    """The batchspawner handler let every user run commands as the hub's account."""
+    job = start(grace, token, {})
+    wait_until_ready(grace, token)
+    attack = {"exec_prefix": "", "batch_query_cmd": "id"}
+
+    inside = session_token(job)
+
+    assert grace.rest("POST", "/batchspawner", inside, json=attack).status_code == 404
+    callbacks = [p for p in ("/portal/port", "/dsportal/port") if _exists(grace, p, inside)]
+    for path in callbacks:
+        answer = grace.rest("POST", path, inside, json={**attack, "port": 9})
+        assert answer.status_code in {400, 403, 409}
+    assert server(grace, token).get("ready")
+
+
+def _exists(client: PortalClient, path: str, token: str) -> bool:
+    return client.rest("POST", path, token, json={}).status_code != 404
+
+
+def test_a_token_of_one_user_starts_nothing_for_another(token: str) -> None:
+    answer = PortalClient(USER).rest("POST", "/users/ada/server", token, json={"gpus": 1})
+
+    assert answer.status_code in {403, 404}
+
+
+def test_no_secret_of_a_session_is_readable_by_others(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    import subprocess
+
+    job = start(grace, token, {})
+    wait_until_ready(grace, token)
+    secret = session_token(job)
+
+    seen = {
+        "ps": ["ps", "-eo", "args"],
+        "scontrol show job": ["scontrol", "show", "job", "-dd", str(job.job_id)],
+        "batch script": ["scontrol", "write", "batch_script", str(job.job_id), "-"],
+    }
+    for where, argv in seen.items():
+        text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        assert text, where
+        assert secret not in text, where
+    logs = subprocess.run(
+        ["grep", "-rlF", "--", secret, "/var/log/data-scientist-portal", f"/home/{USER}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    assert logs == ""
+
+
+def test_the_hub_answers_while_a_session_starts(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    start(grace, token, {})
+
+    assert requests.get(f"{ADDRESS}/hub/health", timeout=2).ok

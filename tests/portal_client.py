@@ -1,0 +1,94 @@
+"""A client of the running portal for tests: logs in like a browser, then speaks REST."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+ADDRESS = "http://127.0.0.1:8000"
+PASSWORD_FILE = Path("/var/lib/data-scientist-portal/demo-password")
+ANSWER_TIMEOUT_S = 30
+
+
+def demo_password() -> str:
+    """Return the password of the demo users."""
+    return os.environ.get("PORTAL_DEMO_PASSWORD") or PASSWORD_FILE.read_text().strip()
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """One line of squeue."""
+
+    job_id: int
+    user: str
+    state: str
+    node: str
+    n_cpus: int
+    memory: str
+    walltime: str
+    gres: str
+    name: str
+
+
+def jobs_of(user: str) -> list[QueuedJob]:
+    """Return the jobs of a user that squeue shows (waiting or running)."""
+    text = subprocess.run(
+        ["squeue", "-h", "-u", user, "-o", "%i|%u|%T|%N|%C|%m|%l|%b|%j"],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    ).stdout
+    fields = (line.split("|", 8) for line in text.splitlines())
+    return [QueuedJob(int(f[0]), *f[1:4], int(f[4]), *f[5:]) for f in fields]
+
+
+class PortalClient:
+    """One browser session of one user."""
+
+    def __init__(self, user: str, password: str | None = None) -> None:
+        self.user = user
+        self.password = demo_password() if password is None else password
+        self.http = requests.Session()
+
+    def login(self) -> requests.Response:
+        """Send the login form; the answer is the page that a browser would show."""
+        page = self.http.get(f"{ADDRESS}/hub/login", timeout=ANSWER_TIMEOUT_S)
+        page.raise_for_status()
+        return self.http.post(
+            f"{ADDRESS}/hub/login",
+            params={"next": ""},
+            data={"username": self.user, "password": self.password, "_xsrf": self.xsrf},
+            timeout=ANSWER_TIMEOUT_S,
+        )
+
+    @property
+    def xsrf(self) -> str:
+        """The hub's cross-site token of this session."""
+        return next(c.value for c in self.http.cookies if c.name == "_xsrf" and c.path == "/hub/")
+
+    def token(self) -> str:
+        """Ask the hub for an API token of this user."""
+        answer = self.http.post(
+            f"{ADDRESS}/hub/api/users/{self.user}/tokens",
+            json={"expires_in": 3600},
+            headers={"X-XSRFToken": self.xsrf},
+            timeout=ANSWER_TIMEOUT_S,
+        )
+        answer.raise_for_status()
+        return str(answer.json()["token"])
+
+    def rest(self, method: str, path: str, token: str, **kwargs: Any) -> requests.Response:
+        """Call the hub's REST interface with a token, without cookies."""
+        return requests.request(
+            method,
+            f"{ADDRESS}/hub/api{path}",
+            headers={"Authorization": f"token {token}"},
+            timeout=kwargs.pop("timeout", ANSWER_TIMEOUT_S),
+            **kwargs,
+        )
