@@ -1,0 +1,68 @@
+"""What a user sees while LDAP or Slurm is away: a sentence, in time, and nothing else stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+import requests
+
+from tests import parts
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, jobs_of
+
+pytestmark = pytest.mark.cluster
+
+
+def slowest_health_answer_s(while_running: threading.Thread) -> float:
+    slowest = 0.0
+    while_running.start()
+    while while_running.is_alive():
+        before = time.monotonic()
+        requests.get(f"{ADDRESS}/hub/health", timeout=10).raise_for_status()
+        slowest = max(slowest, time.monotonic() - before)
+        while_running.join(0.05)
+    return slowest
+
+
+def test_login_says_that_ldap_is_down_and_the_hub_answers_others() -> None:
+    pages: list[requests.Response] = []
+    login = threading.Thread(target=lambda: pages.append(PortalClient("ada").login()))
+
+    with parts.stopped("slapd"):
+        before = time.monotonic()
+        slowest_s = slowest_health_answer_s(login)
+        took_s = time.monotonic() - before
+
+    (page,) = pages
+    assert "Traceback" not in page.text
+    assert "login" in page.text.lower()
+    assert any(word in page.text for word in ("did not answer", "not answering", "no answer")), (
+        page.text[-3000:]
+    )
+    assert took_s < 7
+    assert slowest_s < 1
+    eventually(lambda: PortalClient("ada").login().url.endswith("/hub/home"), timeout_s=30)
+
+
+def test_starting_a_session_while_slurm_is_down_says_so_and_leaves_no_job() -> None:
+    grace = PortalClient("grace")
+    grace.login()
+    token = grace.token()
+
+    with parts.stopped("slurmctld"):
+        answer = grace.rest("POST", "/users/grace/server", token, json={"gpus": 1})
+        if answer.status_code < 400:
+            eventually(
+                lambda: not grace.rest("GET", "/users/grace", token).json()["servers"],
+                timeout_s=60,
+            )
+        else:
+            assert answer.status_code in {502, 503}
+            assert "Slurm" in answer.json()["message"]
+        form = grace.http.get(f"{ADDRESS}/hub/spawn/grace", timeout=30)
+        assert form.status_code < 500
+        assert "Slurm" in form.text
+
+    eventually(lambda: jobs_of("grace") == [], timeout_s=30)
