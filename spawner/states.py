@@ -69,9 +69,10 @@ class JobState(Enum):
         go on later. RESIZING and SIGNALING run. COMPLETING and STAGE_OUT are over: the server's
         processes have ended and only Slurm's cleaning is left. REQUEUED, REQUEUE_FED,
         REQUEUE_HOLD, SPECIAL_EXIT and RESV_DEL_HOLD wait: the job is in the queue again, perhaps
-        until somebody releases it. REVOKED is over on this cluster: another cluster of a
-        federation took the job. Flags that only go with a state (LAUNCH_FAILED, RECONFIG_FAIL,
-        UPDATE_DB, EXPEDITING) say nothing alone and are UNKNOWN.
+        until somebody releases it; so does EXPEDITING (25.11), which is put at the head of the
+        queue once its node is known to have failed. REVOKED is over on this cluster: another
+        cluster of a federation took the job. Flags that only go with a state (LAUNCH_FAILED,
+        RECONFIG_FAIL, UPDATE_DB) say nothing alone and are UNKNOWN.
         """
         return _PHASES.get(self, Phase.UNKNOWN)
 
@@ -83,6 +84,7 @@ _PHASES = {
             JobState.PENDING,
             JobState.CONFIGURING,
             JobState.POWER_UP_NODE,
+            JobState.EXPEDITING,
             JobState.REQUEUED,
             JobState.REQUEUE_FED,
             JobState.REQUEUE_HOLD,
@@ -121,6 +123,7 @@ _FLAG_ORDER = (
     JobState.COMPLETING,
     JobState.STAGE_OUT,
     JobState.CONFIGURING,
+    JobState.EXPEDITING,
     JobState.POWER_UP_NODE,
     JobState.RESIZING,
     JobState.REQUEUED,

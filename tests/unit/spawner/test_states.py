@@ -53,7 +53,6 @@ def test_no_state_is_left_without_a_decision() -> None:
         "LAUNCH_FAILED",
         "RECONFIG_FAIL",
         "UPDATE_DB",
-        "EXPEDITING",
     }
 
 
@@ -97,7 +96,7 @@ def test_any_text_gives_a_state(text: str) -> None:
         (["COMPLETING", "PENDING", "REQUEUED"], JobState.COMPLETING),
         (["PENDING", "REQUEUE_HOLD", "LAUNCH_FAILED"], JobState.REQUEUE_HOLD),
         (["RUNNING", "SIGNALING"], JobState.SIGNALING),
-        (["PENDING", "EXPEDITING"], JobState.PENDING),
+        (["NODE_FAIL", "REQUEUED", "EXPEDITING"], JobState.EXPEDITING),
         (["FAILED", "LAUNCH_FAILED"], JobState.FAILED),
         (["LAUNCH_FAILED"], JobState.UNKNOWN),
         (["RUNNING", "BRAND_NEW"], JobState.RUNNING),
