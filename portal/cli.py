@@ -1,0 +1,122 @@
+"""The command `dsportal`: settings of the portal, checked and explained."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from portal.hub.reference import example_toml, reference_markdown
+from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.site_check import site_problems
+from spawner import __version__
+from spawner.errors import PortalError
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the only place where errors of the portal become an exit status.
+
+    Args:
+        argv: Arguments without the program's name; None takes those of the process.
+
+    Returns:
+        0 if all is well, 1 with one line on standard error if not, 130 after Ctrl-C.
+    """
+    arguments = build_parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    try:
+        return run(arguments)
+    except PortalError as error:
+        print(f"dsportal: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    version = commands.add_parser("version", help="print the version of the portal")
+    version.set_defaults(run=print_version)
+
+    config = commands.add_parser("config", help="check and explain the site's settings")
+    actions = config.add_subparsers(required=True, metavar="ACTION")
+    check = actions.add_parser("check", help="read the settings and name what is wrong")
+    check.add_argument(
+        "--settings",
+        type=Path,
+        default=DEFAULT_SETTINGS_PATH,
+        metavar="FILE",
+        help="the file to check (default: %(default)s)",
+    )
+    check.set_defaults(run=check_config)
+    example = actions.add_parser("example", help="print a complete settings file with comments")
+    example.set_defaults(run=print_example)
+    reference = actions.add_parser("reference", help="print what every key means, as Markdown")
+    reference.set_defaults(run=print_reference)
+    return parser
+
+
+def print_version(_: argparse.Namespace) -> int:
+    """Print the version.
+
+    Returns:
+        0.
+    """
+    print(f"Data Scientist Portal {__version__}")
+    return EXIT_OK
+
+
+def check_config(arguments: argparse.Namespace) -> int:
+    """Read the settings and print what this host lacks for them.
+
+    Args:
+        arguments: With `settings`, the file.
+
+    Returns:
+        0 if the hub can start with them, 1 if not.
+
+    Raises:
+        SettingsError: If the file itself is wrong.
+    """
+    settings = load_settings(arguments.settings)
+    problems = site_problems(settings)
+    for problem in problems:
+        print(problem)
+    if problems:
+        return EXIT_ERROR
+    print(f"{arguments.settings}: the hub can start with these settings.")
+    return EXIT_OK
+
+
+def print_example(_: argparse.Namespace) -> int:
+    """Print a complete settings file.
+
+    Returns:
+        0.
+    """
+    print(example_toml(), end="")
+    return EXIT_OK
+
+
+def print_reference(_: argparse.Namespace) -> int:
+    """Print what every key means.
+
+    Returns:
+        0.
+    """
+    print(reference_markdown(), end="")
+    return EXIT_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

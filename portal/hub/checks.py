@@ -1,0 +1,88 @@
+"""Checks of single settings beyond their type; each raises ValueError with a sentence."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
+
+
+def check_address(address: str) -> None:
+    """Refuse what is neither an IP address nor a host name.
+
+    Args:
+        address: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        if not HOST_NAME.fullmatch(address):
+            raise ValueError("it must be an IP address or a host name, without a port.") from None
+
+
+def check_http_url(url: str) -> None:
+    """Refuse what is not an http or https address.
+
+    Args:
+        url: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError('it must look like "http://127.0.0.1:8001".')
+
+
+def check_ldap_servers(servers: tuple[str, ...]) -> None:
+    """Refuse an empty list and anything that is not an LDAP address.
+
+    Args:
+        servers: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if not servers:
+        raise ValueError("at least one server is needed, for example ldap://ldap.example.com.")
+    for server in servers:
+        parts = urlsplit(server)
+        is_plain = parts.path in {"", "/"} and not (parts.query or parts.username)
+        if parts.scheme not in {"ldap", "ldaps"} or not parts.hostname or not is_plain:
+            raise ValueError(
+                f"{server!r} must look like ldap://host, ldap://host:389 or ldaps://host:636."
+            )
+        if parts.port == 0:
+            raise ValueError(f"{server!r} has port 0.")
+
+
+def check_dn_template(template: str) -> None:
+    """Refuse a template without exactly one {username}.
+
+    Args:
+        template: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if template.count("{username}") != 1 or re.search(r"[{}]", template.replace("{username}", "")):
+        raise ValueError("it must hold {username} once, and no other braces.")
+
+
+def check_user_names(names: tuple[str, ...]) -> None:
+    """Refuse names that no UNIX account has.
+
+    Args:
+        names: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for name in names:
+        if name != name.strip().lower() or not name:
+            raise ValueError(f"{name!r} is not a user name in small letters.")

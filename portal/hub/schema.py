@@ -1,0 +1,195 @@
+"""TOML tables become frozen dataclasses: each key known, typed, in range and documented."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from spawner.errors import SettingsError
+
+T = TypeVar("T")
+
+KIND_NAMES: dict[Any, str] = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    Path: "absolute path",
+    tuple[str, ...]: "list of texts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What is known about a key beyond its type.
+
+    Args:
+        doc: One or more sentences for administrators.
+        example: A value for the example file, where the default is not a good one.
+        lowest: Smallest number accepted.
+        highest: Largest number accepted.
+        check: Raises ValueError with a sentence where a value of the right type is wrong.
+    """
+
+    doc: str
+    example: Any = None
+    lowest: float | None = None
+    highest: float | None = None
+    check: Callable[[Any], None] | None = None
+
+
+def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
+    """Return a dataclass field that carries a Rule.
+
+    Args:
+        doc: One or more sentences for administrators.
+        default: Value of a key that the file leaves out; without one the key is required.
+        rule: The other arguments of Rule.
+
+    Returns:
+        The field.
+    """
+    metadata = {"rule": Rule(doc=doc, **rule)}
+    if default is MISSING:
+        return field(metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def rule_of(key: Field[Any]) -> Rule:
+    """Return the rule of a field made by `setting`."""
+    rule: Rule = key.metadata["rule"]
+    return rule
+
+
+def is_required(key: Field[Any]) -> bool:
+    """Return whether a file must give this key."""
+    return key.default is MISSING
+
+
+def kind_name(kind: Any) -> str:
+    """Return what administrators call a type.
+
+    Args:
+        kind: One of the types in KIND_NAMES, or an Enum whose values are texts.
+
+    Returns:
+        A few words, for example "whole number".
+    """
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return " or ".join(f'"{member.value}"' for member in kind)
+    return KIND_NAMES[kind]
+
+
+def closest(name: str, valid: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the nearest valid name, or nothing.
+
+    Args:
+        name: The name that is not valid.
+        valid: The names that are.
+
+    Returns:
+        A sentence with a leading space, or "".
+    """
+    matches = difflib.get_close_matches(name, list(valid), n=1)
+    return f" Did you mean '{matches[0]}'?" if matches else ""
+
+
+def read_table(
+    cls: type[T], table: Any, *, where: str, elsewhere: Mapping[str, type] | None = None
+) -> T:
+    """Return the dataclass that a TOML table means.
+
+    Args:
+        cls: A dataclass whose fields are made by `setting`.
+        table: What the TOML parser gave for it.
+        where: The table and its file, for sentences: "[hub] of /etc/portal.toml".
+        elsewhere: The other tables by name: a key that belongs to one of them is sent there.
+
+    Returns:
+        The values.
+
+    Raises:
+        SettingsError: If a key is unknown, missing, of another type or out of range.
+    """
+    if not isinstance(table, Mapping):
+        raise SettingsError(f"{where} must be a table, with its keys on the lines below it.")
+    keys = {key.name: key for key in fields(cls)}  # type: ignore[arg-type]
+    kinds = get_type_hints(cls)
+    for name in table:
+        if name not in keys:
+            raise SettingsError(_unknown_key(name, keys, where, elsewhere or {}))
+    for name, key in keys.items():
+        if name not in table and is_required(key):
+            raise SettingsError(f"{where} lacks the key '{name}'. {rule_of(key).doc}")
+    try:
+        values = {
+            name: read_value(value, kinds[name], rule_of(keys[name]), where=f"'{name}' in {where}")
+            for name, value in table.items()
+        }
+        return cls(**values)
+    except ValueError as error:
+        raise SettingsError(f"{where}: {error}") from error
+
+
+def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping[str, type]) -> str:
+    for table, cls in elsewhere.items():
+        if name in {key.name for key in fields(cls)}:
+            return f"Unknown key '{name}' in {where}. It belongs in [{table}]."
+    known = list(valid)
+    choice = f"Valid keys: {', '.join(known)}." if known else "This table has no keys."
+    return f"Unknown key '{name}' in {where}.{closest(name, known)} {choice}"
+
+
+def read_value(value: Any, kind: Any, rule: Rule, *, where: str) -> Any:
+    """Return one value in its own type.
+
+    Args:
+        value: What the TOML parser gave.
+        kind: The type wanted.
+        rule: Range and further check.
+        where: The key, its table and its file, for sentences.
+
+    Returns:
+        A value of type `kind`.
+
+    Raises:
+        SettingsError: If the value is of another type, out of range or fails the check.
+    """
+    typed = _convert(value, kind)
+    if typed is None:
+        raise SettingsError(f"{where} is {value!r}, but must be {_article(kind_name(kind))}.")
+    if rule.lowest is not None and typed < rule.lowest:
+        raise SettingsError(f"{where} is {value!r}; the smallest value is {rule.lowest:g}.")
+    if rule.highest is not None and typed > rule.highest:
+        raise SettingsError(f"{where} is {value!r}; the largest value is {rule.highest:g}.")
+    if rule.check is not None:
+        try:
+            rule.check(typed)
+        except ValueError as error:
+            raise SettingsError(f"{where} is {value!r}: {error}") from error
+    return typed
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((member for member in kind if member.value == value), None)
+    if kind is Path:
+        return Path(value) if isinstance(value, str) and value.startswith("/") else None
+    if kind == tuple[str, ...]:
+        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return tuple(value) if is_list else None
+    if kind is float:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if is_number and math.isfinite(value) else None
+    return value if type(value) is kind else None
+
+
+def _article(words: str) -> str:
+    if words[0] == '"' or words.startswith("true"):
+        return words
+    return f"an {words}" if words[0] in "aeiou" else f"a {words}"

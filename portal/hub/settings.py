@@ -1,0 +1,128 @@
+"""The site's settings: portal.toml as frozen dataclasses.
+
+What the file leaves out is refused rather than guessed: nobody may log in and no partition is
+offered until it says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.hub.schema import closest, read_table
+from portal.hub.tables import (
+    EnvironmentSettings,
+    HubSettings,
+    LoginSettings,
+    PartitionSettings,
+    ResourceSettings,
+    SiteSettings,
+    StorageSettings,
+)
+from spawner.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
+PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that portal.toml says."""
+
+    site: SiteSettings
+    hub: HubSettings
+    login: LoginSettings
+    resources: ResourceSettings
+    partitions: dict[str, PartitionSettings]
+    storage: StorageSettings
+    environments: EnvironmentSettings
+
+
+TABLES: dict[str, type] = {
+    "site": SiteSettings,
+    "hub": HubSettings,
+    "login": LoginSettings,
+    "resources": ResourceSettings,
+    "storage": StorageSettings,
+    "environments": EnvironmentSettings,
+}
+
+
+def load_settings(path: Path) -> Settings:
+    """Read the site's settings.
+
+    Args:
+        path: A TOML file.
+
+    Returns:
+        The settings, complete and checked.
+
+    Raises:
+        SettingsError: If the file cannot be read, is not TOML, or holds something that is unknown,
+            missing, of another type or out of range. The sentence names the file and the key.
+    """
+    try:
+        with path.open("rb") as file:
+            tables = tomllib.load(file)
+    except OSError as error:
+        raise SettingsError(
+            f"The settings file {path} cannot be read: {error.strerror}. Write one with"
+            " 'dsportal config example', or name another with --settings."
+        ) from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.") from error
+    return parse_settings(tables, path)
+
+
+def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
+    """Return the settings that parsed TOML means.
+
+    Args:
+        tables: What the TOML parser gave.
+        path: Where it came from, for sentences.
+
+    Returns:
+        The settings, complete and checked.
+
+    Raises:
+        SettingsError: As in `load_settings`.
+    """
+    known = [*TABLES, "partitions"]
+    for name, value in tables.items():
+        if name not in known:
+            raise SettingsError(_unknown_table(name, value, known, path))
+    read: dict[str, Any] = {
+        name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
+        for name, cls in TABLES.items()
+    }
+    return Settings(partitions=_read_partitions(tables.get("partitions", {}), path), **read)
+
+
+def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
+    choice = f"Valid tables: {', '.join(known)}."
+    if isinstance(value, dict):
+        return f"Unknown table [{name}] in {path}.{closest(name, known)} {choice}"
+    return f"The key '{name}' in {path} stands outside any table. {choice}"
+
+
+def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
+    if not isinstance(table, dict) or not table:
+        raise SettingsError(
+            f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
+            " that users may choose."
+        )
+    for name in table:
+        if not PARTITION_NAME.fullmatch(name):
+            raise SettingsError(f"[partitions.{name!r}] of {path} is not the name of a partition.")
+    return {
+        name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")
+        for name, keys in table.items()
+    }

@@ -1,0 +1,232 @@
+"""The tables of portal.toml, a frozen dataclass each."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from portal.hub.checks import (
+    check_address,
+    check_dn_template,
+    check_http_url,
+    check_ldap_servers,
+    check_user_names,
+)
+from portal.hub.schema import setting
+
+SECONDS_PER_HOUR = 3600
+MIB_PER_GIB = 1024
+
+
+class TlsMode(Enum):
+    """How a connection to the LDAP server is encrypted; plain text is not offered."""
+
+    STARTTLS = "starttls"
+    LDAPS = "ldaps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """How the portal presents itself."""
+
+    name: str = setting("Name of the portal on every page.", default="Data Scientist Portal")
+    support: str = setting(
+        "Whom to ask, shown on the login page and on error pages: an address or a short sentence.",
+        default="",
+        example="help@example.com",
+    )
+    simulated_gpus: bool = setting(
+        "Whether the GPUs are simulated. Every page then says so.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSettings:
+    """Where JupyterHub and its proxy listen and keep their state."""
+
+    address: str = setting(
+        "Address of this host on the network of the compute nodes. Sessions call the hub there.",
+        example="10.77.0.1",
+        check=check_address,
+    )
+    api_port: int = setting(
+        "Port of the hub on that address.", default=8081, lowest=1, highest=65535
+    )
+    public_port: int = setting(
+        "Port on which users open the portal.", default=8000, lowest=1, highest=65535
+    )
+    proxy_api_url: str = setting(
+        "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",
+        default="http://127.0.0.1:8001",
+        check=check_http_url,
+    )
+    state_dir: Path = setting(
+        "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",
+        default=Path("/var/lib/data-scientist-portal/hub"),
+    )
+    admin_users: tuple[str, ...] = setting(
+        "Users who see and stop everybody's sessions. They may log in.",
+        default=(),
+        check=check_user_names,
+    )
+
+    def __post_init__(self) -> None:
+        if self.api_port == self.public_port:
+            raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginSettings:
+    """Who may log in, and the LDAP servers that know them."""
+
+    servers: tuple[str, ...] = setting(
+        "LDAP servers, asked in this order; the next one is asked where one does not answer.",
+        example=("ldap://127.0.0.1:389",),
+        check=check_ldap_servers,
+    )
+    tls: TlsMode = setting(
+        'How the connection is encrypted: "starttls" on port 389 or "ldaps" on port 636.',
+        default=TlsMode.STARTTLS,
+    )
+    ca_certificates: Path = setting(
+        "File with the certificates (PEM) that the servers' own must be signed by.",
+        example=Path("/etc/data-scientist-portal/ldap-ca.pem"),
+    )
+    user_dn_template: str = setting(
+        "The entry of a user; {username} stands for the name typed in.",
+        example="uid={username},ou=people,dc=portal,dc=example",
+        check=check_dn_template,
+    )
+    allow_all: bool = setting(
+        "Whether everybody with an LDAP account may log in.", default=False, example=True
+    )
+    allowed_users: tuple[str, ...] = setting(
+        "Users who may log in.", default=(), check=check_user_names
+    )
+    allowed_groups: tuple[str, ...] = setting(
+        "LDAP groups (their full names, DN) whose members may log in.", default=()
+    )
+    connect_timeout_s: float = setting(
+        "Longest wait for one LDAP server to take the connection, in seconds.",
+        default=3.0,
+        lowest=0.1,
+        highest=30,
+    )
+    answer_timeout_s: float = setting(
+        "Longest wait for all LDAP servers together, in seconds. The user then reads that LDAP"
+        " does not answer.",
+        default=5.0,
+        lowest=1,
+        highest=60,
+    )
+
+    def __post_init__(self) -> None:
+        if self.allow_all and (self.allowed_users or self.allowed_groups):
+            raise ValueError(
+                "allow_all = true lets everybody in, so allowed_users and allowed_groups would"
+                " do nothing. Keep one or the other."
+            )
+        scheme = "ldap" if self.tls is TlsMode.STARTTLS else "ldaps"
+        for server in self.servers:
+            if urlsplit(server).scheme != scheme:
+                raise ValueError(
+                    f'tls = "{self.tls.value}" needs servers that begin with {scheme}://,'
+                    f" not {server!r}."
+                )
+
+    @property
+    def admits_somebody(self) -> bool:
+        """Whether the file lets anybody but administrators in."""
+        return self.allow_all or bool(self.allowed_users or self.allowed_groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSettings:
+    """What comes with each GPU, and for how long."""
+
+    cores_per_gpu: int = setting(
+        "CPU cores that come with each GPU.", default=8, lowest=1, highest=1024
+    )
+    memory_per_gpu_gib: float = setting(
+        "Memory that comes with each GPU, in GiB.", default=48.0, lowest=0.125, highest=16384
+    )
+    session_hours: float = setting(
+        "Length of a session, in hours.", default=8.0, lowest=1 / 60, highest=8760
+    )
+    max_session_hours: float = setting(
+        "Longest session that a user may ask for, in hours.",
+        default=24.0,
+        lowest=1 / 60,
+        highest=8760,
+    )
+    port_min: int = setting(
+        "Lowest port that a session listens on, on its node.",
+        default=20000,
+        lowest=1024,
+        highest=65535,
+    )
+    port_max: int = setting("Highest such port.", default=29999, lowest=1024, highest=65535)
+
+    def __post_init__(self) -> None:
+        if self.session_hours > self.max_session_hours:
+            raise ValueError(
+                f"session_hours is {self.session_hours:g}, above max_session_hours"
+                f" ({self.max_session_hours:g}). Lower the first or raise the second."
+            )
+        if self.port_max < self.port_min:
+            raise ValueError(
+                f"port_max is {self.port_max}, below port_min ({self.port_min}). Swap them."
+            )
+
+    @property
+    def memory_mib_per_gpu(self) -> int:
+        """Memory that comes with each GPU, in MiB."""
+        return round(self.memory_per_gpu_gib * MIB_PER_GIB)
+
+    @property
+    def session_s(self) -> int:
+        """Length of a session, in seconds."""
+        return round(self.session_hours * SECONDS_PER_HOUR)
+
+    @property
+    def max_session_s(self) -> int:
+        """Longest session that a user may ask for, in seconds."""
+        return round(self.max_session_hours * SECONDS_PER_HOUR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSettings:
+    """A Slurm partition that is offered to users."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """Folders that users find in their file browser."""
+
+    isilon: Path = setting(
+        "Where the compute nodes mount the shared storage.",
+        default=Path("/srv/isilon"),
+    )
+    templates: Path = setting(
+        "Folder of the template notebooks on the compute nodes; each user gets a copy.",
+        default=Path("/opt/data-scientist-portal/templates"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSettings:
+    """Python environments on the compute nodes."""
+
+    server: Path = setting(
+        "Environment of the notebook server.",
+        default=Path("/opt/data-scientist-portal/environments/server"),
+    )
+    tensorboard: Path = setting(
+        "Environment of TensorBoard.",
+        default=Path("/opt/data-scientist-portal/environments/tensorboard"),
+    )

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from portal.hub.settings import Settings, load_settings
+
+MINIMAL = """
+[hub]
+address = "10.77.0.1"
+
+[login]
+servers = ["ldap://127.0.0.1:389"]
+ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
+user_dn_template = "uid={username},ou=people,dc=portal,dc=example"
+
+[partitions.jupyter]
+"""
+
+
+@pytest.fixture
+def minimal_toml() -> str:
+    """Return the smallest file that is accepted."""
+    return MINIMAL
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[str], Settings]:
+    """Return a function that loads settings from text."""
+
+    def load_text(text: str) -> Settings:
+        path = tmp_path / "portal.toml"
+        path.write_text(text)
+        return load_settings(path)
+
+    return load_text
