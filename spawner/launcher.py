@@ -1,0 +1,346 @@
+#!/usr/bin/python3 -I
+"""The one program that sudo lets the hub run as a user.
+
+It stands alone: only Python's own library, no argument, one JSON object on standard input, one
+on standard output. What it can do is fixed here, so that a fault in the hub does not become a
+command of the hub's choice:
+
+    {"verb": "submit", "arguments": [...], "script": "...", "environment": {...}}
+    {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
+    {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
+    {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
+    {"verb": "place_files", "folder": "...", "files": {"name": "text"}}
+
+The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+STATE_FOLDER = ".local/state/data-scientist-portal"
+N_LOGS_KEPT = 20
+TIMEOUT_S = 15
+MOST_INPUT_BYTES = 4 * 1024 * 1024
+MOST_LOG_BYTES = 1024 * 1024
+
+# Options of sbatch that a job of the portal may have, by the form of their values. Options that
+# start other programs, name files or change whose job it is are not among them.
+_OPTIONS_BY_FORM = {
+    r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*": (
+        "account clusters cpu-freq gpu-bind gpu-freq gpus-per-node gres gres-flags hint job-name "
+        "mail-type mcs-label mem-bind network partition power profile qos reservation wckey"
+    ),
+    r"[0-9]+": (
+        "core-spec cores-per-socket cpus-per-gpu cpus-per-task priority sockets-per-node "
+        "thread-spec threads-per-core"
+    ),
+    r"[0-9]+[KMGT]?": "mem mem-per-cpu mem-per-gpu tmp",
+    r"[0-9:-]+": "time time-min",
+    r"[0-9@:-]+": "switches",
+    r"[A-Za-z0-9:+-]+": "begin deadline",
+    r"[A-Za-z0-9_.,\[\]-]+": "exclude nodelist",
+    r"[A-Za-z0-9_.,:@|-]+": "licenses",
+    r"[A-Za-z0-9_.+@-]+": "mail-user",
+    r"[A-Za-z0-9_.,:/+-]+": "tres-bind",
+    r"[A-Za-z0-9_.,:&|*()\[\]-]+": "constraint",
+    r"[A-Za-z0-9_.,:=/ +-]*": "comment",
+    r"[A-Z0-9:@]+": "signal",
+    r"(?:user|mcs|topo)?": "exclusive",
+    r"-?[0-9]*": "nice",
+    r"1": "nodes ntasks",
+}
+_OPTIONS = {name: form for form, names in _OPTIONS_BY_FORM.items() for name in names.split()}
+_FLAGS = frozenset(
+    ("contiguous", "exclusive", "hold", "nice", "no-requeue", "oversubscribe", "use-min-nodes")
+)
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+# These would change what the commands of Slurm do.
+_SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
+_PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
+
+
+class RequestError(Exception):
+    """The hub asked for something that this program does not do."""
+
+
+def main() -> int:
+    """Answer the one request on standard input.
+
+    Returns:
+        0 where it was understood, whatever came of it; else 2.
+    """
+    try:
+        answer = answer_request(_read_request(), _account())
+    except (RequestError, OSError, KeyError, ValueError) as error:
+        _write({"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"})
+        return 2
+    _write(answer)
+    return 0
+
+
+def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    """Do what one request asks.
+
+    Args:
+        request: The JSON object with its "verb".
+        account: The user that this process runs as.
+
+    Returns:
+        The answer, a JSON object.
+
+    Raises:
+        RequestError: If the verb is unknown or a value is not of its form.
+    """
+    verbs = {
+        "submit": _submit,
+        "forecast": _forecast,
+        "cancel": _cancel,
+        "log_tail": _log_tail,
+        "place_files": _place_files,
+    }
+    verb = request.get("verb")
+    if not isinstance(verb, str) or verb not in verbs:
+        raise RequestError(f"unknown verb {verb!r:.60}")
+    return verbs[verb](request, account)
+
+
+def checked_arguments(arguments: object) -> list[str]:
+    """Return the options of sbatch that the hub asks for, each known and of its form.
+
+    Args:
+        arguments: What should be a list of "--name=value" and "--name" texts.
+
+    Returns:
+        The same list.
+
+    Raises:
+        RequestError: If one of them is anything else.
+    """
+    if not isinstance(arguments, list) or len(arguments) > 64:
+        raise RequestError("arguments must be a list of at most 64 texts")
+    for argument in arguments:
+        if not isinstance(argument, str) or not argument.startswith("--") or len(argument) > 1024:
+            raise RequestError(f"bad argument {argument!r:.60}")
+        name, has_value, value = argument[2:].partition("=")
+        form = _OPTIONS.get(name)
+        known_form = form if has_value else "" if name in _FLAGS else None
+        if known_form is None or not re.fullmatch(known_form, value, re.ASCII):
+            raise RequestError(f"sbatch option {argument!r:.60} is not allowed")
+    return arguments
+
+
+def checked_environment(environment: object) -> dict[str, str]:
+    """Return the variables for the job, without any that would change sbatch itself.
+
+    Args:
+        environment: What should be texts by name.
+
+    Returns:
+        The same mapping.
+
+    Raises:
+        RequestError: If a name or a value is of another form.
+    """
+    if not isinstance(environment, dict):
+        raise RequestError("environment must be an object")
+    for name, value in environment.items():
+        if not _ENVIRONMENT_NAME.fullmatch(name) or _SLURM_NAME.match(name):
+            raise RequestError(f"environment variable {name!r:.60} is not allowed")
+        if not isinstance(value, str) or "\0" in value:
+            raise RequestError(f"environment variable {name} has a bad value")
+    return environment
+
+
+def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    log_dir = _private_dir(account, "logs")
+    _forget_old_logs(log_dir)
+    # % starts a pattern in --output.
+    log_pattern = f"{str(log_dir).replace('%', '%%')}/session-%j.log"
+    done = _run(
+        [
+            "sbatch",
+            "--parsable",
+            "--export=ALL",
+            # The limits of the hub's own process are not those of a session.
+            "--propagate=NONE",
+            f"--chdir={account.pw_dir}",
+            f"--output={log_pattern}",
+            *checked_arguments(request.get("arguments")),
+        ],
+        account,
+        environment=checked_environment(request.get("environment")),
+        text=_text(request, "script"),
+    )
+    match = _PARSABLE_JOB_ID.search(done.get("stdout", ""))
+    if done["ok"] and match is None:
+        return {"ok": False, "exit_code": 0, "stderr": f"sbatch printed {done['stdout']!r:.200}"}
+    return done | ({"job_id": int(match[1])} if match else {})
+
+
+def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    arguments = checked_arguments(request.get("arguments"))
+    return _run(
+        ["sbatch", "--test-only", f"--chdir={account.pw_dir}", *arguments],
+        account,
+        text=_text(request, "script"),
+    )
+
+
+def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    # After a crash of slurmctld a job id can belong to another job, so the name has to fit.
+    job_id, job_name = _job_id(request), request.get("job_name")
+    if not isinstance(job_name, str) or not _NAME.fullmatch(job_name):
+        raise RequestError(f"bad job_name {job_name!r:.60}")
+    seen = _run(["squeue", "-h", "-j", str(job_id), "-o", "%U|%j"], account)
+    if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
+        return seen
+    if f"{account.pw_uid}|{job_name}" not in seen.get("stdout", "").splitlines():
+        return {"ok": True, "found": False}
+    return _run(["scancel", f"--name={job_name}", str(job_id)], account) | {"found": True}
+
+
+def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    n_bytes = request.get("n_bytes", 65536)
+    if type(n_bytes) is not int or not 0 < n_bytes <= MOST_LOG_BYTES:
+        raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
+    path = _private_dir(account, "logs") / f"session-{_job_id(request)}.log"
+    try:
+        # The user may have put anything in its place: a pipe must not stop this program.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return {"ok": False, "exit_code": 1, "stderr": f"{path}: {error.strerror}"}
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return {"ok": False, "exit_code": 1, "stderr": f"{path} is not a plain file"}
+        file.seek(max(0, status.st_size - n_bytes))
+        text = file.read(n_bytes).decode("utf-8", "replace")
+    return {"ok": True, "text": text, "path": str(path)}
+
+
+def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    folder, files = request.get("folder"), request.get("files")
+    if not isinstance(folder, str) or not _NAME.fullmatch(folder):
+        raise RequestError(f"bad folder {folder!r:.60}")
+    if not isinstance(files, dict) or not 0 < len(files) <= 8:
+        raise RequestError("files must be 1 to 8 texts by name")
+    target_dir = _private_dir(account, "files", folder)
+    paths = {}
+    for name, text in files.items():
+        if not _NAME.fullmatch(name) or not isinstance(text, str):
+            raise RequestError(f"bad file {name!r:.60}")
+        new_path = target_dir / f".{name}.new"
+        new_path.unlink(missing_ok=True)
+        descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        paths[name] = str(new_path.replace(target_dir / name))
+    return {"ok": True, "paths": paths}
+
+
+def _account() -> pwd.struct_passwd:
+    if len(sys.argv) != 1:
+        raise RequestError("this program takes no argument")
+    if os.getuid() == 0:
+        raise RequestError("this program does not work for root")
+    return pwd.getpwuid(os.getuid())
+
+
+def _read_request() -> dict[str, Any]:
+    data = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
+    if len(data) > MOST_INPUT_BYTES:
+        raise RequestError(f"more than {MOST_INPUT_BYTES} bytes")
+    request = json.loads(data)
+    if not isinstance(request, dict):
+        raise RequestError("not a JSON object")
+    return request
+
+
+def _write(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _text(request: dict[str, Any], key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str) or "\0" in value:
+        raise RequestError(f"{key} must be a text")
+    return value
+
+
+def _job_id(request: dict[str, Any]) -> int:
+    job_id = request.get("job_id")
+    if type(job_id) is not int or not 0 < job_id < 2**32:
+        raise RequestError(f"bad job_id {job_id!r:.60}")
+    return job_id
+
+
+def _run(
+    argv: list[str],
+    account: pwd.struct_passwd,
+    *,
+    environment: dict[str, str] | None = None,
+    text: str = "",
+) -> dict[str, Any]:
+    # What a login of this user has, and nothing of the hub's own environment.
+    login = {
+        "HOME": account.pw_dir,
+        "USER": account.pw_name,
+        "LOGNAME": account.pw_name,
+        "SHELL": account.pw_shell or "/bin/sh",
+        "PATH": PATH,
+        "LANG": "C.UTF-8",
+    }
+    try:
+        done = subprocess.run(
+            [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
+            env=login | (environment or {}),
+            input=text,
+            cwd=account.pw_dir,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        error = f"{argv[0]} gave no answer in {TIMEOUT_S} s"
+        return {"ok": False, "exit_code": None, "stderr": error}
+    return {
+        "ok": done.returncode == 0,
+        "exit_code": done.returncode,
+        "stdout": done.stdout,
+        "stderr": done.stderr,
+    }
+
+
+def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
+    path = Path(account.pw_dir, STATE_FOLDER)
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.chmod(0o700)
+    for name in names:
+        path /= name
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def _forget_old_logs(log_dir: Path) -> None:
+    # One place is kept free for the log that comes.
+    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
+    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
+        path.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""The resources that come with each GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spawner.errors import OptionsError, SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What one session gets on its node.
+
+    Attributes:
+        n_gpus: GPUs, 0 or more.
+        n_cores: CPU cores, 1 or more.
+        memory_mib: Memory in MiB.
+    """
+
+    n_gpus: int
+    n_cores: int
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The rule that turns a number of GPUs into cores and memory.
+
+    Attributes:
+        cores_per_gpu: CPU cores for each GPU, 1 or more.
+        memory_mib_per_gpu: MiB for each GPU, 1 or more.
+        reason: Why these are less than the site's rule; empty where they are the rule.
+
+    Source:
+        8 cores and 48 GB for each GPU: Dell EMC, Deep Learning with NVIDIA, 2018, section 5.1.
+    """
+
+    cores_per_gpu: int = 8
+    memory_mib_per_gpu: int = 49152
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.cores_per_gpu < 1 or self.memory_mib_per_gpu < 1:
+            raise SettingsError(
+                f"Each GPU was given {self.cores_per_gpu} cores and {self.memory_mib_per_gpu} MiB; "
+                "both must be 1 or more. Correct cores_per_gpu and memory_mib_per_gpu."
+            )
+
+    def resources(self, n_gpus: int) -> Resources:
+        """Return what a session with this many GPUs gets.
+
+        Args:
+            n_gpus: GPUs, 0 or more. A session without a GPU gets the cores and the memory of one.
+
+        Returns:
+            The GPUs with their cores and MiB of memory.
+
+        Raises:
+            OptionsError: If the number is negative.
+        """
+        if n_gpus < 0:
+            raise OptionsError(
+                f"You asked for {n_gpus} GPUs; the least is 0. Choose a larger number of GPUs."
+            )
+        n_shares = max(n_gpus, 1)
+        return Resources(
+            n_gpus=n_gpus,
+            n_cores=self.cores_per_gpu * n_shares,
+            memory_mib=self.memory_mib_per_gpu * n_shares,
+        )
+
+    def fitted(self, *, where: str, n_gpus: int, n_cores: int, memory_mib: int) -> Shape:
+        """Return this shape, lowered so that all GPUs of a node can be used at once.
+
+        Args:
+            where: What the node is called in the reason, for example "node v100-01".
+            n_gpus: GPUs of the node, 0 or more.
+            n_cores: Cores of the node that jobs can use.
+            memory_mib: MiB of the node that jobs can use.
+
+        Returns:
+            This very shape where the node has enough for all its GPUs, or a smaller one with
+            the reason.
+        """
+        if n_gpus < 1:
+            return self
+        cores_per_gpu = max(1, min(self.cores_per_gpu, n_cores // n_gpus))
+        memory_mib_per_gpu = max(1, min(self.memory_mib_per_gpu, memory_mib // n_gpus))
+        if (cores_per_gpu, memory_mib_per_gpu) == (self.cores_per_gpu, self.memory_mib_per_gpu):
+            return self
+        return Shape(
+            cores_per_gpu=cores_per_gpu,
+            memory_mib_per_gpu=memory_mib_per_gpu,
+            reason=(
+                f"{where} has {n_cores} cores and {memory_mib // 1024} GB for {n_gpus} GPUs, "
+                f"so each GPU comes with {cores_per_gpu} cores and {memory_mib_per_gpu // 1024} GB."
+            ),
+        )
