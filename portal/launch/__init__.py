@@ -1,1 +1,21 @@
-"""Training on several GPUs and nodes, started from a notebook."""
+"""Training on several GPUs, started from a cell of a notebook.
+
+    from portal.launch import run
+
+    accuracy = run(train, epochs=3, gpus=2)
+
+This package is installed into the environments of the frameworks, without dependencies.
+"""
+
+from __future__ import annotations
+
+from portal.launch.errors import (
+    LaunchError,
+    RankError,
+    SessionError,
+    StepError,
+    UnaveragedError,
+)
+from portal.launch.runner import run
+
+__all__ = ["LaunchError", "RankError", "SessionError", "StepError", "UnaveragedError", "run"]

@@ -1,0 +1,115 @@
+"""Environments: the one srun is called with, and the one a rank runs in. Both are pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from portal.launch.errors import StepError
+from portal.launch.placement import Placement
+
+# What srun needs to know about the job that it runs in. Everything else that Slurm put into the
+# session describes the one task of the notebook server, and srun would take it as an option.
+_KEPT_SLURM_VARIABLES = frozenset(
+    {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JOBID", "SLURM_JOB_ID", "SLURM_JWT"}
+)
+
+CPU_CYCLE_TIME_MS = 100
+
+
+def step_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment to call srun with.
+
+    Args:
+        environ: Environment of the notebook.
+
+    Returns:
+        The same without the options of the session's own job, and with unbuffered Python, so that
+        lines reach the cell as they are printed.
+
+    Source:
+        srun(1), INPUT ENVIRONMENT VARIABLES, Slurm 22.05: SLURM_CPUS_PER_TASK, SLURM_NTASKS,
+        SLURM_MEM_PER_NODE, SLURM_EXPORT_ENV and others would change the step.
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name in _KEPT_SLURM_VARIABLES or not name.startswith(("SLURM", "SRUN_", "SBATCH_"))
+    }
+    return {**kept, "PYTHONUNBUFFERED": "1"}
+
+
+def rank_environment(
+    placement: Placement,
+    environ: Mapping[str, str],
+    *,
+    n_threads: int,
+    simulated_gpus: bool,
+    rendezvous: tuple[str, int],
+) -> dict[str, str]:
+    """Return the variables to set in a rank before anything of a framework is imported.
+
+    Args:
+        placement: The place of the rank.
+        environ: Environment of the rank as srun made it.
+        n_threads: Cores for this rank, 1 or more.
+        simulated_gpus: True where the GPUs of the session do not compute.
+        rendezvous: Address and port for Horovod, from `Store.horovod_address`.
+
+    Returns:
+        Variables to set: Horovod's, the number of threads, and the one GPU of this rank.
+        HOROVOD_CYCLE_TIME and TF_CPP_MIN_LOG_LEVEL stay as a user set them.
+
+    Raises:
+        StepError: If Slurm gave the node's ranks fewer GPUs than there are ranks.
+
+    Source:
+        Horovod 0.28.1, gloo_context.cc and env_parser.cc; TensorFlow 2.21, process_util.cc; our
+        measurement of HOROVOD_CYCLE_TIME on CPU.
+    """
+    defaults = {"TF_CPP_MIN_LOG_LEVEL": "1"}
+    if simulated_gpus:
+        # With the usual 1 ms, Horovod's thread takes its time from the training.
+        defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)
+    return {
+        **{name: environ.get(name) or value for name, value in defaults.items()},
+        "OMP_NUM_THREADS": str(n_threads),
+        "TF_NUM_INTRAOP_THREADS": str(n_threads),
+        "TF_NUM_INTEROP_THREADS": "2",
+        **_horovod_variables(placement, rendezvous),
+        **_gpu_variables(placement, environ, simulated_gpus=simulated_gpus),
+    }
+
+
+def _horovod_variables(placement: Placement, rendezvous: tuple[str, int]) -> dict[str, str]:
+    address, port = rendezvous
+    variables = {
+        "HOROVOD_RANK": str(placement.rank),
+        "HOROVOD_SIZE": str(placement.size),
+        "HOROVOD_LOCAL_RANK": str(placement.local_rank),
+        "HOROVOD_LOCAL_SIZE": str(placement.local_size),
+        "HOROVOD_CROSS_RANK": str(placement.cross_rank),
+        "HOROVOD_CROSS_SIZE": str(placement.cross_size),
+        "HOROVOD_HOSTNAME": placement.node,
+        "HOROVOD_CONTROLLER": "gloo",
+        "HOROVOD_CPU_OPERATIONS": "gloo",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR": address,
+        "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
+    }
+    if placement.local_size == placement.size:
+        variables["HOROVOD_GLOO_IFACE"] = "lo"
+    return variables
+
+
+def _gpu_variables(
+    placement: Placement, environ: Mapping[str, str], *, simulated_gpus: bool
+) -> dict[str, str]:
+    gpus = [gpu for gpu in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
+    if placement.local_rank < len(gpus):
+        return {"CUDA_VISIBLE_DEVICES": gpus[placement.local_rank]}
+    if simulated_gpus:
+        return {}
+    raise StepError(
+        f"Node {placement.node} has {placement.local_size} ranks and Slurm shows them "
+        f"{len(gpus)} GPUs (CUDA_VISIBLE_DEVICES). Each rank needs its own: tell the "
+        "administrators."
+    )

@@ -1,0 +1,68 @@
+"""Why a run failed: from what a rank wrote down, or else from what Slurm saw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from portal.launch.errors import LaunchError, RankError, StepError
+from portal.launch.folder import RunFolder
+from portal.launch.output import log_tail
+
+_LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
+
+
+def explain_failure(
+    folder: RunFolder, *, n_ranks: int, status: int, slurm_lines: Sequence[str]
+) -> LaunchError:
+    """Return the error to raise for a step that ended badly.
+
+    Args:
+        folder: Folder of the run.
+        n_ranks: Ranks of the run.
+        status: srun's exit status.
+        slurm_lines: What srun itself printed.
+
+    Returns:
+        A RankError for the rank that failed first, where one can be named; else a StepError with
+        Slurm's own words.
+    """
+    failure = folder.first_failure(n_ranks)
+    if failure is not None:
+        return _rank_error(
+            folder,
+            rank=failure.rank,
+            n_ranks=n_ranks,
+            node=failure.node,
+            how=failure.summary,
+            traceback_text=failure.traceback_text,
+        )
+    for match in filter(None, map(_LOST.match, slurm_lines)):
+        rank = int(match["rank"])
+        return _rank_error(
+            folder,
+            rank=rank,
+            n_ranks=n_ranks,
+            node=match["node"],
+            how=f"The process ended without a traceback: {match['how']}.",
+            traceback_text=log_tail(folder.log_path(rank)) or "It had printed nothing.",
+        )
+    said = "\n".join(slurm_lines) or "Slurm gave no reason."
+    return StepError(
+        f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "
+        f"session is near its end, start a new one; else tell the administrators:\n{said}"
+    )
+
+
+def _rank_error(
+    folder: RunFolder, *, rank: int, n_ranks: int, node: str, how: str, traceback_text: str
+) -> RankError:
+    log_path = folder.log_path(rank)
+    return RankError(
+        f"{how}\nThis was rank {rank} of {n_ranks} on {node}; all ranks have been ended. "
+        f"Its output is in {log_path}",
+        rank=rank,
+        node=node,
+        log_path=log_path,
+        traceback_text=traceback_text,
+    )

@@ -1,0 +1,217 @@
+"""The folder of a run: what the ranks are to do, what they printed, what they gave back.
+
+    ~/portal-runs/20261120-203845-train-k3v9/
+        run.json            the plan: ranks, cores, working folder, search path of modules
+        call.pkl            the function and its arguments, or the script
+        rank-0.log          everything that rank 0 printed
+        rank-0.result.pkl   what the function returned on rank 0
+        rank-0.error.json   its traceback, if it failed
+
+Only the user can enter it. Functions and results pass between notebook and ranks through these
+files alone, never over the network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from portal.launch.errors import LaunchError
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
+_RANDOM_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every rank of a run must know; the secret of the store is not among it.
+
+    Attributes:
+        n_ranks: Ranks that were asked for.
+        cores_per_rank: Cores for each rank.
+        simulated_gpus: True where the GPUs of the session do not compute.
+        working_dir: Folder that the notebook runs in.
+        module_paths: The notebook's search path of modules.
+        n_results: How many ranks give their result back, from rank 0 on.
+    """
+
+    n_ranks: int
+    cores_per_rank: int
+    simulated_gpus: bool
+    working_dir: str
+    module_paths: tuple[str, ...]
+    n_results: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """How a rank failed.
+
+    Attributes:
+        rank: Its number.
+        node: Slurm's name of its node.
+        time_s: When, in seconds since 1970 by the node's clock.
+        summary: Name and text of the exception.
+        traceback_text: The traceback from the user's function on.
+    """
+
+    rank: int
+    node: str
+    time_s: float
+    summary: str
+    traceback_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths and contents of one run's folder."""
+
+    path: Path
+
+    def log_path(self, rank: int) -> Path:
+        """Return the path of a rank's log."""
+        return self.path / f"rank-{rank}.log"
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write what every rank must know."""
+        self._write("run.json", json.dumps(asdict(plan), indent=2).encode())
+
+    def read_plan(self) -> Plan:
+        """Return what every rank must know."""
+        values = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        return Plan(**{**values, "module_paths": tuple(values["module_paths"])})
+
+    def write_call(self, call: object) -> None:
+        """Write a function with its arguments, by value where the notebook defines it.
+
+        Args:
+            call: Anything that cloudpickle takes.
+
+        Raises:
+            LaunchError: If it cannot be pickled.
+        """
+        self._write("call.pkl", _pickled(call, "The function or its arguments cannot be sent"))
+
+    def read_call(self) -> Any:
+        """Return the function with its arguments."""
+        return _unpickled(self.path / "call.pkl")
+
+    def write_result(self, rank: int, result: object) -> None:
+        """Write what a rank returned.
+
+        Args:
+            rank: Its number.
+            result: Anything that cloudpickle takes.
+
+        Raises:
+            LaunchError: If it cannot be pickled.
+        """
+        refusal = f"What rank {rank} returned cannot be sent back"
+        self._write(f"rank-{rank}.result.pkl", _pickled(result, refusal))
+
+    def read_result(self, rank: int) -> Any:
+        """Return what a rank returned.
+
+        Args:
+            rank: Its number.
+
+        Returns:
+            The object.
+
+        Raises:
+            LaunchError: If there is none, or it cannot be read here.
+        """
+        try:
+            return _unpickled(self.path / f"rank-{rank}.result.pkl")
+        except Exception as error:
+            raise LaunchError(
+                f"The result of rank {rank} cannot be read ({error}). Its output is in "
+                f"{self.log_path(rank)}."
+            ) from error
+
+    def write_failure(self, failure: Failure) -> None:
+        """Write how a rank failed."""
+        text = json.dumps(asdict(failure), indent=2)
+        self._write(f"rank-{failure.rank}.error.json", text.encode())
+
+    def first_failure(self, n_ranks: int) -> Failure | None:
+        """Return the failure that came first, or None where no rank reported one.
+
+        Args:
+            n_ranks: Ranks of the run.
+
+        Returns:
+            The first failure by time: others often fail because of it.
+        """
+        failures = []
+        for rank in range(n_ranks):
+            path = self.path / f"rank-{rank}.error.json"
+            if path.exists():
+                failures.append(Failure(**json.loads(path.read_text(encoding="utf-8"))))
+        return min(failures, key=lambda failure: failure.time_s, default=None)
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.path / name
+        part = path.with_name(f".{name}.part")
+        part.write_bytes(content)
+        part.chmod(0o600)
+        part.replace(path)
+
+
+def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
+    """Make the folder of a new run, open to its user alone.
+
+    Args:
+        name: Name of the function or script.
+        now: Local time of the start.
+        parent: Folder of all runs; None for `~/portal-runs`.
+
+    Returns:
+        The folder.
+
+    Raises:
+        LaunchError: If it cannot be made.
+    """
+    parent = Path.home() / "portal-runs" if parent is None else parent
+    letters = _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
+    salt = "".join(secrets.choice(_RANDOM_LETTERS) for _ in range(4))
+    path = parent / f"{now:%Y%m%d-%H%M%S}-{letters}-{salt}"
+    try:
+        parent.mkdir(mode=0o700, exist_ok=True)
+        path.mkdir(mode=0o700)
+        os.chmod(path, 0o700)
+    except OSError as error:
+        raise LaunchError(
+            f"The folder of the run, {path}, cannot be made: {error.strerror}. Make room, or look "
+            f"at the permissions of {parent}."
+        ) from error
+    return RunFolder(path)
+
+
+def _pickled(value: object, refusal: str) -> bytes:
+    try:
+        import cloudpickle
+    except ImportError as error:
+        raise LaunchError(
+            "This kernel's environment has no cloudpickle, which carries functions to the ranks. "
+            "Choose the kernel tensorflow, or install cloudpickle where this kernel runs."
+        ) from error
+    try:
+        return bytes(cloudpickle.dumps(value))
+    except Exception as error:
+        raise LaunchError(
+            f"{refusal} ({error}). Use numbers, text, arrays, dictionaries and lists, and open "
+            "files, models and data sets inside the function."
+        ) from error
+
+
+def _unpickled(path: Path) -> Any:
+    with path.open("rb") as file:
+        return pickle.load(file)  # noqa: S301

@@ -1,0 +1,39 @@
+"""Which user holds the other end of a TCP connection within one host."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from pathlib import Path
+
+TCP_TABLE = Path("/proc/net/tcp")
+
+
+def socket_owner(
+    here: tuple[str, int], there: tuple[str, int], table: Path = TCP_TABLE
+) -> int | None:
+    """Return the uid that owns a socket of this host, asked for by its two ends.
+
+    Args:
+        here: IPv4 address and port of the socket itself.
+        there: Address and port that it is connected to.
+        table: The kernel's table of IPv4 sockets of this network namespace.
+
+    Returns:
+        The uid, or None where this host has no such socket.
+
+    Source:
+        proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order; field 8 is
+        the effective uid of the socket's creator.
+    """
+    ends = [_table_form(*here), _table_form(*there)]
+    for line in table.read_text(encoding="ascii").splitlines()[1:]:
+        fields = line.split()
+        if fields[1:3] == ends:
+            return int(fields[7])
+    return None
+
+
+def _table_form(address: str, port: int) -> str:
+    (number,) = struct.unpack("=I", socket.inet_aton(address))
+    return f"{number:08X}:{port:04X}"

@@ -1,0 +1,100 @@
+"""One rank of a run: `python -m portal.launch.rank RUN_FOLDER`, started by srun.
+
+Reads the plan, sets the environment of its place, runs the user's function and writes down what it
+returned or how it failed. Nothing of a framework is imported before the environment stands.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from portal.launch import call
+from portal.launch.environment import rank_environment
+from portal.launch.errors import LaunchError, StepError
+from portal.launch.folder import Failure, Plan, RunFolder
+from portal.launch.guard import check_size, install_guards
+from portal.launch.placement import Placement, read_placement
+
+RENDEZVOUS_VARIABLE = "PORTAL_RUN_RENDEZVOUS"
+
+
+def main(argv: list[str]) -> int:
+    """Run one rank.
+
+    Args:
+        argv: Program name and the folder of the run.
+
+    Returns:
+        The exit status, 0. Where the function failed, the process ends with 1.
+    """
+    folder = RunFolder(Path(argv[1]))
+    placement = read_placement(os.environ)
+    try:
+        plan = folder.read_plan()
+        _prepare(plan, placement)
+        result = folder.read_call().run()
+        if placement.rank < plan.n_results:
+            folder.write_result(placement.rank, result)
+    except BaseException as error:
+        if isinstance(error, SystemExit) and error.code in {None, 0}:
+            return 0
+        text = _traceback_from_function(error)
+        print(text, file=sys.stderr, flush=True)
+        folder.write_failure(
+            Failure(
+                rank=placement.rank,
+                node=placement.node,
+                time_s=time.time(),
+                summary="".join(traceback.format_exception_only(error)).strip(),
+                traceback_text=text,
+            )
+        )
+        # Not sys.exit: Horovod would wait for ranks that wait for this one.
+        os._exit(1)
+    return 0
+
+
+def _prepare(plan: Plan, placement: Placement) -> None:
+    check_size(placement.size, plan.n_ranks)
+    address, _, port = os.environ.pop(RENDEZVOUS_VARIABLE, "").rpartition(" ")
+    if not address:
+        raise StepError("This rank was not told where its run is. Use portal.launch.run.")
+    os.environ.update(
+        rank_environment(
+            placement,
+            os.environ,
+            n_threads=plan.cores_per_rank,
+            simulated_gpus=plan.simulated_gpus,
+            rendezvous=(address, int(port)),
+        )
+    )
+    os.chdir(plan.working_dir)
+    sys.path[:] = plan.module_paths
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    install_guards(plan.n_ranks)
+
+
+def _traceback_from_function(error: BaseException) -> str:
+    """Return the traceback of an error without the frames of this module."""
+    if isinstance(error, LaunchError):
+        return f"{type(error).__name__}: {error}"
+    frames: TracebackType | None = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename in {
+        __file__,
+        call.__file__,
+        runpy.__file__,
+        "<frozen runpy>",
+    }:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

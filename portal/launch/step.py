@@ -1,0 +1,163 @@
+"""The Slurm step that holds the ranks of a run: `srun` inside the session's own job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from portal.launch import tether
+from portal.launch.environment import step_environment
+from portal.launch.errors import StepError
+from portal.launch.session import Session
+
+TERMINATE_WITHIN_S = 2.5
+KILL_WITHIN_S = 1.5
+_SLURM_TIMEOUT_S = 1
+
+
+def step_argv(
+    session: Session, *, n_ranks: int, name: str, working_dir: Path, command: Sequence[str]
+) -> list[str]:
+    """Return the srun command that starts the ranks of a run.
+
+    Args:
+        session: The session whose job the step belongs to.
+        n_ranks: Ranks, all on the session's node.
+        name: Name of the step.
+        working_dir: Folder to start in.
+        command: What each rank runs.
+
+    Returns:
+        The arguments, srun first. The step shares the job's cores, memory and GPUs with the
+        notebook server instead of waiting for what the server holds, and one rank that fails ends
+        all.
+
+    Source:
+        srun(1), Slurm 22.05.
+    """
+    return [
+        "srun",
+        f"--jobid={session.job_id}",
+        f"--job-name={name}",
+        "--overlap",
+        "--overcommit",
+        "--nodes=1",
+        f"--nodelist={session.node}",
+        f"--ntasks={n_ranks}",
+        "--mem=0",
+        "--cpu-bind=none",
+        "--mpi=none",
+        "--export=ALL",
+        "--input=none",
+        "--label",
+        "--kill-on-bad-exit=1",
+        "--quiet",
+        f"--chdir={working_dir}",
+        *command,
+    ]
+
+
+class Step:
+    """A running step.
+
+    Args:
+        argv: The srun command, from `step_argv`.
+        environ: Environment of the notebook, with what the ranks need added.
+        name: Name of the step, by which it is found again.
+
+    Raises:
+        StepError: If there is no srun.
+    """
+
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], name: str) -> None:
+        self._environ = step_environment(environ)
+        self._name = name
+        self._rest = b""
+        try:
+            # In a session of its own: the notebook's interrupt button signals a whole group.
+            self._srun = subprocess.Popen(
+                [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), *argv],
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StepError(f"Slurm's srun could not be started: {error}.") from error
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what the ranks and srun print, line by line, until all have ended."""
+        if self._srun.stdout is not None:
+            yield from iter(self._srun.stdout.readline, b"")
+
+    def wait(self) -> int:
+        """Wait for the end.
+
+        Returns:
+            srun's exit status: the highest of the ranks', or 128 and more after a signal.
+        """
+        return self._srun.wait()
+
+    def stop(self) -> bytes:
+        """End all ranks: asked to within 2.5 s, killed after that.
+
+        Returns:
+            What was printed since the last line that `lines` gave.
+
+        Source:
+            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05.
+        """
+        with _without_interrupts():
+            self._srun.send_signal(signal.SIGTERM)
+            if not self._ended_within(TERMINATE_WITHIN_S):
+                for step_id in self._step_ids():
+                    self._slurm("scancel", "--signal=KILL", step_id)
+                if not self._ended_within(KILL_WITHIN_S):
+                    self._srun.kill()
+                    self._ended_within(KILL_WITHIN_S)
+        return self._rest
+
+    def _ended_within(self, timeout_s: float) -> bool:
+        # Reads the output too: srun does not end while its pipe is full.
+        with suppress(subprocess.TimeoutExpired):
+            self._rest, _ = self._srun.communicate(timeout=timeout_s)
+            return True
+        return False
+
+    def _step_ids(self) -> list[str]:
+        job_id = self._environ.get("SLURM_JOB_ID") or self._environ["SLURM_JOBID"]
+        listing = self._slurm("squeue", "--noheader", "--steps", f"--jobs={job_id}", "-o", "%i|%j")
+        rows = [line.split("|", 1) for line in listing.splitlines() if "|" in line]
+        return [step_id for step_id, name in rows if name == self._name]
+
+    def _slurm(self, *argv: str) -> str:
+        with suppress(OSError, subprocess.SubprocessError):
+            return subprocess.run(
+                argv,
+                env=self._environ,
+                capture_output=True,
+                text=True,
+                timeout=_SLURM_TIMEOUT_S,
+                check=False,
+            ).stdout
+        return ""
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let nobody who presses the button again stop the stopping."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
