@@ -14,6 +14,7 @@ _KEPT_SLURM_VARIABLES = frozenset(
 )
 
 CPU_CYCLE_TIME_MS = 100
+RENDEZVOUS_VARIABLE = "PORTAL_RUN_RENDEZVOUS"
 
 
 def step_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -16,13 +16,11 @@ from pathlib import Path
 from types import TracebackType
 
 from portal.launch import call
-from portal.launch.environment import rank_environment
+from portal.launch.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.folder import Failure, Plan, RunFolder
 from portal.launch.guard import check_size, install_guards
 from portal.launch.placement import Placement, read_placement
-
-RENDEZVOUS_VARIABLE = "PORTAL_RUN_RENDEZVOUS"
 
 
 def main(argv: list[str]) -> int:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from portal.launch.call import call_name, make_call
+from portal.launch.environment import RENDEZVOUS_VARIABLE
 from portal.launch.errors import LaunchError
 from portal.launch.failure import explain_failure
 from portal.launch.folder import Plan, RunFolder, create_folder
 from portal.launch.output import RankOutput
-from portal.launch.rank import RENDEZVOUS_VARIABLE
 from portal.launch.session import Session, read_session
 from portal.launch.step import Step, step_argv
 from portal.launch.store import Store

@@ -1,0 +1,222 @@
+"""What users do with portal.launch, each as they would write it in a notebook.
+
+Run inside a session as `python launch_cases.py CASE...`. Each case has a folder of its own and ends
+with a line that starts with OUTCOME and holds its name and value as JSON. The same cases run over
+the stand-in for srun and over the real Slurm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from portal.launch import LaunchError, RankError, run
+
+
+def place(*words, **named):
+    """Runs on a rank: says where it is and what it was given."""
+    print(f"hello from {os.environ['HOROVOD_RANK']}", flush=True)
+    names = (
+        "HOROVOD_RANK HOROVOD_SIZE HOROVOD_LOCAL_RANK HOROVOD_LOCAL_SIZE HOROVOD_CROSS_RANK "
+        "HOROVOD_CROSS_SIZE HOROVOD_GLOO_IFACE OMP_NUM_THREADS"
+    )
+    values = {name: os.environ.get(name) for name in names.split()}
+    return {**values, "cwd": os.getcwd(), "words": words, "named": named, "pid": os.getpid()}
+
+
+def fail_on_rank_1():
+    """Runs on a rank: rank 1 fails, rank 0 would wait for ever."""
+    if os.environ["HOROVOD_RANK"] == "1":
+        raise ValueError("no such label: 11")
+    time.sleep(60)
+
+
+def die_on_rank_1():
+    """Runs on a rank: rank 1 is killed, as by the kernel when memory runs out."""
+    if os.environ["HOROVOD_RANK"] == "1":
+        print("last words", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def wait_for_ever(folder):
+    """Runs on a rank: leaves its process id and trains for an hour."""
+    Path(folder, f"{os.environ['HOROVOD_RANK']}.pid").write_text(str(os.getpid()))
+    time.sleep(3600)
+
+
+def ignore_signals(folder):
+    """Runs on a rank: as `wait_for_ever`, deaf to requests to end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    wait_for_ever(folder)
+
+
+def case_results():
+    """Everything comes back, in the order of the ranks."""
+    return {"all": run(place, "a", 2, results="all", depth=[1, 2]), "first": run(place)}
+
+
+def case_one_rank():
+    """One GPU of two."""
+    return {"all": run(place, gpus=1, results="all")}
+
+
+def case_show_all():
+    """The lines of every rank."""
+    run(place, show="all")
+    return {}
+
+
+def case_logs():
+    """What a rank printed that was not shown."""
+    run(place)
+    newest = max(
+        Path.home().joinpath("portal-runs").iterdir(), key=lambda path: path.stat().st_mtime_ns
+    )
+    return {
+        "log": newest.joinpath("rank-1.log").read_text(),
+        "folder_mode": oct(newest.stat().st_mode & 0o777),
+        "parent_mode": oct(newest.parent.stat().st_mode & 0o777),
+        "call_mode": oct(newest.joinpath("call.pkl").stat().st_mode & 0o777),
+    }
+
+
+def case_crash():
+    """An exception on rank 1."""
+    return _failure(fail_on_rank_1)
+
+
+def case_killed():
+    """Rank 1 killed from outside."""
+    return _failure(die_on_rank_1)
+
+
+def case_interrupt():
+    """The interrupt button."""
+    return _interrupted(wait_for_ever)
+
+
+def case_interrupt_deaf():
+    """The interrupt button, with ranks that ignore requests to end."""
+    return _interrupted(ignore_signals)
+
+
+def case_long_lines():
+    """A line of 20,000 characters, text without a line end, and bytes that are no UTF-8."""
+
+    def chat():
+        print("x" * 20_000)
+        sys.stdout.buffer.write(b"caf\xe9\n")
+        sys.stdout.write("no end")
+
+    run(chat)
+    return {}
+
+
+def case_unsendable_argument():
+    """An open lock cannot travel."""
+    return _refusal(lambda: run(place, threading.Lock()))
+
+
+def case_unsendable_result():
+    """A result that cannot travel."""
+    return _refusal(lambda: run(threading.Lock))
+
+
+def case_too_many_gpus():
+    """More GPUs than the session has."""
+    return _refusal(lambda: run(place, gpus=3))
+
+
+def case_two_nodes():
+    """More nodes than a session has."""
+    return _refusal(lambda: run(place, nodes=2))
+
+
+def case_script():
+    """A script with its command line, beside the notebook."""
+    Path("train.py").write_text(
+        "import os, sys\n"
+        "from labels import LABEL\n"
+        "print(LABEL, sys.argv[1:], __name__, os.environ['HOROVOD_RANK'])\n"
+    )
+    Path("labels.py").write_text("LABEL = 'from the module beside'\n")
+    sys.path.insert(0, "")
+    return {"result": run("train.py", "--epochs", 3)}
+
+
+def case_lost_kernel():
+    """Prints where the ranks are and waits to be killed itself."""
+    folder = Path.cwd()
+    run(wait_for_ever, str(folder))
+
+
+def _failure(function):
+    started = time.monotonic()
+    try:
+        run(function)
+    except RankError as error:
+        return {
+            "seconds": time.monotonic() - started,
+            "rank": error.rank,
+            "node": error.node,
+            "log": Path(error.log_path).read_text(),
+            "text": str(error),
+            "cell": "\n".join(error._render_traceback_()),
+        }
+    return {}
+
+
+def _refusal(call):
+    try:
+        call()
+    except LaunchError as error:
+        return {"kind": type(error).__name__, "text": str(error)}
+    return {}
+
+
+def _interrupted(function):
+    pressed_at = []
+
+    def press():
+        while len(list(Path.cwd().glob("*.pid"))) < 2:
+            time.sleep(0.02)
+        pressed_at.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    try:
+        run(function, str(Path.cwd()))
+    except KeyboardInterrupt:
+        seconds = time.monotonic() - pressed_at[0]
+        pids = [int(path.read_text()) for path in Path.cwd().glob("*.pid")]
+        return {"seconds": seconds, "alive": [pid for pid in pids if _runs(pid)]}
+    return {}
+
+
+def _runs(pid):
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def main(names):
+    """Run cases one after the other, as cells of one notebook."""
+    top = Path.cwd()
+    for name in names:
+        folder = top / name
+        folder.mkdir(exist_ok=True)
+        os.chdir(folder)
+        value = globals()[f"case_{name}"]()
+        print("OUTCOME", json.dumps({"case": name, "value": value}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,183 @@
+"""What must hold for portal.launch wherever its ranks run.
+
+A suite imports these tests and gives them a `session` fixture: an object with `working_dir`,
+`run_case(name) -> Outcome`, `lose_kernel()` and `wait_until_no_rank_runs(timeout_s)`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+CASES = (
+    *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
+    *("long_lines", "unsendable_argument", "unsendable_result", "too_many_gpus", "two_nodes"),
+    "script",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the cell of a case showed, and what the case found."""
+
+    cell: str
+    value: dict[str, Any]
+
+
+def read_outcomes(printed: str) -> dict[str, Outcome]:
+    """Return the outcome of each case by its name."""
+    outcomes = {}
+    cell: list[str] = []
+    for line in printed.splitlines(keepends=True):
+        if line.startswith("OUTCOME "):
+            found = json.loads(line.removeprefix("OUTCOME "))
+            outcomes[found["case"]] = Outcome(cell="".join(cell), value=found["value"])
+            cell = []
+        else:
+            cell.append(line)
+    return outcomes
+
+
+def test_every_rank_runs_the_function_and_knows_its_place(session):
+    ranks = session.run_case("results").value["all"]
+
+    assert [rank["HOROVOD_RANK"] for rank in ranks] == ["0", "1"]
+    assert [rank["HOROVOD_LOCAL_RANK"] for rank in ranks] == ["0", "1"]
+    for rank in ranks:
+        assert (rank["HOROVOD_SIZE"], rank["HOROVOD_LOCAL_SIZE"]) == ("2", "2")
+        assert (rank["HOROVOD_CROSS_RANK"], rank["HOROVOD_CROSS_SIZE"]) == ("0", "1")
+        assert rank["HOROVOD_GLOO_IFACE"] == "lo"
+        assert (rank["words"], rank["named"]) == (["a", 2], {"depth": [1, 2]})
+
+
+def test_the_result_of_rank_0_comes_back(session):
+    assert session.run_case("results").value["first"]["HOROVOD_RANK"] == "0"
+
+
+def test_ranks_run_in_the_folder_of_the_notebook(session):
+    assert session.run_case("results").value["first"]["cwd"] == str(session.working_dir / "results")
+
+
+def test_one_gpu_is_one_rank(session):
+    ranks = session.run_case("one_rank").value["all"]
+
+    assert [rank["HOROVOD_SIZE"] for rank in ranks] == ["1"]
+
+
+def test_the_cell_shows_rank_0_only(session):
+    cell = session.run_case("one_rank").cell + session.run_case("logs").cell
+
+    assert "hello from 0\n" in cell
+    assert "hello from 1" not in cell
+
+
+def test_the_cell_says_how_many_ranks_where_and_on_what(session):
+    first_line = session.run_case("logs").cell.splitlines()[0]
+
+    assert first_line.startswith("2 ranks on node01, each with a simulated GPU and ")
+    assert "Logs: ~/portal-runs/" in first_line
+
+
+def test_all_ranks_can_be_shown_with_their_numbers(session):
+    lines = session.run_case("show_all").cell.splitlines()
+
+    assert "[rank 0] hello from 0" in lines
+    assert "[rank 1] hello from 1" in lines
+
+
+def test_the_log_of_a_rank_that_was_not_shown_is_kept(session):
+    assert session.run_case("logs").value["log"] == "hello from 1\n"
+
+
+def test_nobody_else_can_look_into_the_folder_of_a_run(session):
+    modes = session.run_case("logs").value
+
+    assert modes["folder_mode"] == modes["parent_mode"] == "0o700"
+    assert modes["call_mode"] == "0o600"
+
+
+def test_an_exception_on_a_rank_ends_all_and_is_shown(session):
+    failure = session.run_case("crash").value
+
+    assert (failure["rank"], failure["node"]) == (1, "node01")
+    assert "ValueError: no such label: 11" in failure["text"]
+    assert "in fail_on_rank_1" in failure["text"]
+    assert "rank 1 of 2 on node01" in failure["text"]
+    assert "rank-1.log" in failure["text"]
+    assert "ValueError: no such label: 11" in failure["log"]
+    assert failure["seconds"] < 15
+
+
+def test_the_cell_shows_the_traceback_of_the_rank_and_not_of_this_package(session):
+    cell = session.run_case("crash").value["cell"]
+
+    assert "no such label: 11" in cell
+    assert "portal/launch" not in cell
+
+
+def test_a_rank_that_is_killed_is_named_with_its_last_words(session):
+    failure = session.run_case("killed").value
+
+    assert failure["rank"] == 1
+    assert "Killed" in failure["text"]
+    assert "last words" in failure["text"]
+
+
+def test_the_interrupt_button_ends_every_rank_within_5_s(session):
+    outcome = session.run_case("interrupt")
+
+    assert outcome.value["alive"] == []
+    assert outcome.value["seconds"] < 5
+    assert "all ranks have been ended" in outcome.cell
+
+
+def test_ranks_that_ignore_a_request_to_end_are_killed_within_5_s(session):
+    outcome = session.run_case("interrupt_deaf")
+
+    assert outcome.value["alive"] == []
+    assert outcome.value["seconds"] < 5
+
+
+def test_long_and_unfinished_lines_and_odd_bytes_reach_the_cell(session):
+    cell = session.run_case("long_lines").cell
+
+    assert cell.count("x") >= 20_000
+    assert "caf\N{REPLACEMENT CHARACTER}" in cell
+    assert "no end" in cell
+
+
+def test_an_argument_that_cannot_travel_gets_a_sentence(session):
+    refusal = session.run_case("unsendable_argument").value
+
+    assert refusal["kind"] == "LaunchError"
+    assert "inside the function" in refusal["text"]
+
+
+def test_a_result_that_cannot_travel_gets_a_sentence(session):
+    text = session.run_case("unsendable_result").value["text"]
+
+    assert "What rank 0 returned cannot be sent back" in text
+
+
+def test_asking_for_too_many_gpus_names_the_limit(session):
+    text = session.run_case("too_many_gpus").value["text"]
+
+    assert text.startswith("You asked for gpus=3; this session has 2. Choose 1 to 2")
+
+
+def test_asking_for_two_nodes_says_what_to_do(session):
+    assert "sbatch" in session.run_case("two_nodes").value["text"]
+
+
+def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(session):
+    outcome = session.run_case("script")
+
+    assert "from the module beside ['--epochs', '3'] __main__ 0" in outcome.cell
+    assert outcome.value["result"] is None
+
+
+def test_ranks_end_when_the_kernel_is_killed(session):
+    session.lose_kernel()
+
+    session.wait_until_no_rank_runs(timeout_s=8)

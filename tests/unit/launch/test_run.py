@@ -1,0 +1,5 @@
+"""portal.launch.run over a stand-in for srun; the same tests run over Slurm in tests/templates."""
+
+from __future__ import annotations
+
+from tests.launch_contract import *  # noqa: F403
