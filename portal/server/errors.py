@@ -1,0 +1,30 @@
+"""What a user of the notebook server can ask for in vain.
+
+Each is a PortalError of spawner.errors: its text says what was asked, the limit and the next step.
+"""
+
+from __future__ import annotations
+
+from spawner.errors import PortalError
+
+
+class LogdirError(PortalError):
+    """A folder that TensorBoard was asked for is not there, or outside what it may show."""
+
+    http_status = 400
+
+
+class StorageTimeoutError(PortalError):
+    """The file system gave no answer in time: nothing is known about the folder."""
+
+    http_status = 504
+
+
+class TensorBoardError(PortalError):
+    """TensorBoard did not start."""
+
+
+class TensorBoardLimitError(TensorBoardError):
+    """No further TensorBoard may be started in this session."""
+
+    http_status = 409

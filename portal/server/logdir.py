@@ -1,0 +1,143 @@
+"""Which folder a request for a TensorBoard means, and whether it may be shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.server.errors import LogdirError
+
+_MAX_LOGDIRS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logdir:
+    """A folder with training logs.
+
+    Attributes:
+        name: Path from the root of the file browser, with "/" between folders.
+        path: The folder itself, without links.
+    """
+
+    name: str
+    path: Path
+
+
+def parse_request(body: Any) -> tuple[str, ...]:
+    """Return the folders that a request names.
+
+    Args:
+        body: The JSON value that was posted: `{"logdir": "path"}`, or `{"logdirs": ["path", ...]}`
+            for several folders in one TensorBoard. Paths start at the root of the file browser.
+
+    Returns:
+        One path or more, each once, in the order asked.
+
+    Raises:
+        LogdirError: If the request names no folder, or is none of these two forms.
+
+    Source:
+        The contract of the REST interface `portal/api/tensorboards`.
+    """
+    if not isinstance(body, dict) or set(body) not in ({"logdir"}, {"logdirs"}):
+        raise LogdirError(
+            "TensorBoard was asked for without a folder. "
+            'Post {"logdir": "path/from/root"}, or {"logdirs": [...]} to compare folders.'
+        )
+    names = body["logdirs"] if "logdirs" in body else [body["logdir"]]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise LogdirError("TensorBoard was asked for a folder that is not text. Give its path.")
+    if not 1 <= len(names) <= _MAX_LOGDIRS:
+        raise LogdirError(
+            f"TensorBoard was asked for {len(names)} folders; it compares 1 to {_MAX_LOGDIRS}. "
+            "Select fewer, or the folder that holds them."
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def resolve_logdir(name: str, *, root: Path, shared: Sequence[Path] = ()) -> Logdir:
+    """Return the folder that a path in the file browser means.
+
+    Links are followed first, so that what counts is where the logs are. This reads the file system
+    and takes as long as that does.
+
+    Args:
+        name: Path from the root, or an absolute path inside it.
+        root: The folder that the file browser shows.
+        shared: Folders outside the root that may be shown too, such as the site's shared storage.
+
+    Returns:
+        The folder.
+
+    Raises:
+        LogdirError: If it is absent, not a folder, not readable, outside, or the root itself.
+
+    Source:
+        realpath(3) for links; TensorBoard reads all folders below the one it is given.
+    """
+    shown = _shorten(name)
+    real_root = Path(os.path.realpath(root))
+    relative = _relative_to(root, real_root, name)
+    if relative is None:
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, which is outside your files. "
+            "Choose a folder that the file browser shows."
+        )
+    if relative == Path():
+        raise LogdirError(
+            "TensorBoard was asked for all your files; it would read every folder below. "
+            "Choose the folder with the logs."
+        )
+    path = _existing_folder(real_root / relative, shown)
+    allowed = [real_root, *(Path(os.path.realpath(folder)) for folder in shared)]
+    if not any(path.is_relative_to(folder) for folder in allowed):
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, a link to {path}, which is outside your files"
+            f"{' and the shared storage' if shared else ''}. Copy the logs to a folder of yours."
+        )
+    return Logdir(name=relative.as_posix(), path=path)
+
+
+def _relative_to(root: Path, real_root: Path, name: str) -> Path | None:
+    if "\0" in name:
+        return None
+    for base in (Path(os.path.normpath(root)), real_root):
+        asked = Path(os.path.normpath(base / name))
+        if asked.is_relative_to(base):
+            return asked.relative_to(base)
+    return None
+
+
+def _existing_folder(asked: Path, shown: str) -> Path:
+    try:
+        path = asked.resolve(strict=True)
+    except FileNotFoundError:
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, which does not exist. "
+            "Refresh the file browser and choose a folder with logs."
+        ) from None
+    except (OSError, RuntimeError, ValueError) as error:
+        # A loop of links is a RuntimeError up to Python 3.12, an unpaired surrogate a ValueError.
+        reason = error.strerror if isinstance(error, OSError) else "no such path can exist"
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, which cannot be opened ({reason}). "
+            "Choose another folder."
+        ) from error
+    if not path.is_dir():
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, which is a file. Choose the folder it is in."
+        )
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, which you may not read. "
+            "Ask the owner of the folder for permission."
+        )
+    return path
+
+
+def _shorten(name: str) -> str:
+    text = name if name.isprintable() else ascii(name)[1:-1]
+    return f"“{text}”" if len(text) <= 120 else f"“{text[:117]}…”"

@@ -1,0 +1,217 @@
+"""One TensorBoard on a unix socket: the program that the notebook server starts.
+
+It is run by its path with the Python of the TensorBoard environment, so it imports only the
+standard library and tensorboard. It reads one JSON object on standard input, since other users can
+read command lines. Once it listens it prints `{"note": ""}` on standard output; the note says what
+is slower where the fast data server cannot be used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import logging
+import os
+import signal
+import socket
+import socketserver
+import struct
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG = 1
+_SIOCGIFFLAGS = 0x8913
+_SIOCSIFFLAGS = 0x8914
+_IFF_UP = 0x1
+
+_DATA_SERVER_TIMEOUT_S = 10
+_POLL_S = 0.005
+
+_NO_NAMESPACE = "this node does not let users make network namespaces ({error})"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to serve; the JSON object on standard input has these keys.
+
+    Attributes:
+        logdir: Folder to read.
+        socket: Path of the unix socket to make, in a folder that only the user can enter.
+        path_prefix: Path of the pages in the browser, without a slash at the end.
+        title: Title of the browser tab.
+        parent_pid: Process id of the notebook server.
+    """
+
+    logdir: str
+    socket: str
+    path_prefix: str
+    title: str
+    parent_pid: int
+
+
+class DataServerError(Exception):
+    """The fast data server cannot be used here; the text says why."""
+
+
+def main() -> int:
+    """Serve one TensorBoard until the notebook server ends it.
+
+    Returns:
+        Exit status: 1 where the notebook server is gone already, else it never returns.
+    """
+    request = Request(**json.loads(sys.stdin.readline()))
+    if not die_with(request.parent_pid):
+        return 1
+    note = ""
+    try:
+        enter_private_network()
+        # The open pipe keeps the data server alive, so it has a name here.
+        address, _pipe = start_data_server(request.logdir, Path(f"{request.socket}.port"))
+        loader = f"--grpc_data_provider={address}"
+    except DataServerError as error:
+        loader = "--load_fast=false"
+        note = (
+            f"This TensorBoard reads its logs slowly, because {error}. "
+            "A large folder can take minutes to appear: choose one with few runs."
+        )
+    serve(request, loader)
+    print(json.dumps({"note": note}), flush=True)
+    while True:
+        signal.pause()
+
+
+def die_with(parent_pid: int) -> bool:
+    """Have the kernel kill this process as soon as the one that started it ends.
+
+    Args:
+        parent_pid: Process id of the notebook server.
+
+    Returns:
+        False where that server had ended before this was in force.
+
+    Source:
+        prctl(2), PR_SET_PDEATHSIG.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    return os.getppid() == parent_pid
+
+
+def enter_private_network() -> None:
+    """Move this process into a network namespace of its own, with nothing but a loopback.
+
+    The data server speaks TCP without a password: in here nobody else can reach its port.
+    No thread may exist yet.
+
+    Raises:
+        DataServerError: If the kernel or the site forbids user namespaces.
+
+    Source:
+        user_namespaces(7) for the maps, netdevice(7) for the interface flags.
+    """
+    user_id, group_id = os.getuid(), os.getgid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
+        raise DataServerError(_NO_NAMESPACE.format(error=os.strerror(ctypes.get_errno())))
+    try:
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{user_id} {user_id} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{group_id} {group_id} 1", encoding="ascii")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            loopback = struct.pack("16sh14x", b"lo", 0)
+            (flags,) = struct.unpack("16xh14x", fcntl.ioctl(control, _SIOCGIFFLAGS, loopback))
+            loopback = struct.pack("16sh14x", b"lo", flags | _IFF_UP)
+            fcntl.ioctl(control, _SIOCSIFFLAGS, loopback)
+    except OSError as error:
+        raise DataServerError(_NO_NAMESPACE.format(error=error)) from error
+
+
+def start_data_server(logdir: str, port_path: Path) -> tuple[str, IO[bytes]]:
+    """Start TensorBoard's own fast reader of event files.
+
+    It reads while the rest of TensorBoard is still being imported. TensorBoard would start it by
+    itself, but then looks for its port only every 0.5 s.
+
+    Args:
+        logdir: Folder to read.
+        port_path: File that the data server writes its port to.
+
+    Returns:
+        "host:port" of the data server, and the pipe that it ends with.
+
+    Raises:
+        DataServerError: If there is none for this machine, or it does not start.
+
+    Source:
+        `server --help` of tensorboard-data-server 0.7.2.
+    """
+    try:
+        import tensorboard_data_server
+    except ImportError as error:
+        raise DataServerError("the package tensorboard-data-server is not installed") from error
+    program = tensorboard_data_server.server_binary()
+    if program is None:
+        raise DataServerError("there is no data server for this kind of machine")
+    argv = [program, f"--logdir={logdir}", "--host=127.0.0.1", "--port=0"]
+    argv += [f"--port-file={port_path}", "--die-after-stdin"]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE)
+    deadline = time.monotonic() + _DATA_SERVER_TIMEOUT_S
+    while process.poll() is None and time.monotonic() < deadline:
+        port = port_path.read_text(encoding="ascii") if port_path.exists() else ""
+        if port.endswith("\n") and process.stdin is not None:
+            return f"127.0.0.1:{int(port)}", process.stdin
+        time.sleep(_POLL_S)
+    process.kill()
+    raise DataServerError(f"the data server did not start within {_DATA_SERVER_TIMEOUT_S} s")
+
+
+def serve(request: Request, loader: str) -> None:
+    """Start TensorBoard in a thread; it listens on the socket when this returns.
+
+    Args:
+        request: What to serve.
+        loader: The TensorBoard option that says how event files are read.
+    """
+    from tensorboard import program
+    from werkzeug.serving import ThreadedWSGIServer
+
+    class UnixSocketServer(ThreadedWSGIServer, program.TensorBoardServer):
+        request_queue_size = 128
+
+        def __init__(self, wsgi_app: Any, flags: Any) -> None:
+            old_mask = os.umask(0o177)
+            try:
+                super().__init__(f"unix://{request.socket}", 0, wsgi_app)
+            finally:
+                os.umask(old_mask)
+
+        def server_bind(self) -> None:
+            # HTTPServer would ask the name service for the name of this "host".
+            socketserver.TCPServer.server_bind(self)
+            self.server_name, self.server_port = "localhost", 0
+
+        def get_url(self) -> str:
+            return f"{request.path_prefix}/"
+
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    tensorboard = program.TensorBoard(server_class=UnixSocketServer)
+    tensorboard.configure(
+        argv=[
+            "tensorboard",
+            f"--logdir={request.logdir}",
+            f"--path_prefix={request.path_prefix}",
+            f"--window_title={request.title}",
+            loader,
+        ]
+    )
+    tensorboard.launch()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
