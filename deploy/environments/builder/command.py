@@ -1,0 +1,109 @@
+"""The command line of deploy/environments/build."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.schedule import Outcome, build_targets
+from deploy.environments.builder.targets import ALL, BY_NAME, TARGETS, with_needs
+
+
+def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
+    """Read the command line.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        Names of the targets, and folders and choices.
+    """
+    names = "\n".join(f"  {target.name:<13}{target.summary}" for target in TARGETS)
+    parser = argparse.ArgumentParser(
+        prog="deploy/environments/build",
+        description="Build the environments and files of the portal; keep what is current.",
+        epilog=f"targets:\n  {'all':<13}all but test and browser\n{names}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    plan = Plan()
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help="see below")
+    add = parser.add_argument
+    add("--prefix", type=Path, default=plan.prefix, help="default: %(default)s")
+    add("--datasets", type=Path, default=plan.datasets_dir, help="default: %(default)s")
+    add("--logs", type=Path, default=plan.log_dir, help="default: %(default)s")
+    add(
+        "--tensorflow",
+        type=Path,
+        default=plan.tensorflow_pins,
+        metavar="FILE",
+        help="pinned file of the TensorFlow environment (default: %(default)s)",
+    )
+    add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
+    given = parser.parse_args(argv)
+    unknown = [name for name in given.targets if name != "all" and name not in BY_NAME]
+    if unknown:
+        parser.error(f"no target '{unknown[0]}'. There are: all, {', '.join(BY_NAME)}.")
+    chosen = [n for name in given.targets for n in (ALL if name == "all" else [name])]
+    return chosen, Plan(
+        prefix=given.prefix.absolute(),
+        datasets_dir=given.datasets.absolute(),
+        log_dir=given.logs.absolute(),
+        tensorflow_pins=given.tensorflow.absolute(),
+        own_node=given.own_node,
+    )
+
+
+@contextlib.contextmanager
+def one_build_at_a_time(prefix: Path) -> Iterator[None]:
+    """Wait until no other build works on the same prefix.
+
+    Args:
+        prefix: Folder that gets the results; made if it is missing.
+
+    Yields:
+        Nothing, while this build is the only one.
+    """
+    prefix.mkdir(parents=True, exist_ok=True)
+    with (prefix / ".build.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another build in {prefix} to end", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Build the targets that were named, and what they need.
+
+    Args:
+        argv: Words after the program's name; those of this process when None.
+
+    Returns:
+        0 if all of them are built, 1 if one is not, 2 for a wrong command line.
+    """
+    names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
+    os.umask(0o022)
+    before = time.monotonic()
+    try:
+        with one_build_at_a_time(plan.prefix):
+            ended = build_targets(with_needs(names), plan)
+    except PermissionError as error:
+        print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)
+        return 1
+    lost = [e.name for e in ended if e.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}]
+    took_s = time.monotonic() - before
+    if lost:
+        print(
+            f"{len(lost)} of {len(ended)} targets are not built: {', '.join(lost)}. {took_s:.1f} s"
+        )
+        return 1
+    print(f"{len(ended)} targets are ready, {took_s:.1f} s")
+    return 0

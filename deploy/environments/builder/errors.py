@@ -1,0 +1,17 @@
+"""What can go wrong in a build for a reason outside this code."""
+
+from __future__ import annotations
+
+
+class StepError(Exception):
+    """A step of a build failed.
+
+    Args:
+        what: One sentence: what was tried and how it ended.
+        next_step: One sentence: what to do; empty where the log says more.
+    """
+
+    def __init__(self, what: str, next_step: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.next_step = next_step

@@ -1,0 +1,111 @@
+"""Files and folders that everybody may read and only root may change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import source_files
+
+LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -I"
+# Parts of notebook_templates that make or test the templates, not for users.
+NOT_FOR_USERS = frozenset({"__init__.py", "build.py", "conftest.py", "tests"})
+
+
+def write_program(path: Path, text: str) -> None:
+    """Write a program so that it is never seen half written.
+
+    Args:
+        path: Where it goes.
+        text: Its text.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text)
+    new.chmod(0o755)
+    os.replace(new, path)
+
+
+def replace_folder(folder: Path, new: Path) -> None:
+    """Put a finished folder in the place of an older one.
+
+    Args:
+        folder: Where it goes; may exist.
+        new: The finished folder, on the same file system.
+    """
+    old = folder.with_name(f"{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, old)
+    os.replace(new, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def launcher_path(plan: Plan) -> Path:
+    """Return the one program that sudo lets the hub's account run as a user.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Its path.
+    """
+    return plan.prefix / "libexec" / "dsportal-launcher"
+
+
+def install_launcher(plan: Plan, log: IO[str]) -> None:
+    """Install the launcher.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If its source would start with the user's own Python settings.
+    """
+    source = plan.source_dir / "spawner" / "launcher.py"
+    text = source.read_text()
+    if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
+        raise StepError(
+            f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
+            "Without -I a user's own Python settings would take part in it: put that line first.",
+        )
+    write_program(launcher_path(plan), text)
+    print(f"installed {launcher_path(plan)}", file=log)
+
+
+def templates_dir(plan: Plan) -> Path:
+    """Return the folder that new users get their templates from.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        The folder.
+    """
+    return plan.prefix / "templates"
+
+
+def install_templates(plan: Plan, log: IO[str]) -> None:
+    """Copy the template notebooks and what they import.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+    """
+    source = plan.source_dir / "notebook_templates"
+    new = plan.prefix / "templates.new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    for file in source_files(source):
+        relative = file.relative_to(source)
+        if NOT_FOR_USERS & set(relative.parts):
+            continue
+        (new / relative).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, new / relative)
+        print(f"template {relative}", file=log)
+    replace_folder(templates_dir(plan), new)

@@ -1,0 +1,225 @@
+"""Horovod for exactly one TensorFlow: built once, kept in the wheelhouse.
+
+Horovod 0.28.1 is published as source only. Two of its files are changed before the build:
+
+* xla_mpi_ops.cc includes headers that TensorFlow 2.19 no longer has. It offers operations for
+  XLA-compiled training on GPUs, which are off unless HOROVOD_ENABLE_XLA_OPS=1.
+* gloo_context.cc forgets HOROVOD_GLOO_IFACE for the process set of all ranks, so that Gloo
+  listens on whatever address the host name resolves to.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.debian import ensure_packages
+from deploy.environments.builder.environment import REGISTRY_HINT, python_version, read_pins
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
+from deploy.environments.builder.target import CODE_DIR
+
+VERSION = "0.28.1"
+BUILD_PACKAGES = ("g++", "cmake", "make", "python3-dev")
+CHECK = CODE_DIR / "allreduce_check.py"
+
+PATCHES = {
+    "horovod/tensorflow/xla_mpi_ops.cc": (
+        "#if TENSORFLOW_VERSION >= 2006000000\n",
+        "#if TENSORFLOW_VERSION >= 2006000000 && TENSORFLOW_VERSION < 2019000000\n",
+    ),
+    "horovod/common/gloo/gloo_context.cc": (
+        "  assert(global_context.IsEnabled());\n",
+        "  assert(global_context.IsEnabled());\n  gloo_iface_ = global_context.gloo_iface_;\n",
+    ),
+}
+
+
+def tensorflow_version(pins: Path) -> str:
+    """Return the TensorFlow version of a pinned file.
+
+    Args:
+        pins: Pinned file of a TensorFlow environment.
+
+    Returns:
+        Such as "2.21.0".
+
+    Raises:
+        StepError: If the file pins no TensorFlow.
+    """
+    versions = read_pins(pins)
+    for name in ("tensorflow", "tensorflow-cpu"):
+        if name in versions:
+            return versions[name]
+    raise StepError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
+
+
+def wheel_version(pins: Path) -> str:
+    """Return the version that marks a wheel as built for one TensorFlow.
+
+    Args:
+        pins: Pinned file of a TensorFlow environment.
+
+    Returns:
+        Such as "0.28.1+tf2.21.0".
+    """
+    return f"{VERSION}+tf{tensorflow_version(pins)}"
+
+
+def install_horovod(plan: Plan, log: IO[str]) -> None:
+    """Install Horovod beside TensorFlow and see two ranks add their numbers.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If the build, the installation or the all-reduce fails.
+    """
+    wheel = find_wheel(plan) or build_wheel(plan, log)
+    bin_dir = plan.environment("tensorflow") / "bin"
+    run(
+        [bin_dir / "python", "-m", "pip", "install", "--no-deps", "--force-reinstall", wheel],
+        log=log,
+    )
+    env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
+    ranks = ["-np", "2", "-H", "localhost:2", "--gloo", "--disable-cache"]
+    run(
+        [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK],
+        log=log,
+        env=env,
+        next_step=f"Delete {wheel} and run the build again: it then compiles Horovod anew.",
+    )
+
+
+def find_wheel(plan: Plan) -> Path | None:
+    """Return the wheel that was built earlier in the same way, if there is one.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Path of the wheel, or None.
+    """
+    wheels = sorted(
+        plan.wheelhouse_dir.glob(f"horovod-{wheel_version(plan.pins('tensorflow'))}-*.whl")
+    )
+    return next((wheel for wheel in wheels if _is_made_alike(wheel, plan)), None)
+
+
+def _is_made_alike(wheel: Path, plan: Plan) -> bool:
+    path = _recipe_path(wheel)
+    return path.is_file() and path.read_text() == _recipe(plan)
+
+
+def _recipe_path(wheel: Path) -> Path:
+    return wheel.with_suffix(".recipe")
+
+
+def _recipe(plan: Plan) -> str:
+    """Return what a wheel depends on beside its version, as text."""
+    lock = (plan.recipes_dir / "horovod.txt").read_text()
+    return "\n".join(
+        [python_version(), lock, *(f"{path}: {new}" for path, (_, new) in PATCHES.items())]
+    )
+
+
+def build_wheel(plan: Plan, log: IO[str]) -> Path:
+    """Compile Horovod against the TensorFlow of its environment.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Returns:
+        The wheel, in the wheelhouse.
+
+    Raises:
+        StepError: If the sources cannot be had, are not those that are known, or do not compile.
+
+    Source:
+        https://horovod.readthedocs.io/en/stable/install_include.html
+    """
+    ensure_packages(BUILD_PACKAGES, log)
+    python = plan.environment("tensorflow") / "bin/python"
+    with tempfile.TemporaryDirectory(prefix="dsportal-horovod-") as folder:
+        source = _patched_source(plan, python, Path(folder), log)
+        options = ["--no-build-isolation", "--no-deps", "--no-cache-dir", "--wheel-dir", folder]
+        run(
+            [python, "-m", "pip", "wheel", *options, source],
+            log=log,
+            env=_build_environment(plan),
+            next_step="The compiler's first error in the log names the cause.",
+        )
+        (built,) = Path(folder).glob("horovod-*.whl")
+        plan.wheelhouse_dir.mkdir(parents=True, exist_ok=True)
+        wheel = Path(shutil.copy(built, plan.wheelhouse_dir))
+    _recipe_path(wheel).write_text(_recipe(plan))
+    return wheel
+
+
+def _build_environment(plan: Plan) -> dict[str, str]:
+    bin_dir = plan.environment("tensorflow") / "bin"
+    return clean_environment(
+        PATH=f"{bin_dir}:{SYSTEM_PATH}",
+        HOROVOD_WITH_TENSORFLOW="1",
+        HOROVOD_WITHOUT_PYTORCH="1",
+        HOROVOD_WITHOUT_MXNET="1",
+        HOROVOD_WITH_GLOO="1",
+        HOROVOD_WITHOUT_MPI="1",
+        HOROVOD_LOCAL_VERSION=f"tf{tensorflow_version(plan.pins('tensorflow'))}",
+        LDFLAGS="-Wl,-s",
+        MAKEFLAGS=f"-j{os.cpu_count()}",
+        # cmake 4 refuses the old minimum of Horovod's bundled libraries.
+        CMAKE_POLICY_VERSION_MINIMUM="3.5",
+    )
+
+
+def _patched_source(plan: Plan, python: Path, folder: Path, log: IO[str]) -> Path:
+    lock = plan.recipes_dir / "horovod.txt"
+    source_only = ["--no-binary", "horovod", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
+    run(
+        [
+            python,
+            "-m",
+            "pip",
+            "download",
+            *source_only,
+            "-d",
+            folder,
+            "--require-hashes",
+            "-r",
+            lock,
+        ],
+        log=log,
+        next_step=REGISTRY_HINT,
+    )
+    run(["tar", "-xzf", folder / f"horovod-{VERSION}.tar.gz", "-C", folder], log=log)
+    source = folder / f"horovod-{VERSION}"
+    for name, (old, new) in PATCHES.items():
+        replace_once(source / name, old, new)
+    return source
+
+
+def replace_once(path: Path, old: str, new: str) -> None:
+    """Change one place of a source file.
+
+    Args:
+        path: The file.
+        old: What stands there now, exactly once.
+        new: What shall stand there.
+
+    Raises:
+        StepError: If `old` is not there exactly once.
+    """
+    text = path.read_text()
+    if text.count(old) != 1:
+        raise StepError(
+            f"{path.name} has {text.count(old)} places that read '{old.strip()}', not one.",
+            "This version of Horovod needs another patch: see builder/horovod.py.",
+        )
+    path.write_text(text.replace(old, new))

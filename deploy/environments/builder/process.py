@@ -1,0 +1,101 @@
+"""Run the programs of the builder: clean environment, output into a log, errors in words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.errors import StepError
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# What pip, npm and apt need to reach the registries that the machine is configured for.
+KEPT_NAMES = frozenset({"HOME", "TMPDIR", "XDG_CONFIG_HOME", "NODE_EXTRA_CA_CERTS"})
+KEPT_PREFIXES = ("PIP_", "SSL_", "NPM_CONFIG_", "npm_config_", "REQUESTS_CA_", "CURL_CA_")
+KEPT_SUFFIXES = ("_proxy", "_PROXY")
+
+
+def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str) -> dict[str, str]:
+    """Return an environment that holds nothing of the caller's Python or shell.
+
+    Args:
+        environ: Where the kept variables are taken from; this process's own when None.
+        extra: Variables to set; PATH replaces the system's own.
+
+    Returns:
+        A new mapping: PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
+    """
+    source = os.environ if environ is None else environ
+    kept = {name: value for name, value in source.items() if _is_kept(name)}
+    fixed = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+    return {"HOME": "/root", **kept, **fixed, **extra}
+
+
+def _is_kept(name: str) -> bool:
+    return name in KEPT_NAMES or name.startswith(KEPT_PREFIXES) or name.endswith(KEPT_SUFFIXES)
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    log: IO[str],
+    next_step: str = "",
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> None:
+    """Run a program to its end, with its output in the log.
+
+    Args:
+        argv: The program and its arguments.
+        log: Open log file; gets the command, then its output.
+        next_step: What to do where it fails.
+        cwd: Working folder; this process's own when None.
+        env: The whole environment; `clean_environment()` when None.
+
+    Raises:
+        StepError: If the program is missing or ends with another status than 0.
+    """
+    words = [str(word) for word in argv]
+    print("$", *words, file=log, flush=True)
+    try:
+        ended = subprocess.run(
+            words,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env=dict(clean_environment() if env is None else env),
+        )
+    except OSError as error:
+        raise StepError(f"{words[0]} could not be started: {error.strerror}.", next_step) from error
+    if ended.returncode != 0:
+        command = " ".join(words[:3])
+        raise StepError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
+
+
+def output_of(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:
+    """Return what a short program prints, or None where it is missing or fails.
+
+    Args:
+        argv: The program and its arguments.
+        env: The whole environment; `clean_environment()` when None.
+
+    Returns:
+        Its standard output without surrounding blanks, or None.
+    """
+    try:
+        ended = subprocess.run(
+            [str(word) for word in argv],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=dict(clean_environment() if env is None else env),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return ended.stdout.strip()

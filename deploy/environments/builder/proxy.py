@@ -1,0 +1,59 @@
+"""configurable-http-proxy, startable by an account without rights."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.files import replace_folder, write_program
+from deploy.environments.builder.node import AS_NOBODY, npm_environment
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import output_of, run
+
+NAME = "configurable-http-proxy"
+NPM_HINT = "See whether 'npm view npm version' works on this machine, then run the build again."
+
+
+def program(plan: Plan) -> Path:
+    """Return the program that starts the proxy.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Its path.
+    """
+    return plan.proxy_dir / "bin" / NAME
+
+
+def install_proxy(plan: Plan, log: IO[str]) -> None:
+    """Install the proxy and see that every account can start it.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If npm fails or the proxy does not start.
+    """
+    staging = plan.proxy_dir.with_name("proxy.new")
+    shutil.rmtree(staging, ignore_errors=True)
+    (staging / "bin").mkdir(parents=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(plan.recipes_dir / "proxy" / name, staging)
+    options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
+    npm = plan.node_dir / "bin/npm"
+    run([npm, "ci", *options], log=log, cwd=staging, env=npm_environment(plan), next_step=NPM_HINT)
+    entry = plan.proxy_dir / "node_modules" / NAME / "bin" / NAME
+    node = plan.node_dir / "bin/node"
+    write_program(staging / "bin" / NAME, f'#!/bin/sh\nexec "{node}" "{entry}" "$@"\n')
+    replace_folder(plan.proxy_dir, staging)
+    version = output_of([*AS_NOBODY, program(plan), "--version"])
+    if version is None:
+        raise StepError(
+            f"{program(plan)} cannot be started by an account without rights.",
+            f"Let everybody read and enter {plan.prefix} and the folders above it.",
+        )
+    print(f"{NAME} {version}", file=log)

@@ -1,0 +1,142 @@
+"""Build targets in the order of their needs, several at a time, and tell how it goes."""
+
+from __future__ import annotations
+
+import enum
+import graphlib
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import Target, is_current, make
+
+# Mostly waiting for downloads and unpacking; Horovod's compiler takes the cores that are left.
+MOST_AT_A_TIME = 3
+_one_line_at_a_time = threading.Lock()
+
+
+class Outcome(enum.Enum):
+    """How the work on a target ended."""
+
+    UNCHANGED = "unchanged"
+    BUILT = "built"
+    FAILED = "failed"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the work on one target ended.
+
+    Args:
+        name: The target's name.
+        outcome: How it ended.
+        took_s: Wall-clock time, seconds.
+    """
+
+    name: str
+    outcome: Outcome
+    took_s: float = 0.0
+
+
+def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
+    """Build what is not current; what needs a failed target is not tried.
+
+    Args:
+        targets: Targets with all that they need.
+        plan: Folders and choices.
+
+    Returns:
+        One entry for each target, in the order in which they ended.
+    """
+    by_name = {target.name: target for target in targets}
+    order = graphlib.TopologicalSorter(
+        {t.name: {n for n in (*t.needs, *t.after) if n in by_name} for t in targets}
+    )
+    order.prepare()
+    ended: list[Ended] = []
+    with ThreadPoolExecutor(min(MOST_AT_A_TIME, 1 + (os.cpu_count() or 1))) as pool:
+        running: set[Future[Ended]] = set()
+        while order.is_active():
+            for name in order.get_ready():
+                running.add(pool.submit(_work_on, by_name[name], plan, list(ended)))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                ended.append(future.result())
+                order.done(ended[-1].name)
+    return ended
+
+
+def _work_on(target: Target, plan: Plan, ended: Sequence[Ended]) -> Ended:
+    lost = {e.name for e in ended if e.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}}
+    if missing := sorted(lost & set(target.needs)):
+        say(target.name, f"not tried, because it needs {missing[0]}")
+        return Ended(name=target.name, outcome=Outcome.NOT_TRIED)
+    if is_current(target, plan):
+        say(target.name, "unchanged")
+        return Ended(name=target.name, outcome=Outcome.UNCHANGED)
+    say(target.name, target.summary)
+    before = time.monotonic()
+    outcome = _make_with_log(target, plan, elapsed_s=lambda: time.monotonic() - before)
+    return Ended(name=target.name, outcome=outcome, took_s=time.monotonic() - before)
+
+
+def _make_with_log(target: Target, plan: Plan, elapsed_s: Callable[[], float]) -> Outcome:
+    path = plan.log_path(target.name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8") as log:
+            make(target, plan, log)
+    except StepError as error:
+        tell_failure(target, plan, error.what, error.next_step, elapsed_s())
+        return Outcome.FAILED
+    except OSError as error:
+        tell_failure(target, plan, f"{error.filename}: {error.strerror}.", "", elapsed_s())
+        return Outcome.FAILED
+    say(target.name, f"done in {elapsed_s():.1f} s")
+    return Outcome.BUILT
+
+
+def tell_failure(target: Target, plan: Plan, what: str, next_step: str, took_s: float) -> None:
+    """Print what failed, where to read more and what to do.
+
+    Args:
+        target: The target that failed.
+        plan: Folders and choices.
+        what: One sentence.
+        next_step: One sentence, or empty.
+        took_s: Seconds since its start.
+    """
+    lines = [f"FAILED after {took_s:.1f} s: {what}", f"  log:  {plan.log_path(target.name)}"]
+    if last := _last_line(plan, target):
+        lines.append(f"  last: {last}")
+    lines.append(f"  next: {next_step or 'Read the log, mend the cause.'}")
+    lines.append(f"        Then run: deploy/environments/build {target.name}")
+    say(target.name, *lines)
+
+
+def _last_line(plan: Plan, target: Target) -> str:
+    try:
+        text = plan.log_path(target.name).read_text(errors="replace")
+    except OSError:
+        return ""
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in said if "error" in line.lower()]
+    return (errors or said or [""])[-1][:200]
+
+
+def say(name: str, *lines: str) -> None:
+    """Print lines about one target.
+
+    Args:
+        name: The target's name.
+        lines: What there is to say.
+    """
+    with _one_line_at_a_time:
+        for line in lines:
+            print(f"{name:<12}{line}", flush=True)

@@ -1,0 +1,129 @@
+"""A thing that can be built, and whether that is needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.plan import Plan
+
+CODE_DIR = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One target of the builder.
+
+    Args:
+        name: Its name on the command line.
+        summary: What building it does, as a line of progress.
+        build: Builds it; its second argument is the open log.
+        made_from: Files, folders and texts that the result depends on.
+        results: Paths that exist once it is built.
+        needs: Targets that must have been built before it.
+        after: Targets that go first where the same run builds them.
+        code: Modules of the builder that decide what the result looks like.
+    """
+
+    name: str
+    summary: str
+    build: Callable[[Plan, IO[str]], None]
+    made_from: Callable[[Plan], Iterable[Path | str]]
+    results: Callable[[Plan], Iterable[Path]]
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+
+
+def fingerprint(target: Target, plan: Plan) -> str:
+    """Return a hash of everything that a target is built from.
+
+    Args:
+        target: The target.
+        plan: Folders and choices.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    needed = (read_stamp(name, plan) or "" for name in target.needs)
+    code = (CODE_DIR / f"{module}.py" for module in target.code)
+    digest = hashlib.sha256()
+    for part in (*target.made_from(plan), *needed, *code):
+        digest.update(part.encode() if isinstance(part, str) else _hash_of_path(part))
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+def _hash_of_path(path: Path) -> bytes:
+    if not path.is_dir():
+        return path.read_bytes() if path.exists() else b""
+    digest = hashlib.sha256()
+    for file in source_files(path):
+        digest.update(str(file.relative_to(path)).encode() + b"\0" + file.read_bytes())
+    return digest.digest()
+
+
+def source_files(folder: Path) -> list[Path]:
+    """Return the files under a folder that are sources, in a fixed order.
+
+    Args:
+        folder: A folder of the checkout.
+
+    Returns:
+        Paths of files; nothing of caches, checkpoints or installed node modules.
+    """
+    skipped = {"__pycache__", ".ipynb_checkpoints", "node_modules"}
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(f for f in files if not skipped & set(f.relative_to(folder).parts))
+
+
+def read_stamp(name: str, plan: Plan) -> str | None:
+    """Return the fingerprint that a target was last built with.
+
+    Args:
+        name: The target's name.
+        plan: Folders and choices.
+
+    Returns:
+        The fingerprint, or None where it was never built to its end.
+    """
+    try:
+        return (plan.stamps_dir / name).read_text().strip()
+    except FileNotFoundError:
+        return None
+
+
+def is_current(target: Target, plan: Plan) -> bool:
+    """Return whether a target is there and nothing that it is built from has changed.
+
+    Args:
+        target: The target.
+        plan: Folders and choices.
+
+    Returns:
+        True where building it would change nothing.
+    """
+    there = all(path.exists() for path in target.results(plan))
+    return there and read_stamp(target.name, plan) == fingerprint(target, plan)
+
+
+def make(target: Target, plan: Plan, log: IO[str]) -> None:
+    """Build a target and note what it was built from.
+
+    Args:
+        target: The target.
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If a step of the build fails; the target then counts as not built.
+    """
+    stamp = plan.stamps_dir / target.name
+    stamp.unlink(missing_ok=True)
+    built_from = fingerprint(target, plan)
+    target.build(plan, log)
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(built_from + "\n")

@@ -1,0 +1,172 @@
+"""The list of what can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder import (
+    datasets,
+    debian,
+    environment,
+    files,
+    horovod,
+    kernels,
+    node,
+    package,
+    proxy,
+    server,
+)
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import CODE_DIR, Target
+
+BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
+
+
+def _environment_target(name: str, summary: str) -> Target:
+    def build(plan: Plan, log: IO[str]) -> None:
+        environment.install_environment(plan, name, log)
+
+    def made_from(plan: Plan) -> list[Path | str]:
+        return [plan.pins(name), environment.python_version()]
+
+    def results(plan: Plan) -> list[Path]:
+        return [plan.environment(name) / "bin/python"]
+
+    return Target(name=name, summary=summary, build=build, made_from=made_from, results=results)
+
+
+def _server_sources(plan: Plan) -> Iterable[Path | str]:
+    return [plan.pins("server"), server.settings_dir(plan), environment.python_version()]
+
+
+def _package_sources(plan: Plan) -> Iterable[Path | str]:
+    rebuilt = (plan.stamps_dir / name for name in package.present_environments(plan))
+    return [*package.sources(plan), plan.pins("package"), *rebuilt]
+
+
+def _package_results(plan: Plan) -> Iterable[Path]:
+    names = package.present_environments(plan)
+    return [plan.environment(name) / "bin/dsportal" for name in names]
+
+
+def _install_browser(plan: Plan, log: IO[str]) -> None:
+    debian.ensure_packages(BROWSER_PACKAGES, log)
+
+
+TARGETS = (
+    _environment_target("hub", "installing JupyterHub and what it needs"),
+    Target(
+        name="server",
+        summary="installing JupyterLab and Notebook",
+        build=server.install_server,
+        made_from=_server_sources,
+        results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
+        code=("server",),
+    ),
+    _environment_target("tensorboard", "installing TensorBoard"),
+    _environment_target("tensorflow", "installing TensorFlow, a large download"),
+    Target(
+        name="horovod",
+        summary="compiling Horovod for this TensorFlow, about 3 minutes on 2 cores",
+        build=horovod.install_horovod,
+        made_from=lambda plan: [plan.recipes_dir / "horovod.txt", horovod.CHECK],
+        results=lambda plan: [plan.environment("tensorflow") / "bin/horovodrun"],
+        needs=("tensorflow",),
+        code=("horovod",),
+    ),
+    Target(
+        name="node",
+        summary="looking for Node.js, or installing it",
+        build=node.install_node,
+        made_from=lambda plan: [node.describe_choice(plan)],
+        results=lambda plan: [plan.node_dir / "bin/node", plan.node_dir / "bin/npm"],
+        code=("node",),
+    ),
+    Target(
+        name="proxy",
+        summary="installing configurable-http-proxy",
+        build=proxy.install_proxy,
+        made_from=lambda plan: [plan.recipes_dir / "proxy"],
+        results=lambda plan: [proxy.program(plan)],
+        needs=("node",),
+        code=("proxy",),
+    ),
+    Target(
+        name="kernels",
+        summary="describing the kernels, installing R",
+        build=kernels.install_kernels,
+        made_from=lambda plan: [plan.pins("tensorflow")],
+        results=lambda plan: [
+            kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
+        ],
+        needs=("server", "tensorflow"),
+        code=("kernels",),
+    ),
+    Target(
+        name="datasets",
+        summary="making the file of handwritten digits",
+        build=datasets.install_datasets,
+        made_from=lambda plan: [datasets.README, CODE_DIR / "mnist_digits.py"],
+        results=lambda plan: [datasets.digits_path(plan)],
+        needs=("node", "server"),
+        code=("datasets",),
+    ),
+    Target(
+        name="launcher",
+        summary="installing the program that sudo allows",
+        build=files.install_launcher,
+        made_from=lambda plan: [plan.source_dir / "spawner/launcher.py"],
+        results=lambda plan: [files.launcher_path(plan)],
+        code=("files",),
+    ),
+    Target(
+        name="templates",
+        summary="copying the template notebooks",
+        build=files.install_templates,
+        made_from=lambda plan: [plan.source_dir / package.TEMPLATES],
+        results=lambda plan: [files.templates_dir(plan)],
+        code=("files",),
+    ),
+    Target(
+        name="package",
+        summary="installing this project's own package",
+        build=package.install_package,
+        made_from=_package_sources,
+        results=_package_results,
+        after=("hub", "server", "tensorboard", "tensorflow", "horovod"),
+        code=("package",),
+    ),
+    _environment_target("test", "installing the tools that test the portal"),
+    Target(
+        name="browser",
+        summary="installing Chromium for the browser tests",
+        build=_install_browser,
+        made_from=lambda plan: [*BROWSER_PACKAGES],
+        results=lambda plan: [Path("/usr/bin/chromium")],
+    ),
+)
+
+BY_NAME = {target.name: target for target in TARGETS}
+ONLY_FOR_TESTS = ("test", "browser")
+ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
+
+
+def with_needs(names: Iterable[str]) -> list[Target]:
+    """Return targets and all that they need.
+
+    Args:
+        names: Names of targets.
+
+    Returns:
+        The targets in the order of TARGETS, each once.
+    """
+    wanted = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in wanted:
+            wanted.add(name)
+            left.extend(BY_NAME[name].needs)
+    return [target for target in TARGETS if target.name in wanted]
