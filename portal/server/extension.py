@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from jupyter_server.extension.application import ExtensionApp
+import os
+from pathlib import Path
 
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Float
+
+from portal.server.home import prepare_home
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboards import TensorBoards
@@ -16,12 +21,15 @@ class PortalServer(ExtensionApp):
     load_other_extensions = True
     classes = [TensorBoards]  # noqa: RUF012
 
+    home_timeout_s = Float(
+        2.0,
+        help="Seconds that the start waits for templates and the link to the shared storage; after "
+        "that they are made while the session runs.",
+    ).tag(config=True)
+
     def initialize_settings(self) -> None:
-        """Prepare the home and switch off what a compute node has no use for."""
-        # JupyterLab would check its build, which takes seconds, and look for news on the internet,
-        # which a compute node may not reach.
-        page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
-        page_config.update(buildAvailable=False, buildCheck=False, news={"disabled": True})
+        """Prepare the user's home, so that the first page shows it."""
+        prepare_home(Path.home(), os.environ, self.log, timeout_s=self.home_timeout_s)
 
     def initialize_handlers(self) -> None:
         """Register the routes."""

@@ -1,0 +1,63 @@
+"""The record in the home of which release of each template was written there."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What was done about one template.
+
+    Attributes:
+        written: SHA-256 of the release that was last written under the template's own name, or "".
+        beside: SHA-256 of the release that was last put beside an edited one, or "".
+    """
+
+    written: str = ""
+    beside: str = ""
+
+
+def read_releases(home: Path) -> dict[str, Release]:
+    """Return the record; one that is absent or broken is empty, so that nothing is overwritten.
+
+    Args:
+        home: The user's home.
+
+    Returns:
+        Releases by the template's path below the templates folder.
+    """
+    try:
+        record = json.loads((home / RECORD_PATH).read_text(encoding="utf-8"))
+        return {str(name): Release(**release) for name, release in record.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
+    """Replace the record, whole or not at all.
+
+    Args:
+        home: The user's home.
+        releases: Releases by the template's path below the templates folder.
+
+    Raises:
+        OSError: If there is no room, or no permission.
+    """
+    path = home / RECORD_PATH
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {name: asdict(release) for name, release in sorted(releases.items())}
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.write_text(json.dumps(record, indent=1), encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,140 @@
+"""The notebook templates in the home: copied, kept current, never over what the user wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from portal.server.folder import Folder, NotPlainError, open_folder
+from portal.server.releases import Release, read_releases, write_releases
+
+FOLDER_NAME = "templates"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one installation did, as names below the templates folder.
+
+    Attributes:
+        written: New templates, and unedited ones that got a new release.
+        beside: New releases put beside a template that the user edited.
+        problems: Sentences about what could not be done.
+    """
+
+    written: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what went well and is worth a line in the log."""
+        if self.written:
+            yield f"Copied {len(self.written)} files to {FOLDER_NAME}."
+        for name in self.beside:
+            yield f"{FOLDER_NAME}/{name} is the new release of a template that you edited."
+
+
+def install_templates(source_dir: Path, home: Path) -> Outcome:
+    """Copy the site's templates to the user's home, as the user.
+
+    A template that is absent is written: deleting one brings the original back in the next session.
+    One that was not edited gets the new release. Beside an edited one the new release is written
+    once, as `name.new.ipynb`. Links of the user's are not followed.
+
+    Args:
+        source_dir: The site's folder of templates.
+        home: The user's home.
+
+    Returns:
+        What was done. A full or read-only home is a sentence in it, no exception.
+    """
+    outcome = Outcome()
+    if not source_dir.is_dir():
+        outcome.problems.append(
+            f"The site's templates, {source_dir}, are not on this node. Tell the administrators."
+        )
+        return outcome
+    releases = read_releases(home)
+    known = dict(releases)
+    try:
+        with open_folder(home) as folder, folder.enter(FOLDER_NAME) as target:
+            _Installation(releases, outcome).install_folder(source_dir, target, PurePosixPath())
+    except (OSError, NotPlainError) as error:
+        outcome.problems.append(
+            f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
+            "Make room, or rename what is in the way; the next session tries again."
+        )
+    try:
+        if releases != known:
+            write_releases(home, releases)
+    except OSError as error:
+        outcome.problems.append(
+            f"It could not be noted which templates were copied ({_reason(error)}). "
+            "New releases will be put beside all of them."
+        )
+    return outcome
+
+
+class _Installation:
+    """One run over the site's templates."""
+
+    def __init__(self, releases: dict[str, Release], outcome: Outcome) -> None:
+        self._releases = releases
+        self._outcome = outcome
+
+    def install_folder(self, source: Path, target: Folder, relative: PurePosixPath) -> None:
+        for entry in sorted(source.iterdir()):
+            is_ours = relative == PurePosixPath() and entry.name == "__init__.py"
+            if is_ours or entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            name = relative / entry.name
+            try:
+                if entry.is_dir():
+                    with target.enter(entry.name) as folder:
+                        self.install_folder(entry, folder, name)
+                else:
+                    self._install_file(entry.read_bytes(), target, name)
+            except NotPlainError as error:
+                self._outcome.problems.append(
+                    f"{FOLDER_NAME}/{name} was left as it is: {error}. "
+                    "Rename it to get the template in the next session."
+                )
+
+    def _install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
+        new, release = _digest(content), self._releases.get(str(name), Release())
+        present = target.read(name.name)
+        if present is None or _digest(present) in {new, release.written}:
+            if present != content:
+                target.write(name.name, content)
+                self._outcome.written.append(str(name))
+            self._releases[str(name)] = Release(written=new)
+        elif new not in {release.written, release.beside}:
+            beside = self._free_name(target, name, release.beside)
+            target.write(beside, content)
+            self._outcome.beside.append(str(name.with_name(beside)))
+            self._releases[str(name)] = Release(written=release.written, beside=new)
+
+    @staticmethod
+    def _free_name(target: Folder, name: PurePosixPath, last_beside: str) -> str:
+        """Return a name beside `name` that holds nothing of the user's own."""
+        endings = itertools.chain([".new"], (f".new-{n}" for n in itertools.count(2)))
+        candidates = (f"{name.stem}{ending}{name.suffix}" for ending in endings)
+        return next(c for c in candidates if _is_free(target, c, last_beside))
+
+
+def _is_free(target: Folder, name: str, last_beside: str) -> bool:
+    try:
+        present = target.read(name)
+    except NotPlainError:
+        return False
+    return present is None or _digest(present) == last_beside
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
