@@ -30,7 +30,7 @@ def _login_problems(settings: Settings) -> list[str]:
     try:
         ssl.create_default_context(cafile=str(login.ca_certificates))
     except OSError as error:
-        reason = error.strerror or "it holds no certificate"
+        reason = "no certificate in it" if isinstance(error, ssl.SSLError) else error.strerror
         problems.append(
             f"The LDAP certificates {login.ca_certificates} cannot be used: {reason}."
             " Copy the certificate (PEM) that signed the LDAP servers' own to this file."

@@ -166,11 +166,11 @@ class ResourceSettings:
     )
     port_min: int = setting(
         "Lowest port that a session listens on, on its node.",
-        default=20000,
+        default=30000,
         lowest=1024,
         highest=65535,
     )
-    port_max: int = setting("Highest such port.", default=29999, lowest=1024, highest=65535)
+    port_max: int = setting("Highest such port.", default=32767, lowest=1024, highest=65535)
 
     def __post_init__(self) -> None:
         if self.session_hours > self.max_session_hours:

@@ -17,12 +17,9 @@ from spawner import __version__
 def certificate(tmp_path: Path) -> Path:
     """Return a file with a certificate of our own."""
     path = tmp_path / "ca.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-        + ["-nodes", "-subj", "/CN=test", "-keyout", tmp_path / "ca.key", "-out", path],
-        check=True,
-        capture_output=True,
-    )
+    request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test"
+    files = ["-keyout", tmp_path / "ca.key", "-out", path]
+    subprocess.run(["openssl", *request.split(), *files], check=True, capture_output=True)
     return path
 
 
@@ -73,7 +70,7 @@ def test_check_of_a_wrong_file_prints_one_line_and_exits_with_1(
     [
         ("allow_all = true", "allow_all = false", "Nobody may log in."),
         ("ca.pem", "other.pem", "No such file or directory"),
-        ("ca.pem", "ca.key", "holds no certificate"),
+        ("ca.pem", "ca.key", "no certificate in it"),
         ('state_dir = "', 'state_dir = "/nowhere', "mode 0700"),
     ],
 )

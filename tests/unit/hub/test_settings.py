@@ -84,7 +84,7 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param(
             "resources", "session_hours = 48", ["session_hours", "max_session_hours"], id="too long"
         ),
-        pytest.param("resources", "port_min = 30000", ["port_max", "port_min"], id="no ports"),
+        pytest.param("resources", "port_min = 40000", ["port_max", "port_min"], id="no ports"),
         pytest.param("partitions.'-x'", "", ["partitions", "name of a partition"], id="option"),
     ],
 )

@@ -1,0 +1,117 @@
+"""The site's settings on JupyterHub's configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portal.hub.form import OptionsForm
+from portal.hub.login import PortalLDAPAuthenticator
+from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
+from portal.hub.session_view import START_STEPS, describe_request, describe_session
+from portal.hub.settings import Settings
+from portal.hub.tables import TlsMode
+
+TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
+
+
+def apply_settings(c: Any, settings: Settings) -> None:
+    """Set everything that JupyterHub is told.
+
+    Each value is set, never appended to, so that applying twice changes nothing.
+
+    Args:
+        c: JupyterHub's configuration object.
+        settings: The site's settings.
+    """
+    _apply_hub(c, settings)
+    _apply_pages(c, settings)
+    _apply_login(c, settings)
+    _apply_spawner(c, settings)
+
+
+def _apply_hub(c: Any, settings: Settings) -> None:
+    hub = settings.hub
+    api_url = f"http://{_bracketed(hub.address)}:{hub.api_port}"
+    c.JupyterHub.bind_url = f"http://:{hub.public_port}"
+    c.JupyterHub.hub_bind_url = api_url
+    c.JupyterHub.hub_connect_url = api_url
+    c.JupyterHub.proxy_class = "configurable-http-proxy"
+    c.ConfigurableHTTPProxy.should_start = False
+    c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
+    # Sessions and the proxy outlive a restart of the hub.
+    c.JupyterHub.cleanup_servers = False
+    c.JupyterHub.cleanup_proxy = False
+    c.JupyterHub.db_url = f"sqlite:///{hub.state_dir}/jupyterhub.sqlite"
+    c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
+    c.JupyterHub.allow_named_servers = False
+    # After the login users see the server page; a session starts only when they ask for it.
+    c.JupyterHub.redirect_to_server = False
+    c.JupyterHub.implicit_spawn_seconds = 0
+    c.JupyterHub.oauth_require_pkce = True
+
+
+def _apply_pages(c: Any, settings: Settings) -> None:
+    c.JupyterHub.template_paths = [str(TEMPLATES_DIR)]
+    # JupyterHub calls what is callable with the user, so a function has to be wrapped.
+    c.JupyterHub.template_vars = {
+        "portal": PortalView.of(settings.site),
+        "describe_session": lambda _user: describe_session,
+        "describe_request": lambda _user: describe_request,
+        "start_steps": START_STEPS,
+    }
+    c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
+    c.JupyterHub.extra_handlers = [static_route()]
+    c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
+
+
+def _apply_login(c: Any, settings: Settings) -> None:
+    login = settings.login
+    admin_users = set(settings.hub.admin_users)
+    c.JupyterHub.authenticator_class = PortalLDAPAuthenticator
+    authenticator = c.PortalLDAPAuthenticator
+    authenticator.servers = list(login.servers)
+    authenticator.tls_strategy = TLS_STRATEGIES[login.tls]
+    authenticator.ca_certificates = str(login.ca_certificates)
+    authenticator.bind_dn_template = [login.user_dn_template]
+    authenticator.connect_timeout_s = login.connect_timeout_s
+    authenticator.answer_timeout_s = login.answer_timeout_s
+    authenticator.support = settings.site.support
+    authenticator.allow_all = login.allow_all
+    authenticator.allowed_groups = list(login.allowed_groups)
+    authenticator.allowed_users = admin_users | set(login.allowed_users)
+    authenticator.admin_users = admin_users
+    # Having been let in once is no reason to be let in again.
+    authenticator.allow_existing_users = False
+
+
+def _apply_spawner(c: Any, settings: Settings) -> None:
+    resources, environments = settings.resources, settings.environments
+    c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
+    spawner = c.SlurmGPUSpawner
+    spawner.cores_per_gpu = resources.cores_per_gpu
+    spawner.memory_mib_per_gpu = resources.memory_mib_per_gpu
+    spawner.default_walltime_s = resources.session_s
+    spawner.max_walltime_s = resources.max_session_s
+    spawner.port_min = resources.port_min
+    spawner.port_max = resources.port_max
+    spawner.partitions = list(settings.partitions)
+    spawner.simulated_gpus = settings.site.simulated_gpus
+    spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]
+    spawner.options_form = OptionsForm(simulated_gpus=settings.site.simulated_gpus)
+    spawner.environment = _server_environment(settings)
+
+
+def _server_environment(settings: Settings) -> dict[str, str]:
+    environment = {
+        "PORTAL_ISILON_DIR": str(settings.storage.isilon),
+        "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
+        "PORTAL_TENSORBOARD_PYTHON": str(settings.environments.tensorboard / "bin/python"),
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    }
+    if settings.site.simulated_gpus:
+        environment["PORTAL_GPUS_SIMULATED"] = "1"
+    return environment
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

@@ -1,0 +1,15 @@
+"""JupyterHub's configuration: everything comes from the site's settings."""
+
+import os
+import sys
+from pathlib import Path
+
+from portal.hub.apply import apply_settings
+from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
+from spawner.errors import SettingsError
+
+path = Path(os.environ.get("PORTAL_SETTINGS", DEFAULT_SETTINGS_PATH))
+try:
+    apply_settings(get_config(), load_settings(path))  # type: ignore[name-defined]  # noqa: F821
+except SettingsError as error:
+    sys.exit(f"jupyterhub: {error}")

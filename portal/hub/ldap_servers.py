@@ -1,0 +1,172 @@
+"""The site's LDAP servers: which to ask next, and one connection to one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import ldap3
+from ldap3.core.exceptions import LDAPExceptionError
+from ldap3.core.tls import check_hostname
+
+DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
+ASK_LAST_FOR_S = 60.0
+BUSY_RESULTS = {"busy", "unavailable"}
+
+
+class LdapServerError(Exception):
+    """A server did not do its part; another one may.
+
+    Args:
+        reason: What happened, for the log.
+        is_untrusted: Whether its certificate is the reason.
+    """
+
+    def __init__(self, reason: str, *, is_untrusted: bool = False) -> None:
+        super().__init__(reason)
+        self.is_untrusted = is_untrusted
+
+
+@dataclass(frozen=True, slots=True)
+class LdapServer:
+    """One server: `use_tls_at_once` for ldaps, StartTLS otherwise."""
+
+    host: str
+    port: int
+    use_tls_at_once: bool
+
+    def __str__(self) -> str:
+        return f"{'ldaps' if self.use_tls_at_once else 'ldap'}://{self.host}:{self.port}"
+
+
+def parse_server(url: str) -> LdapServer:
+    """Return the server that an address means.
+
+    Args:
+        url: ldap://host[:port] or ldaps://host[:port], checked by the settings.
+
+    Returns:
+        The server, with the scheme's usual port where none is given.
+    """
+    parts = urlsplit(url)
+    return LdapServer(
+        parts.hostname or "", parts.port or DEFAULT_PORTS[parts.scheme], parts.scheme == "ldaps"
+    )
+
+
+class LdapServers:
+    """The servers in the order to ask: as configured, but those that failed lately last.
+
+    Args:
+        urls: Their addresses, best first.
+        clock: Returns seconds that only grow.
+    """
+
+    def __init__(self, urls: Iterable[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._servers = [parse_server(url) for url in urls]
+        self._clock = clock
+        self._failed_at_s: dict[LdapServer, float] = {}
+        self._lock = threading.Lock()
+
+    def in_order(self) -> list[LdapServer]:
+        """Return all servers, the one to ask first at the front."""
+        horizon_s = self._clock() - ASK_LAST_FOR_S
+        with self._lock:
+            # sorted() keeps the configured order among equals.
+            return sorted(self._servers, key=lambda s: self._failed_at_s.get(s, 0) > horizon_s)
+
+    def note(self, server: LdapServer, *, answered: bool) -> None:
+        """Remember how a server did.
+
+        Args:
+            server: The server that was asked.
+            answered: Whether it answered.
+        """
+        with self._lock:
+            if answered:
+                self._failed_at_s.pop(server, None)
+            else:
+                self._failed_at_s[server] = self._clock()
+
+
+def bind(
+    server: LdapServer,
+    userdn: str | None,
+    password: str | None,
+    *,
+    ca_file: str,
+    connect_timeout_s: float,
+    answer_timeout_s: float,
+) -> ldap3.Connection | None:
+    """Log in to one server over a verified connection.
+
+    Args:
+        server: The server.
+        userdn: The entry to log in as.
+        password: Its password; it travels only after the certificate was found good.
+        ca_file: PEM file with the certificates to trust.
+        connect_timeout_s: Longest wait for the connection, in seconds.
+        answer_timeout_s: Longest wait for each answer, in seconds; whole seconds count.
+
+    Returns:
+        The connection, to be closed by the caller, or None if the server refused the password.
+
+    Raises:
+        LdapServerError: If the server does not answer, is busy or cannot be trusted.
+
+    Source:
+        ldap3 2.9.1: without validate=CERT_REQUIRED any certificate passes, and without
+        receive_timeout (whole seconds) an answer is awaited for ever.
+    """
+    # The name in the certificate is checked below: ldap3's own check leaves the connection open.
+    tls = ldap3.Tls(validate=ssl.CERT_REQUIRED, ca_certs_file=ca_file, valid_names=["*"])
+    target = ldap3.Server(
+        server.host,
+        port=server.port,
+        use_ssl=server.use_tls_at_once,
+        tls=tls,
+        get_info=ldap3.NONE,
+        connect_timeout=connect_timeout_s,
+    )
+    connection = ldap3.Connection(
+        target, user=userdn, password=password, receive_timeout=max(1, int(answer_timeout_s))
+    )
+    try:
+        connection.open(read_server_info=False)
+        if not server.use_tls_at_once:
+            connection.start_tls(read_server_info=False)
+        check_hostname(connection.socket, server.host, None)
+        is_bound = connection.bind(read_server_info=False)
+    except (LDAPExceptionError, OSError) as error:
+        close(connection)
+        raise LdapServerError(f"{server}: {error}", is_untrusted=_is_untrusted(error)) from error
+    if is_bound:
+        return connection
+    result = connection.result["description"]
+    close(connection)
+    if result in BUSY_RESULTS:
+        raise LdapServerError(f"{server}: {result}")
+    return None
+
+
+def close(connection: ldap3.Connection) -> None:
+    """Close a connection, whatever state it is in.
+
+    Args:
+        connection: A connection made by `bind`.
+    """
+    with contextlib.suppress(LDAPExceptionError, OSError):
+        connection.unbind()
+    # After a failed start ldap3 forgets to close the socket.
+    if connection.socket is not None:
+        connection.socket.close()
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    text = str(error).lower()
+    return "certificate" in text or isinstance(error, ssl.CertificateError)

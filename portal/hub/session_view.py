@@ -1,0 +1,123 @@
+"""A session in the words of the server page and of the waiting page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from portal.hub.words import format_gpus, format_hours, format_time_left
+from spawner.jobs import JobRecord
+from spawner.session import Session
+from spawner.states import Phase
+
+START_STEPS = (
+    ("submitted", "Submitted"),
+    ("queued", "In the queue"),
+    ("running", "Running on a node"),
+    ("starting", "Notebook server starting"),
+    ("ready", "Ready"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """One session as pages show it.
+
+    Attributes:
+        state: One or two words.
+        tone: "good", "wait" or "off": the colour of the state.
+        sentence: What it means and what to do.
+        facts: Names and values, such as ("Node", "node01").
+        is_changing: Whether the page should soon look again.
+    """
+
+    state: str
+    tone: str
+    sentence: str
+    facts: tuple[tuple[str, str], ...] = ()
+    is_changing: bool = False
+
+
+def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
+    """Return a spawner's session in words.
+
+    Args:
+        spawner: A SlurmGPUSpawner, running or not.
+        now: The present, local time without a zone, as Slurm gives it.
+
+    Returns:
+        The words.
+    """
+    if spawner.pending == "stop":
+        return SessionView(
+            state="Stopping",
+            tone="wait",
+            sentence="The job leaves the cluster in a few seconds.",
+            is_changing=True,
+        )
+    if not spawner.active:
+        return SessionView(
+            state="Not running",
+            tone="off",
+            sentence="Nothing is running. Choose My Server to start a session.",
+        )
+    facts = _facts(spawner, now or datetime.now())
+    if spawner.pending:
+        return SessionView(
+            state="Starting",
+            tone="wait",
+            sentence="The session is on its way. My Server shows how far it is.",
+            facts=facts,
+            is_changing=True,
+        )
+    return SessionView(
+        state="Running",
+        tone="good",
+        sentence="My Server opens it. It goes on while you are away, until its time is over.",
+        facts=facts,
+    )
+
+
+def describe_request(spawner: Any) -> str:
+    """Return what was asked for, for example "2 GPUs for 8 hours".
+
+    Args:
+        spawner: A SlurmGPUSpawner whose session starts.
+
+    Returns:
+        The words, or "" where nothing is known yet.
+    """
+    session: Session | None = spawner.session
+    if session is None or not session.walltime_s:
+        return ""
+    return f"{_gpus(session, spawner)} for {format_hours(session.walltime_s)}"
+
+
+def _facts(spawner: Any, now: datetime) -> tuple[tuple[str, str], ...]:
+    session: Session | None = spawner.session
+    if session is None:
+        return ()
+    facts = [("GPUs", _gpus(session, spawner))]
+    record: JobRecord | None = spawner.job_record
+    if record is not None and record.state.phase is Phase.RUNNING:
+        facts.append(("Node", record.node))
+        facts.extend(_time_left(record, session, now))
+    if session.job_id:
+        facts.append(("Slurm job", str(session.job_id)))
+    return tuple(facts)
+
+
+def _gpus(session: Session, spawner: Any) -> str:
+    gpus = format_gpus(session.n_gpus)
+    return f"{gpus} (simulated)" if spawner.simulated_gpus else gpus
+
+
+def _time_left(record: JobRecord, session: Session, now: datetime) -> list[tuple[str, str]]:
+    try:
+        started_at = datetime.fromisoformat(record.starts_at)
+    except ValueError:
+        return []
+    ends_at = started_at + timedelta(seconds=session.walltime_s)
+    left_s = (ends_at - now).total_seconds()
+    return [("Time left", f"{format_time_left(left_s)}, until {ends_at:%H:%M}")]

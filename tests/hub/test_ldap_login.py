@@ -1,0 +1,377 @@
+"""Logging in against real LDAP servers: right, wrong, untrusted, silent and gone."""
+
+from __future__ import annotations
+
+import asyncio
+import pwd
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tornado.httputil import HTTPHeaders
+from traitlets.config import Config
+
+from portal.hub.apply import apply_settings
+from portal.hub.credentials import LoginError
+from portal.hub.login import PortalLDAPAuthenticator
+from portal.hub.settings import load_settings
+from tests.hub.private_slapd import (
+    BASE,
+    PASSWORD,
+    SLAPD,
+    Authority,
+    free_port,
+    running_slapd,
+    silent_server,
+)
+
+pytestmark = pytest.mark.skipif(not SLAPD, reason="slapd is not installed")
+
+USERS = ["ada", "grace", "ghost", "daemon"]
+ACCOUNTS = {"ada": 20001, "grace": 20002, "daemon": 1}
+ANSWER_TIMEOUT_S = 5
+LONGEST_PAUSE_S = 0.1
+
+Authenticators = Callable[..., PortalLDAPAuthenticator]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.create(tmp_path_factory.mktemp("tls") / "good")
+
+
+@pytest.fixture(scope="module")
+def slapd(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("slapd")
+    with running_slapd(folder / "good", authority, USERS) as (port, tls_port):
+        yield SimpleNamespace(url=f"ldap://127.0.0.1:{port}", tls=f"ldaps://127.0.0.1:{tls_port}")
+
+
+@pytest.fixture(autouse=True)
+def accounts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Let the name service know some users."""
+    known = dict(ACCOUNTS)
+    monkeypatch.setattr(
+        pwd, "getpwnam", lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name])
+    )
+    return known
+
+
+@pytest.fixture
+def authenticator(tmp_path: Path, authority: Authority) -> Authenticators:
+    """Return a function that makes an authenticator as the hub would, from a settings file."""
+
+    def make(*servers: str, login: str = "allow_all = true", **settings: str) -> Any:
+        path = tmp_path / "portal.toml"
+        path.write_text(
+            f"""
+            [site]
+            support = "help@example.com"
+            [hub]
+            address = "127.0.0.1"
+            state_dir = "{tmp_path}"
+            [login]
+            servers = {list(servers)!r}
+            tls = "{"ldaps" if servers[0].startswith("ldaps") else "starttls"}"
+            ca_certificates = "{settings.get("ca", authority.certificate)}"
+            user_dn_template = "uid={{username}},ou=people,{BASE}"
+            answer_timeout_s = {ANSWER_TIMEOUT_S}
+            {login}
+            [partitions.jupyter]
+            """
+        )
+        config = Config()
+        apply_settings(config, load_settings(path))
+        return PortalLDAPAuthenticator(config=config)
+
+    return make
+
+
+async def log_in(
+    authenticator: PortalLDAPAuthenticator,
+    name: str,
+    password: str = PASSWORD,
+    address: str = "192.0.2.7",
+) -> dict[str, Any] | None:
+    """Do what the hub's login page does with a form."""
+    form = {"username": name, "password": password}
+    request = SimpleNamespace(
+        body_arguments={key: [value.encode()] for key, value in form.items()},
+        headers=HTTPHeaders({"X-Forwarded-For": f"203.0.113.1, {address}"}),
+        remote_ip="127.0.0.1",
+    )
+    # tornado strips the name and turns control characters into spaces before JupyterHub sees it.
+    seen = {"username": name.replace("\0", " ").strip(), "password": password}
+    return await authenticator.get_authenticated_user(SimpleNamespace(request=request), seen)
+
+
+@asynccontextmanager
+async def hub_that_stays_awake() -> AsyncIterator[None]:
+    """Fail if the event loop stands still for longer than LONGEST_PAUSE_S."""
+    pauses: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            pauses.append(time.monotonic() - before)
+
+    watching = asyncio.create_task(watch())
+    yield
+    watching.cancel()
+    assert max(pauses) < LONGEST_PAUSE_S
+
+
+async def refusal(*args: Any) -> tuple[int, str]:
+    """Log in, and return the status and the sentence of the error."""
+    with pytest.raises(LoginError) as error:
+        await log_in(*args)
+    return error.value.status_code, error.value.jupyterhub_message
+
+
+@pytest.mark.parametrize("scheme", ["url", "tls"], ids=["starttls", "ldaps"])
+async def test_the_right_password_logs_in(
+    authenticator: Authenticators, slapd: Any, scheme: str
+) -> None:
+    user = await log_in(authenticator(getattr(slapd, scheme)), "ada")
+
+    assert user is not None
+    assert (user["name"], user["admin"]) == ("ada", False)
+
+
+async def test_a_name_in_capitals_is_the_same_user(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    user = await log_in(authenticator(slapd.url), "Ada")
+
+    assert user is not None
+    assert user["name"] == "ada"
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        ("ada", "wrong"),
+        ("ada", ""),
+        ("ada", "   "),
+        ("ada", PASSWORD + "\0"),
+        ("ada", PASSWORD + "\n"),
+        ("ada", "x" * 5000),
+        ("ada\n", PASSWORD),
+        ("ada\0", PASSWORD),
+        ("a*", PASSWORD),
+        ("ada)(uid=*", PASSWORD),
+        ("ada,ou=people", PASSWORD),
+        ("ada\u0131", PASSWORD),
+        ("-ada", PASSWORD),
+        ("", PASSWORD),
+        ("nobody-here", PASSWORD),
+    ],
+)
+async def test_a_wrong_name_or_password_is_refused(
+    authenticator: Authenticators, slapd: Any, name: str, password: str
+) -> None:
+    assert await log_in(authenticator(slapd.url), name, password) is None
+
+
+async def test_a_settings_file_without_users_lets_nobody_in(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    status, sentence = await refusal(authenticator(slapd.url, login=""), "ada")
+
+    assert status == 403
+    assert "ada is not on the list of users" in sentence
+    assert "help@example.com" in sentence
+
+
+@pytest.mark.parametrize(
+    "login",
+    ["allowed_users = ['ada']", f"allowed_groups = ['cn=readers,ou=groups,{BASE}']"],
+    ids=["by name", "by group"],
+)
+async def test_only_the_users_and_groups_of_the_settings_are_let_in(
+    authenticator: Authenticators, slapd: Any, login: str
+) -> None:
+    only_ada = authenticator(slapd.url, login=login)
+
+    assert await log_in(only_ada, "ada")
+    assert (await refusal(only_ada, "grace"))[0] == 403
+
+
+async def test_an_administrator_is_let_in_and_one_taken_off_the_list_is_none(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    some = authenticator(slapd.url, login="")
+    some.admin_users = {"ada"}
+    some.allowed_users = {"ada"}
+
+    user = await log_in(some, "ada")
+    assert user is not None
+    assert user["admin"] is True
+
+    some.admin_users = set()
+    user = await log_in(some, "ada")
+    assert user is not None
+    assert user["admin"] is False
+
+
+async def test_a_user_without_a_unix_account_reads_so_after_the_right_password_only(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    everybody = authenticator(slapd.url)
+
+    assert await log_in(everybody, "ghost", "wrong") is None
+    status, sentence = await refusal(everybody, "ghost")
+    assert status == 403
+    assert "ghost has no UNIX account" in sentence
+
+
+async def test_an_account_of_the_system_is_refused(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    status, sentence = await refusal(authenticator(slapd.url), "daemon")
+
+    assert status == 403
+    assert "account of the system" in sentence
+
+
+async def test_a_name_service_that_hangs_is_named_while_the_hub_stays_awake(
+    authenticator: Authenticators, slapd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = authenticator(slapd.url)
+    hanging.answer_timeout_s = 1
+    monkeypatch.setattr(pwd, "getpwnam", lambda _: time.sleep(2))
+
+    async with hub_that_stays_awake():
+        status, sentence = await refusal(hanging, "ada")
+
+    assert status == 503
+    assert "UNIX account did not answer" in sentence
+
+
+@pytest.mark.parametrize("scheme", ["url", "tls"], ids=["starttls", "ldaps"])
+async def test_a_certificate_of_another_authority_is_not_trusted(
+    authenticator: Authenticators, slapd: Any, tmp_path: Path, scheme: str
+) -> None:
+    other = Authority.create(tmp_path / "other")
+    url = getattr(slapd, scheme)
+
+    status, sentence = await refusal(authenticator(url, ca=other.certificate), "ada")
+
+    assert status == 503
+    assert "certificate is not trusted" in sentence
+    assert "your password was not sent" in sentence
+
+
+@pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+async def test_a_certificate_for_another_host_is_not_trusted(
+    authenticator: Authenticators, authority: Authority, tmp_path: Path, scheme: str
+) -> None:
+    names = "DNS:ldap.example.com"
+    folder = tmp_path / "elsewhere"
+    with running_slapd(folder, authority, USERS, alternative_names=names) as (port, tls_port):
+        number = port if scheme == "ldap" else tls_port
+        status, sentence = await refusal(authenticator(f"{scheme}://127.0.0.1:{number}"), "ada")
+
+    assert status == 503
+    assert "certificate is not trusted" in sentence
+
+
+async def test_a_server_that_is_gone_is_named_at_once(authenticator: Authenticators) -> None:
+    before = time.monotonic()
+
+    status, sentence = await refusal(authenticator(f"ldap://127.0.0.1:{free_port()}"), "ada")
+
+    assert status == 503
+    assert "did not answer" in sentence
+    assert "help@example.com" in sentence
+    assert time.monotonic() - before < 1
+
+
+@pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+async def test_a_silent_server_is_named_within_five_seconds_while_the_hub_stays_awake(
+    authenticator: Authenticators, scheme: str
+) -> None:
+    with silent_server() as port:
+        silent = authenticator(f"{scheme}://127.0.0.1:{port}")
+        before = time.monotonic()
+        async with hub_that_stays_awake():
+            answers = await asyncio.gather(*(refusal(silent, f"user{n}") for n in range(40)))
+        took_s = time.monotonic() - before
+
+    assert {status for status, _ in answers} == {503}
+    assert "did not answer" in answers[0][1]
+    assert took_s < ANSWER_TIMEOUT_S
+
+
+async def test_the_second_server_is_asked_where_the_first_is_gone(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    assert await log_in(authenticator(f"ldap://127.0.0.1:{free_port()}", slapd.url), "ada")
+
+
+async def test_a_silent_first_server_slows_only_the_first_login(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    with silent_server() as port:
+        two = authenticator(f"ldap://127.0.0.1:{port}", slapd.url)
+        async with hub_that_stays_awake():
+            assert await log_in(two, "ada")
+            before = time.monotonic()
+            assert await log_in(two, "grace")
+
+    assert time.monotonic() - before < 1
+
+
+async def test_a_wrong_password_is_not_tried_on_the_second_server(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    with silent_server() as port:
+        two = authenticator(slapd.url, f"ldap://127.0.0.1:{port}")
+        before = time.monotonic()
+
+        assert await log_in(two, "ada", "wrong") is None
+
+    assert time.monotonic() - before < 1
+
+
+async def test_five_wrong_passwords_make_the_sixth_attempt_wait(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    everybody = authenticator(slapd.url)
+    for _ in range(5):
+        assert await log_in(everybody, "ada", "wrong") is None
+
+    status, sentence = await refusal(everybody, "ada")
+
+    assert status == 429
+    assert "Wait 1 second" in sentence
+    assert await log_in(everybody, "ada", address="192.0.2.8"), "ada at another desk is let in"
+    assert await log_in(everybody, "grace"), "others at the same desk are let in"
+
+
+async def test_a_burst_of_guesses_is_counted_before_any_is_answered(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    everybody = authenticator(slapd.url)
+
+    answers = await asyncio.gather(
+        *(log_in(everybody, "ada", f"guess {n}") for n in range(30)), return_exceptions=True
+    )
+
+    assert answers.count(None) == 5
+    assert sum(isinstance(answer, LoginError) for answer in answers) == 25
+
+
+async def test_servers_that_do_not_answer_count_as_no_wrong_password(
+    authenticator: Authenticators,
+) -> None:
+    gone = authenticator(f"ldap://127.0.0.1:{free_port()}")
+
+    answers = [await refusal(gone, "ada") for _ in range(8)]
+
+    assert {status for status, _ in answers} == {503}
