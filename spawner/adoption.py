@@ -1,0 +1,108 @@
+"""Taking up, after a restart of the hub, the sessions that were still starting.
+
+JupyterHub itself takes up the servers that were ready. Of the others it knows a row without an
+address, which it would probe for half a minute and then drop, with the job left in the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from jupyterhub.utils import exponential_backoff
+
+_CHECK_TIMEOUT_S = 600.0
+
+
+class Adoptable(Protocol):
+    """The parts of a JupyterHub spawner that count here."""
+
+    name: str
+    user: Any
+    server: Any
+    log: Any
+    is_hidden: bool
+    _check_pending: bool
+    _start_pending: bool
+    _spawn_pending: bool
+    _proxy_pending: bool
+    _waiting_for_response: bool
+    _spawn_future: asyncio.Task[None] | None
+
+    async def resume(self) -> tuple[str, int]:
+        """Wait until the server answers, as in a start."""
+
+    def add_poll_callback(self, callback: Callable[..., Any], *args: Any) -> None:
+        """Have something called when the server ends."""
+
+    def start_polling(self) -> None:
+        """Look from time to time whether the server has ended."""
+
+
+def take_up(spawner: Adoptable) -> None:
+    """Go on with the start of a session in the background.
+
+    To the pages and to REST the session is in the same state as before the restart: pending, with
+    progress, and it can be stopped.
+
+    Args:
+        spawner: A spawner whose state has just been loaded and holds an unfinished start.
+    """
+    # Without a server JupyterHub's own check at start-up leaves the spawner alone.
+    spawner.is_hidden = True
+    spawner._spawn_pending = spawner._start_pending = True
+    task = asyncio.ensure_future(_go_on(spawner))
+    spawner._spawn_future = task
+    task.add_done_callback(lambda done: _settle(spawner, done))
+
+
+async def _go_on(spawner: Adoptable) -> None:
+    await exponential_backoff(
+        lambda: not spawner._check_pending,
+        "JupyterHub's check at start-up did not end",
+        start_wait=0.02,
+        max_wait=0.5,
+        timeout=_CHECK_TIMEOUT_S,
+    )
+    spawner.is_hidden = False
+    user, name = spawner.user, spawner.name
+    try:
+        address, port = await spawner.resume()
+        await _serve(spawner, address, port)
+    except Exception:
+        await user.stop(name)
+        raise
+    spawner.add_poll_callback(_drop_stopped, user, name)
+    spawner.start_polling()
+
+
+async def _serve(spawner: Adoptable, address: str, port: int) -> None:
+    user, server = spawner.user, spawner.server
+    server.proto = "https" if user.settings.get("internal_ssl") else "http"
+    server.ip, server.port = address, port
+    user.db.commit()
+    await user._wait_up(spawner)
+    spawner._proxy_pending = True
+    try:
+        await user.settings["proxy"].add_user(user, spawner.name)
+    finally:
+        spawner._proxy_pending = False
+
+
+async def _drop_stopped(user: Any, name: str) -> None:
+    await user.settings["proxy"].delete_user(user, name)
+    await user.stop(name)
+
+
+def _settle(spawner: Adoptable, done: asyncio.Task[None]) -> None:
+    spawner._spawn_pending = spawner._start_pending = spawner.is_hidden = False
+    if done.cancelled():
+        spawner._spawn_future = None
+        return
+    error = done.exception()
+    if error is None:
+        spawner._spawn_future = None
+    else:
+        # Kept: the pages show why a start failed.
+        spawner.log.error("%s did not start: %s", spawner.name or spawner.user.name, error)

@@ -1,0 +1,49 @@
+"""A start that failed, in the form that JupyterHub shows on its pages and in its REST answers."""
+
+from __future__ import annotations
+
+import html
+
+from jupyterhub.spawner import SpawnException
+
+from spawner.errors import (
+    JobEndedError,
+    JobRejectedError,
+    OptionsError,
+    PortalError,
+    SlurmUnavailableError,
+)
+
+_REASONS = {
+    OptionsError: "options",
+    JobRejectedError: "rejected",
+    SlurmUnavailableError: "slurm-unavailable",
+    JobEndedError: "job-ended",
+}
+
+
+class StartFailed(SpawnException):  # type: ignore[misc]
+    """A session could not start.
+
+    Args:
+        error: Why, in words for the user.
+        log_lines: The end of the job's log, without secrets.
+    """
+
+    def __init__(self, error: PortalError, *, log_lines: str = "") -> None:
+        message = error.message
+        shown = f"<p>{html.escape(message)}</p>"
+        if log_lines:
+            message = f"{message}\n\nThe end of the job's log:\n{log_lines}"
+            shown += (
+                "<p>The end of the job's log:</p>"
+                f'<pre class="text-start">{html.escape(log_lines)}</pre>'
+            )
+        super().__init__(
+            message,
+            reason=_REASONS.get(type(error), "error"),
+            log_message=error.message,
+            status_code=error.http_status,
+        )
+        self.jupyterhub_message = message
+        self.jupyterhub_html_message = shown

@@ -1,0 +1,90 @@
+"""Where the server on the node tells the hub its port: one integer, once, from its own token."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from jupyterhub import apihandlers
+from jupyterhub.apihandlers import APIHandler
+from tornado import web
+
+ROUTE = "/api/dsportal/port"
+# batchspawner's handler sets any attribute that is posted, commands of the hub among them.
+_REFUSED_ROUTE = "/api/batchspawner"
+_MOST_BODY_BYTES = 1024
+
+
+class PortTaker(Protocol):
+    """What a spawner has to offer to be told a port."""
+
+    port_min: int
+    port_max: int
+
+    def owns_token(self, token_id: int) -> bool:
+        """Tell whether this is the token that the session's server holds."""
+
+    def take_port(self, port: int) -> bool:
+        """Take the port, if one is awaited."""
+
+
+class PortHandler(APIHandler):  # type: ignore[misc]
+    """Takes `{"port": N}`.
+
+    403: not a token of a session that is starting; 400: not one integer in the site's range;
+    409: the session does not wait for a port (any more); 204: taken.
+    """
+
+    async def post(self) -> None:
+        """Take the port of the session whose server holds the token.
+
+        Raises:
+            HTTPError: 400, 403 or 409, see above.
+        """
+        spawner = self._spawner_of_token()
+        port = self._parse_port()
+        if not spawner.port_min <= port <= spawner.port_max:
+            raise web.HTTPError(
+                400,
+                f"The port {port} is outside {spawner.port_min} to {spawner.port_max}, "
+                "the range of this site. Choose one inside.",
+            )
+        if not spawner.take_port(port):
+            raise web.HTTPError(
+                409, "This session does not wait for a port. Start a new session instead."
+            )
+        self.set_status(204)
+
+    def _spawner_of_token(self) -> PortTaker:
+        # A browser's cookie is not enough: only the server on the node holds the token.
+        token = self.get_token()
+        if token is not None and token.user is not None:
+            user = self.users[token.user]
+            for spawner in user.spawners.values():
+                if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
+                    taker: PortTaker = spawner
+                    return taker
+        raise web.HTTPError(403, "Only the server of a session may report its port.")
+
+    def _parse_port(self) -> int:
+        body = self.request.body
+        try:
+            if len(body) > _MOST_BODY_BYTES:
+                raise ValueError("too long")
+            data = json.loads(body)
+        except ValueError:
+            data = None
+        if not isinstance(data, dict) or set(data) != {"port"} or type(data["port"]) is not int:
+            raise web.HTTPError(400, 'The body has to be {"port": N} with one integer N.')
+        return int(data["port"])
+
+
+def register(handlers: list[Any] | None = None) -> None:
+    """Put this handler in the place of batchspawner's.
+
+    Args:
+        handlers: The hub's list of API handlers, changed in place; by default the real one.
+    """
+    routes = apihandlers.default_handlers if handlers is None else handlers
+    routes[:] = [handler for handler in routes if handler[0] not in {ROUTE, _REFUSED_ROUTE}]
+    routes.append((ROUTE, PortHandler))

@@ -1,0 +1,168 @@
+"""From what a user asked for to the plan of a job, under the operator's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spawner.catalog import Catalog
+from spawner.errors import SettingsError
+from spawner.gres import SHARD
+from spawner.limits import Limits
+from spawner.options import JobOptions
+from spawner.script import JobPlan, parse_extra_options
+from spawner.session import Session
+from spawner.shape import Resources, Shape
+from spawner.traits import SiteTraits
+
+
+def limits_of(traits: SiteTraits, groups: Iterable[str] = ()) -> Limits:
+    """Return what a user may ask for.
+
+    Args:
+        traits: The operator's settings.
+        groups: Names of the user's groups.
+
+    Returns:
+        The limits of the site, lowered by those of the groups.
+
+    Raises:
+        SettingsError: If `group_limits` is wrong.
+    """
+    limits = Limits(
+        max_gpus=traits.max_gpus,
+        min_gpus=0 if traits.allow_cpu_only else 1,
+        default_walltime_s=traits.default_walltime_s,
+        max_walltime_s=traits.max_walltime_s,
+        partitions=tuple(traits.partitions),
+        gpu_types=tuple(traits.gpu_types),
+        accounts=tuple(traits.accounts),
+        qos=tuple(traits.qos),
+        reservations=tuple(traits.reservations),
+    )
+    return limits.for_groups(groups, traits.group_limits)
+
+
+def shape_of(
+    traits: SiteTraits,
+    catalog: Catalog,
+    *,
+    n_gpus: int,
+    partition: str | None,
+    gpu_type: str | None = None,
+) -> Shape:
+    """Return the cores and memory that come with each GPU of a session.
+
+    The rule is lowered so that on any node that can hold the session all GPUs can be used at once.
+
+    Args:
+        traits: The operator's settings.
+        catalog: What the cluster offers now.
+        n_gpus: GPUs of the session.
+        partition: Its partition, or None for Slurm's default one.
+        gpu_type: Its GPU type, or None for any.
+
+    Returns:
+        The shape, with the reason where it is lowered.
+
+    Raises:
+        SettingsError: If `partition_shapes` is wrong.
+    """
+    own = dict(traits.partition_shapes.get(partition or "", {}))
+    if set(own) - {"cores_per_gpu", "memory_mib_per_gpu"}:
+        raise SettingsError(
+            f"partition_shapes of {partition!r} has the keys {', '.join(sorted(own))}. "
+            "Use cores_per_gpu and memory_mib_per_gpu."
+        )
+    shape = Shape(
+        cores_per_gpu=int(own.get("cores_per_gpu", traits.cores_per_gpu)),
+        memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", traits.memory_mib_per_gpu)),
+    )
+    if gpu_type == SHARD:
+        return shape
+    for node in catalog.nodes_with(max(n_gpus, 1), partition, gpu_type):
+        shape = shape.fitted(
+            where=f"The node {node.name}",
+            n_gpus=node.count_gpus().total,
+            n_cores=node.n_cores,
+            memory_mib=node.memory_mib,
+        )
+    return shape
+
+
+def plan_of(
+    spawner: Any,
+    options: JobOptions,
+    session: Session,
+    *,
+    resources: Resources,
+    partition: str | None,
+    comment: str,
+) -> JobPlan:
+    """Return the plan of a session's job.
+
+    Args:
+        spawner: Holds the operator's settings, batchspawner's `req_*` among them.
+        options: What the user asked for, checked.
+        session: The session.
+        resources: Its GPUs, cores and memory.
+        partition: Where it goes, or None to leave that to `req_partition` and Slurm.
+        comment: Comment of the job.
+
+    Returns:
+        The plan.
+
+    Raises:
+        SettingsError: If `req_options` is wrong.
+    """
+    return JobPlan(
+        job_name=session.job_name,
+        comment=comment,
+        resources=resources,
+        walltime_s=session.walltime_s,
+        server_argv=(*spawner.server_argv, *spawner.get_args()),
+        gpu_type=None if options.gpu_type == SHARD else options.gpu_type,
+        gres="shard" if options.gpu_type == SHARD else "gpu",
+        partition=partition or spawner.req_partition or None,
+        account=options.account or spawner.req_account or None,
+        qos=options.qos or spawner.req_qos or None,
+        reservation=options.reservation or spawner.req_reservation or None,
+        # A warning at the very start would be none.
+        warning_s=spawner.warning_s if spawner.warning_s < session.walltime_s else 0,
+        prologue=spawner.req_prologue,
+        epilogue=spawner.req_epilogue,
+        extra_options=parse_extra_options(spawner.req_options),
+    )
+
+
+def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
+    """Return what a session's GPUs are called.
+
+    Args:
+        n_gpus: GPUs, 0 or more.
+        are_simulated: They compute nothing.
+
+    Returns:
+        For example "2 simulated GPUs".
+    """
+    if n_gpus == 0:
+        return "no GPU"
+    kind = "simulated GPU" if are_simulated else "GPU"
+    return f"{n_gpus} {kind}{'' if n_gpus == 1 else 's'}"
+
+
+def normal_form(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as they are kept for the next start: what a form left empty is left out.
+
+    Args:
+        options: Options of a form or of REST.
+
+    Returns:
+        The same options, single texts in place of lists of one.
+    """
+    kept = {}
+    for key, value in options.items():
+        only = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if only not in ("", []):
+            kept[key] = only
+    return kept

@@ -1,0 +1,350 @@
+"""The job of one session: submitted, waited for, explained when it ends, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from jupyterhub.utils import AnyTimeoutError, exponential_backoff
+
+from spawner.cluster import Cluster
+from spawner.diagnosis import explain_end, explain_waiting, log_tail
+from spawner.errors import JobEndedError, SlurmError, SlurmUnavailableError
+from spawner.failure import StartFailed
+from spawner.jobs import JobEnd, JobRecord
+from spawner.progress import Progress
+from spawner.script import Job
+from spawner.session import Session
+from spawner.states import JobState, Phase
+from spawner.watcher import Watch
+
+Probe = Callable[[str, int], Awaitable[object]]
+
+# The launcher of a hub that died has ended by then.
+_FIND_TIMEOUT_S = 30.0
+_CANCEL_TIMEOUT_S = 60.0
+_GONE_TIMEOUT_S = 15.0
+_CLEANING_TIMEOUT_S = 2.0
+
+
+class SessionJob:
+    """One session's job.
+
+    Args:
+        cluster: The hub's cluster.
+        session: What is known of the session so far.
+        save: Puts a changed session into the hub's database at once.
+        on_over: Called when the job is over.
+        running_start_timeout_s: Seconds from the start of the job until its server answers.
+        progress: What the page shows.
+        gpus: What the session's GPUs are called on the page, for example "2 simulated GPUs".
+        log: Where ends and failures go.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        session: Session,
+        *,
+        save: Callable[[Session], None],
+        on_over: Callable[[], None],
+        running_start_timeout_s: float,
+        progress: Progress,
+        gpus: str,
+        log: logging.Logger,
+    ) -> None:
+        self.session = session
+        self.progress = progress
+        self._cluster = cluster
+        self._save = save
+        self._on_over = on_over
+        self._running_start_timeout_s = running_start_timeout_s
+        self._gpus = gpus
+        self._log = log
+        self._watch: Watch | None = None
+        self._submission: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        if session.job_id:
+            self._begin_watch(is_hot=not session.is_ready)
+
+    @property
+    def is_over(self) -> bool:
+        """The job has ended, beyond doubt."""
+        return self._watch is not None and self._watch.is_over
+
+    async def submit(self, job: Job, environment: Mapping[str, str]) -> None:
+        """Submit the job. Where the caller is cancelled meanwhile, `stop` still finds the job.
+
+        Args:
+            job: Options and script.
+            environment: Variables of the job.
+
+        Raises:
+            JobRejectedError: If sbatch refused the job.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        self._submission = asyncio.ensure_future(self._submit(job, environment))
+        await asyncio.shield(self._submission)
+
+    async def find(self) -> bool:
+        """Look for the job of a session whose job id was never saved.
+
+        Returns:
+            Whether there is one. Slurm is asked until the launcher of a hub that died must have
+            ended.
+        """
+        if self.session.job_id:
+            return True
+        with contextlib.suppress(AnyTimeoutError):
+            await exponential_backoff(
+                self._find_once, "", start_wait=0.5, max_wait=3.0, timeout=_FIND_TIMEOUT_S
+            )
+        return bool(self.session.job_id)
+
+    async def wait_until_served(self, probe: Probe) -> tuple[str, int]:
+        """Wait in the queue, for the port and for the server's first answer.
+
+        Args:
+            probe: Returns when the server at an address and port has answered.
+
+        Returns:
+            The server's address and port.
+
+        Raises:
+            StartFailed: If the job ended first, or ran too long without an answer.
+        """
+        watch = self._begin_watch(is_hot=True)
+        deadline: float | None = None
+        while True:
+            self._news.clear()
+            self._tell(watch.record)
+            if watch.is_over:
+                raise await self._failure()
+            record = watch.record
+            if record is not None and record.state.phase is Phase.RUNNING:
+                deadline = deadline or time.monotonic() + self._running_start_timeout_s
+                if self.session.port:
+                    break
+            await self._wait(self._news.wait(), deadline)
+        address = await self._read_address(record.node)
+        self._change(address=address)
+        self.progress.tell("starting", 80, f"The notebook server starts on {record.node}.")
+        await self._wait_for_answer(probe(address, self.session.port), watch, deadline)
+        self._change(is_ready=True)
+        watch.is_hot = False
+        self.progress.tell("ready", 95, "The notebook server answers.")
+        return address, self.session.port
+
+    def take_port(self, port: int) -> bool:
+        """Take the port that the server reports.
+
+        Args:
+            port: A port in the site's range.
+
+        Returns:
+            Whether a port is awaited. A server that did not get the hub's answer may report the
+            same port again.
+        """
+        if self.session.is_ready or self.is_over or self.session.port not in {0, port}:
+            return False
+        if not self.session.port:
+            self._change(port=port)
+        self._cluster.watcher.look_soon()
+        self._news.set()
+        return True
+
+    async def is_alive(self, timeout_s: float) -> bool:
+        """Tell whether the session goes on; what is not known goes on.
+
+        Args:
+            timeout_s: Seconds to wait for Slurm's first answer after a restart of the hub.
+
+        Returns:
+            False only where the job is over.
+        """
+        watch = self._watch
+        if watch is not None and watch.record is None and not watch.is_over:
+            await self._cluster.watcher.next_look(timeout_s)
+        return not self.is_over
+
+    async def stop(self) -> None:
+        """End the job and wait until it is gone.
+
+        Raises:
+            SlurmError: If Slurm did not take the order for a minute; the search for orphans
+                ends the job later.
+        """
+        if self._submission is not None:
+            with contextlib.suppress(SlurmError):
+                await asyncio.shield(self._submission)
+        if not self.session.job_id and not await self._find_once():
+            return
+        watch = self._begin_watch(is_hot=True)
+        if not await self._cancel():
+            return
+        give_up_at = time.monotonic() + _GONE_TIMEOUT_S
+        while not watch.is_gone and time.monotonic() < give_up_at:
+            self._cluster.watcher.look_soon()
+            await self._cluster.watcher.next_look(1.0)
+        if not watch.is_gone:
+            self._log.warning("Job %d is cancelled, but not gone yet", self.session.job_id)
+
+    @property
+    def record(self) -> JobRecord | None:
+        """What squeue said last about the job; None before its first answer."""
+        return None if self._watch is None else self._watch.record
+
+    def close(self) -> None:
+        """Forget the job; nothing is done to it."""
+        self.progress.finish()
+        if self._watch is not None:
+            self._cluster.watcher.forget(self._watch)
+            self._watch = None
+
+    async def explain_end(self) -> str:
+        """Return why the job ended.
+
+        Returns:
+            One sentence and one next step.
+        """
+        end = await self._read_end()
+        diagnosis = explain_end(
+            end.state,
+            exit_code=end.exit_code,
+            signal=end.signal,
+            reason=end.reason,
+            cancelled_by_uid=end.cancelled_by_uid,
+            node=end.node,
+        )
+        return f"{diagnosis.sentence} {diagnosis.next_step}"
+
+    async def _submit(self, job: Job, environment: Mapping[str, str]) -> None:
+        slurm = self._cluster.slurm
+        try:
+            job_id = await slurm.submit(self.session.user, job, environment)
+        except SlurmUnavailableError:
+            # sbatch may have done its work although nobody heard of it.
+            if not await self._find_once():
+                raise
+            return
+        self._take_job_id(job_id)
+
+    async def _find_once(self) -> bool:
+        with contextlib.suppress(SlurmError):
+            session = self.session
+            for record in await self._cluster.slurm.find_jobs(name=session.job_name):
+                if record.key.user == session.user and record.key.name == session.job_name:
+                    self._take_job_id(record.key.job_id)
+                    return True
+        return False
+
+    def _take_job_id(self, job_id: int) -> None:
+        self._change(job_id=job_id)
+        self._begin_watch(is_hot=True)
+        self._log.info("Job %d of %s is submitted", job_id, self.session.user)
+        self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
+
+    def _change(self, **changes: object) -> None:
+        self.session = self.session.changed(**changes)
+        self._save(self.session)
+
+    def _begin_watch(self, *, is_hot: bool) -> Watch:
+        if self._watch is None:
+            self._watch = self._cluster.watcher.watch(
+                self.session.key, is_hot=is_hot, on_news=self._hear
+            )
+        self._watch.is_hot = is_hot
+        return self._watch
+
+    def _hear(self) -> None:
+        self._news.set()
+        if self.is_over:
+            self._on_over()
+
+    def _tell(self, record: JobRecord | None) -> None:
+        if record is None:
+            return
+        if record.state.phase is Phase.WAITING:
+            why = explain_waiting(record.reason)
+            expected = f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
+            self.progress.tell(
+                "queued",
+                30,
+                f"{why.sentence} {why.next_step}{expected if record.starts_at else ''}",
+            )
+        elif record.state.phase is Phase.RUNNING:
+            self.progress.tell(
+                "running",
+                60,
+                f"Job {record.key.job_id} runs on {record.node} with {self._gpus}.",
+            )
+
+    async def _read_address(self, node: str) -> str:
+        try:
+            return await self._cluster.read_address(node)
+        except SlurmError as error:
+            self._log.warning("The address of %s is not known, its name is used: %s", node, error)
+            return node
+
+    async def _wait(self, awaitable: Awaitable[object], deadline: float | None) -> None:
+        timeout_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            await asyncio.wait_for(awaitable, timeout_s)
+        except asyncio.TimeoutError as error:
+            raise await self._failure(is_late=True) from error
+
+    async def _wait_for_answer(
+        self, probe: Awaitable[object], watch: Watch, deadline: float | None
+    ) -> None:
+        answer = asyncio.ensure_future(probe)
+        answer.add_done_callback(lambda _: self._news.set())
+        try:
+            while not answer.done():
+                if watch.is_over:
+                    raise await self._failure()
+                self._news.clear()
+                if not answer.done():
+                    await self._wait(self._news.wait(), deadline)
+            await answer
+        finally:
+            answer.cancel()
+
+    async def _failure(self, *, is_late: bool = False) -> StartFailed:
+        if is_late:
+            message = (
+                f"The job ran for {self._running_start_timeout_s:.0f} s, but its notebook server "
+                "did not answer. The end of its log may say why; start again, or ask the "
+                "administrators."
+            )
+        else:
+            message = await self.explain_end()
+        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, message)
+        log_lines = ""
+        with contextlib.suppress(SlurmError):
+            log_lines = log_tail(await self._cluster.slurm.read_log(self.session.key))
+        return StartFailed(JobEndedError(message), log_lines=log_lines)
+
+    async def _read_end(self) -> JobEnd:
+        give_up_at = time.monotonic() + _CLEANING_TIMEOUT_S
+        end: JobEnd | None = None
+        with contextlib.suppress(SlurmError):
+            # While the node cleans up, Slurm does not say how the job ended.
+            while end is None or end.state is JobState.COMPLETING:
+                end = await self._cluster.slurm.read_end(self.session.key)
+                if end is None or time.monotonic() >= give_up_at:
+                    break
+                await asyncio.sleep(0.1)
+        return end or JobEnd(state=JobState.UNKNOWN)
+
+    async def _cancel(self) -> bool:
+        give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S
+        while True:
+            try:
+                return await self._cluster.slurm.cancel(self.session.key)
+            except SlurmUnavailableError:
+                if time.monotonic() >= give_up_at:
+                    raise
+                await asyncio.sleep(2.0)

@@ -1,0 +1,394 @@
+"""The only place that runs Slurm commands: queries as the hub, everything else as the user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spawner.catalog import SINFO_ARGV, Catalog
+from spawner.diagnosis import explain_rejection
+from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
+from spawner.jobs import (
+    SACCT_FORMAT,
+    SQUEUE_FORMAT,
+    JobEnd,
+    JobKey,
+    JobRecord,
+    parse_sacct,
+    parse_scontrol_job,
+    parse_squeue,
+)
+from spawner.script import Job
+from spawner.states import JobState
+
+# The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
+LAUNCHER_TIMEOUT_S = 25.0
+
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+# Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
+_KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
+_IS_NO_ANSWER = re.compile(
+    r"unable to contact|timed out|connection (?:refused|reset)|connection failure"
+    r"|no route to host|authentication (?:error|failure)|munge|not responding|zero bytes"
+    r"|unexpected message|gave no answer|communication|could not resolve|unable to connect"
+    r"|try again later|in standby mode",
+    re.IGNORECASE,
+)
+_NO_ACCOUNTING = re.compile(r"accounting storage is disabled|not configured", re.IGNORECASE)
+_NO_SUCH_JOB = "Invalid job id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """One command that ended.
+
+    Attributes:
+        exit_code: Its exit status.
+        stdout: What it printed.
+        stderr: What it said went wrong.
+    """
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class Slurm:
+    """Slurm, as the hub sees it.
+
+    Args:
+        launcher_argv: The launcher as sudo knows it.
+        sudo_argv: The words in front of the user's name.
+        timeout_s: Seconds after which a query is given up.
+    """
+
+    def __init__(
+        self,
+        *,
+        launcher_argv: Sequence[str],
+        sudo_argv: Sequence[str],
+        timeout_s: float = 10.0,
+    ) -> None:
+        self._launcher_argv = tuple(launcher_argv)
+        self._sudo_argv = tuple(sudo_argv)
+        self._timeout_s = timeout_s
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers now.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If sinfo failed or printed something else.
+        """
+        return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
+
+    async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
+        """Return those of the jobs that Slurm still holds in memory, ended ones too.
+
+        Args:
+            job_ids: Slurm's ids; none gives an empty list without asking.
+
+        Returns:
+            A record for each job; a job that Slurm has forgotten has none.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        if not job_ids:
+            return []
+        return await self._squeue("--jobs=" + ",".join(str(job_id) for job_id in job_ids))
+
+    async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
+        """Return the jobs of a name, or of a user, or all, ended ones too.
+
+        Args:
+            name: Name of the job; empty for any.
+            user: Whose job; empty for anybody's.
+
+        Returns:
+            A record for each job.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        filters = [f"--name={name}"] if name else []
+        return await self._squeue(*filters, *([f"--user={user}"] if user else []))
+
+    async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
+        """Return what accounting knows about jobs.
+
+        Args:
+            keys: The jobs.
+
+        Returns:
+            The last known state of each job that accounting knows; None where the cluster keeps
+            no accounting.
+
+        Raises:
+            SlurmUnavailableError: If accounting did not answer.
+        """
+        if not keys:
+            return {}
+        argv = (
+            "sacct",
+            "--noheader",
+            "--parsable2",
+            "--allocations",
+            "--jobs=" + ",".join(str(key.job_id) for key in keys),
+            f"--format={SACCT_FORMAT}",
+        )
+        try:
+            done = await self._query(argv)
+        except SlurmError as error:
+            if _NO_ACCOUNTING.search(error.stderr):
+                return None
+            raise SlurmUnavailableError(
+                "Slurm's accounting did not answer. Try again in a minute.",
+                argv=argv,
+                exit_code=error.exit_code,
+                stderr=error.stderr,
+            ) from error
+        ends = parse_sacct(done.stdout)
+        return {key: ends[key] for key in keys if key in ends}
+
+    async def read_end(self, key: JobKey) -> JobEnd | None:
+        """Return how one job ended, from slurmctld's memory or else from accounting.
+
+        Args:
+            key: The job.
+
+        Returns:
+            Its last state with exit code and reason; None where nobody knows the job.
+
+        Raises:
+            SlurmUnavailableError: If neither answered.
+            SlurmError: If scontrol failed.
+        """
+        known: JobEnd | None = None
+        try:
+            done = await self._query(("scontrol", "--oneliner", "show", "job", str(key.job_id)))
+            known = parse_scontrol_job(done.stdout).get(key)
+        except SlurmError as error:
+            if _NO_SUCH_JOB not in error.stderr:
+                raise
+        if known is not None and known.state is not JobState.CANCELLED:
+            return known
+        # Only accounting says who cancelled a job.
+        with contextlib.suppress(SlurmUnavailableError):
+            accounted = (await self.read_ends([key]) or {}).get(key)
+            if accounted is not None and (known is None or accounted.state is known.state):
+                return accounted
+        return known
+
+    async def submit(self, user: str, job: Job, environment: Mapping[str, str]) -> int:
+        """Submit a job as a user.
+
+        Args:
+            user: Who owns the job.
+            job: Its options and its script.
+            environment: Variables of the job, secrets among them.
+
+        Returns:
+            Slurm's id of the job.
+
+        Raises:
+            JobRejectedError: If sbatch refused it.
+            SlurmUnavailableError: If Slurm did not answer; the job may exist all the same.
+        """
+        answer = await self._launch(
+            user,
+            {
+                "verb": "submit",
+                "arguments": list(job.argv),
+                "script": job.script,
+                "environment": dict(environment),
+            },
+        )
+        return int(answer["job_id"])
+
+    async def test_submit(self, user: str, job: Job) -> str:
+        """Ask when a job would start, without submitting it.
+
+        Args:
+            user: Who would own the job.
+            job: Its options and its script.
+
+        Returns:
+            What sbatch --test-only printed on standard error.
+
+        Raises:
+            JobRejectedError: If sbatch would refuse it.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        answer = await self._launch(
+            user, {"verb": "forecast", "arguments": list(job.argv), "script": job.script}
+        )
+        return str(answer["stderr"])
+
+    async def cancel(self, key: JobKey) -> bool:
+        """End a job as its user.
+
+        Args:
+            key: The job; nothing is done where its id belongs to another job by now.
+
+        Returns:
+            Whether the job was there to be ended.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If scancel failed.
+        """
+        answer = await self._launch(
+            key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
+        )
+        return bool(answer["found"])
+
+    async def read_log(self, key: JobKey, *, n_bytes: int = 65536) -> str:
+        """Return the end of a job's log.
+
+        Args:
+            key: The job.
+            n_bytes: How much of the end, 1 to 1,048,576.
+
+        Returns:
+            Its text as the job wrote it; empty where there is no log.
+
+        Raises:
+            SlurmError: If the launcher could not be run.
+        """
+        request = {"verb": "log_tail", "job_id": key.job_id, "n_bytes": n_bytes}
+        answer = await self._ask_launcher(key.user, request)
+        return str(answer.get("text", ""))
+
+    async def place_files(
+        self, user: str, folder: str, files: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Put small files into a folder that only the user can read.
+
+        Args:
+            user: Whose folder.
+            folder: Its name.
+            files: Texts by file name, 8 at most.
+
+        Returns:
+            The path of each file, by name.
+
+        Raises:
+            SlurmError: If the files could not be written.
+        """
+        request = {"verb": "place_files", "folder": folder, "files": dict(files)}
+        paths: dict[str, str] = (await self._launch(user, request))["paths"]
+        return paths
+
+    async def _squeue(self, *filters: str) -> list[JobRecord]:
+        argv = ("squeue", "--noheader", "--states=all", f"--format={SQUEUE_FORMAT}", *filters)
+        try:
+            done = await self._query(argv)
+        except SlurmUnavailableError:
+            raise
+        except SlurmError as error:
+            # squeue fails for a single id that Slurm has forgotten, and for a user whom the
+            # name service does not know any more.
+            if _NO_SUCH_JOB in error.stderr:
+                return []
+            raise
+        return parse_squeue(done.stdout)
+
+    async def _query(self, argv: Sequence[str]) -> Completed:
+        done = await _run(argv, timeout_s=self._timeout_s)
+        if done.exit_code == 0 and not _IS_NO_ANSWER.search(done.stderr):
+            return done
+        raise _error_of(argv, done.exit_code, done.stderr)
+
+    async def _launch(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        answer = await self._ask_launcher(user, request)
+        if answer.get("ok"):
+            return answer
+        exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
+        argv = (*self._launcher_argv, str(request["verb"]))
+        if request["verb"] in {"submit", "forecast"} and not _IS_NO_ANSWER.search(stderr):
+            diagnosis = explain_rejection(stderr)
+            raise JobRejectedError(
+                f"{diagnosis.sentence} {diagnosis.next_step}",
+                argv=argv,
+                exit_code=exit_code,
+                stderr=stderr,
+            )
+        raise _error_of(argv, exit_code, stderr)
+
+    async def _ask_launcher(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        argv = (*self._sudo_argv, user, *self._launcher_argv)
+        done = await _run(argv, timeout_s=LAUNCHER_TIMEOUT_S, stdin=json.dumps(request))
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError as error:
+            raise SlurmError(
+                f"The portal could not act as the user {user} on the head node. "
+                "Tell the administrators; the hub's log says more.",
+                argv=argv,
+                exit_code=done.exit_code,
+                stderr=done.stderr,
+            ) from error
+        return dict(answer)
+
+
+async def _run(argv: Sequence[str], *, timeout_s: float, stdin: str = "") -> Completed:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            env=_clean_environment(),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        raise _error_of(argv, None, f"{argv[0]} gave no answer: {error.strerror}") from error
+    try:
+        stdout, stderr = await asyncio.wait_for(
+            process.communicate(stdin.encode()), timeout=timeout_s
+        )
+    except asyncio.TimeoutError as error:
+        raise _error_of(argv, None, f"{argv[0]} gave no answer in {timeout_s:g} s") from error
+    finally:
+        if process.returncode is None:
+            # The hub may not signal sudo, which runs as root; the launcher ends by itself.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                process.kill()
+    return Completed(
+        exit_code=process.returncode or 0,
+        stdout=stdout.decode("utf-8", "replace"),
+        stderr=stderr.decode("utf-8", "replace"),
+    )
+
+
+def _clean_environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    return kept | {"PATH": _PATH, "LC_ALL": "C"}
+
+
+def _error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
+    lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]
+    if exit_code is None or _IS_NO_ANSWER.search(stderr):
+        return SlurmUnavailableError(
+            "Slurm did not answer. Sessions that run go on; try again in a minute.",
+            argv=argv,
+            exit_code=exit_code,
+            stderr=stderr,
+        )
+    return SlurmError(
+        f"Slurm's command {argv[0]} failed: {lines[-1][:200]}. Tell the administrators.",
+        argv=argv,
+        exit_code=exit_code,
+        stderr=stderr,
+    )

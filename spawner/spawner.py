@@ -1,0 +1,381 @@
+"""The spawner: JupyterHub's view of a session that is a Slurm job."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from batchspawner import SlurmSpawner
+from jupyterhub import orm
+from jupyterhub.apihandlers.users import UserServerAPIHandler
+from jupyterhub.spawner import Spawner
+from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_server
+from sqlalchemy import inspect
+from traitlets import default
+
+from spawner import port_api
+from spawner.adoption import take_up
+from spawner.catalog import Catalog
+from spawner.cluster import Cluster, shared_cluster
+from spawner.errors import JobEndedError, PortalError, SlurmError
+from spawner.failure import StartFailed
+from spawner.jobs import JobRecord
+from spawner.limits import Limits
+from spawner.options import JobOptions, most_gpus
+from spawner.progress import Progress
+from spawner.request import gpus_in_words, limits_of, normal_form, plan_of, shape_of
+from spawner.script import build_job
+from spawner.session import Session, comment_of
+from spawner.sessionjob import SessionJob
+from spawner.shape import Resources, Shape
+from spawner.traits import SiteTraits
+
+port_api.register()
+
+
+class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
+    """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
+
+    batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
+    `req_prologue`, `req_epilogue` and `req_options` are the site's defaults. Its commands and its
+    script template are not used: the job is built by `spawner.script`.
+    """
+
+    is_hidden = False
+    _job: SessionJob | None = None
+    _request: tuple[JobOptions, Resources, str | None]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._progress = Progress()
+        self._endings: set[asyncio.Task[None]] = set()
+        super().__init__(*args, **kwargs)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one cluster of this hub."""
+        return shared_cluster(
+            self.user.settings, self, known_marks=self._read_known_marks, log=self.log
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What the user may ask for."""
+        return limits_of(self, [group.name for group in self.user.groups])
+
+    @property
+    def shape(self) -> Shape:
+        """The site's rule of cores and memory for each GPU."""
+        return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
+
+    @property
+    def session(self) -> Session | None:
+        """The session that starts or runs, if there is one."""
+        return None if self._job is None else self._job.session
+
+    @property
+    def job_record(self) -> JobRecord | None:
+        """What Slurm said last about the session's job."""
+        return None if self._job is None else self._job.record
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers, a few seconds old at most.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return await self.cluster.read_catalog()
+
+    @default("options_from_form")
+    def _options_from_form_default(self) -> Any:
+        return normal_form
+
+    @default("apply_user_options")
+    def _apply_user_options_default(self) -> Any:
+        return _take_options
+
+    async def take_options(self, user_options: Mapping[str, object]) -> None:
+        """Check what the user asked for; form and REST both come here.
+
+        Args:
+            user_options: Options of a form or of REST.
+
+        Raises:
+            StartFailed: If it is not offered, or Slurm cannot say.
+        """
+        handler = self.handler
+        is_rest = isinstance(handler, UserServerAPIHandler)
+        if is_rest and handler.get_server_json_body()["user_options"] is None:
+            # JupyterHub repeats the last options then; ours are the site's default.
+            user_options = {}
+        try:
+            limits = self.limits
+            catalog = await self.read_catalog()
+            options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
+            partition = options.choose_partition(catalog, limits) or self.req_partition or None
+            shape = shape_of(
+                self,
+                catalog,
+                n_gpus=options.n_gpus,
+                partition=partition,
+                gpu_type=options.gpu_type,
+            )
+            resources = options.check(catalog, limits, shape)
+        except PortalError as error:
+            raise StartFailed(error) from error
+        self._request = (options, resources, partition)
+        self.user_options = self.orm_spawner.user_options = normal_form(user_options)
+        self._commit()
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the steps of the start, for JupyterHub's page.
+
+        Yields:
+            "progress" in percent, "message" as a sentence and "step" by its name.
+        """
+        async for step in self._progress.steps():
+            yield {"progress": step.percent, "message": step.message, "step": step.name}
+
+    async def start(self) -> tuple[str, int]:
+        """Submit the job and wait until its server answers, however long the queue is.
+
+        Returns:
+            Address and port of the server.
+
+        Raises:
+            StartFailed: If Slurm refused the job, or the job ended before its server answered.
+        """
+        self.port = 0
+        options, resources, partition = self._request
+        walltime_s = options.walltime_s or self.limits.first_walltime_s
+        session = Session.create(
+            self.user.name,
+            n_gpus=resources.n_gpus,
+            walltime_s=walltime_s,
+            token_id=self._find_token_id(),
+        )
+        # Saved first: a hub that dies while sbatch runs finds the job by its name.
+        self._save(session)
+        self._job = job = self._make_job(session)
+        try:
+            plan = plan_of(
+                self,
+                options,
+                session,
+                resources=resources,
+                partition=partition,
+                comment=comment_of(self.cluster.hub),
+            )
+            await job.submit(build_job(plan), self.get_env())
+        except PortalError as error:
+            raise StartFailed(error) from error
+        return await self.resume()
+
+    async def resume(self) -> tuple[str, int]:
+        """Wait until the server of the session answers; a restarted hub goes on here.
+
+        Returns:
+            Address and port of the server.
+
+        Raises:
+            StartFailed: If the job ended before its server answered, or there is no job.
+        """
+        job = self._job
+        if job is None or not await job.find():
+            raise StartFailed(
+                JobEndedError(
+                    "The portal was restarted before Slurm had taken the job. Start again."
+                )
+            )
+        try:
+            return await job.wait_until_served(self._wait_for_answer)
+        finally:
+            job.progress.finish()
+
+    async def poll(self) -> int | None:
+        """Tell whether the session goes on.
+
+        Returns:
+            None while it does, or while Slurm does not answer; 0 where there is none; 1 where its
+            job is over.
+        """
+        if self._job is None:
+            return 0
+        return None if await self._job.is_alive(self.slurm_timeout_s) else 1
+
+    async def stop(self, now: bool = False) -> None:
+        """End the job and wait until it is gone.
+
+        Args:
+            now: Not used; Slurm ends what does not end by itself.
+        """
+        if self._job is None:
+            return
+        try:
+            await self._job.stop()
+        except SlurmError as error:
+            self.log.error(
+                "Job %d of %s could not be cancelled; the search for orphans will do it: %s",
+                self._job.session.job_id,
+                self.user.name,
+                error.stderr or error,
+            )
+        self._revoke_token(self._job.session.token_id)
+
+    def owns_token(self, token_id: int) -> bool:
+        """Tell whether this is the token that the session's server holds.
+
+        Args:
+            token_id: Row of the token in the hub's database.
+
+        Returns:
+            False also where there is no session.
+        """
+        return self._job is not None and self._job.session.token_id == token_id != 0
+
+    def take_port(self, port: int) -> bool:
+        """Take the port that the server reports.
+
+        Args:
+            port: A port in the site's range.
+
+        Returns:
+            Whether it was awaited.
+        """
+        return self._job is not None and self._job.take_port(port)
+
+    def get_env(self) -> dict[str, str]:
+        """Return the variables of the server; the launcher adds those of a login."""
+        # batchspawner's own method asks the name service for the user, in the event loop.
+        environment: dict[str, str] = Spawner.get_env(self)
+        environment.pop("JPY_API_TOKEN", None)
+        environment["PORTAL_PORT_MIN"] = str(self.port_min)
+        environment["PORTAL_PORT_MAX"] = str(self.port_max)
+        return {name: str(value) for name, value in environment.items()}
+
+    async def move_certs(self, paths: Mapping[str, str]) -> dict[str, str]:
+        """Place the certificates of internal TLS where the user's server can read them.
+
+        Args:
+            paths: Files of the hub by "keyfile", "certfile" and "cafile".
+
+        Returns:
+            The same files in a folder that only the user can read, one folder for each server.
+        """
+        texts = {name: await asyncio.to_thread(_read_text, path) for name, path in paths.items()}
+        folder = f"certificates-{self.name or 'default'}"
+        return dict(await self.cluster.slurm.place_files(self.user.name, folder, texts))
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Take up the session in a saved state.
+
+        Args:
+            state: What `get_state` returned before the hub was restarted.
+        """
+        Spawner.load_state(self, state)
+        session = Session.from_state(state)
+        if session is None or self.orm_spawner.server is None:
+            return
+        self._job = self._make_job(session)
+        if not session.is_ready:
+            take_up(self)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what the database keeps; holds no secret."""
+        state: dict[str, Any] = Spawner.get_state(self)
+        return state if self._job is None else state | self._job.session.to_state()
+
+    def clear_state(self) -> None:
+        """Forget the session; nothing is done to its job."""
+        Spawner.clear_state(self)
+        self.job_id = ""
+        if self._job is not None:
+            self._job.close()
+            self._job = None
+        self._progress.finish()
+        self._progress = Progress()
+
+    @property
+    def server(self) -> Any:
+        """JupyterHub's row of the server; none while a restarted hub must leave it alone."""
+        return None if self.is_hidden else Spawner.server.fget(self)
+
+    @server.setter
+    def server(self, server: Any) -> None:
+        Spawner.server.fset(self, server)
+
+    def _make_job(self, session: Session) -> SessionJob:
+        self.job_id = str(session.job_id or "")
+        return SessionJob(
+            self.cluster,
+            session,
+            save=self._save,
+            on_over=self._hear_of_end,
+            running_start_timeout_s=self.running_start_timeout_s,
+            progress=self._progress,
+            gpus=gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus),
+            log=self.log,
+        )
+
+    def _save(self, session: Session) -> None:
+        self.job_id = str(session.job_id or "")
+        self.orm_spawner.state = Spawner.get_state(self) | session.to_state()
+        self._commit()
+
+    def _commit(self) -> None:
+        inspect(self.orm_spawner).session.commit()
+
+    def _read_known_marks(self) -> set[str]:
+        db = inspect(self.orm_spawner).session
+        rows = db.query(orm.Spawner.state).filter(orm.Spawner.server_id.isnot(None))
+        sessions = (Session.from_state(row.state or {}) for row in rows)
+        return {session.mark for session in sessions if session is not None}
+
+    def _find_token_id(self) -> int:
+        token = orm.APIToken.find(inspect(self.orm_spawner).session, self.api_token)
+        return int(token.id) if token is not None else 0
+
+    def _revoke_token(self, token_id: int) -> None:
+        # After a restart the hub does not know the token of the server any more, only its row.
+        db = inspect(self.orm_spawner).session
+        token = db.get(orm.APIToken, token_id) if token_id and not self.api_token else None
+        if token is not None:
+            db.delete(token)
+            db.commit()
+
+    def _hear_of_end(self) -> None:
+        # JupyterHub would notice at its next poll only.
+        if self._job is not None and self._job.session.is_ready and self._poll_callback:
+            ending = asyncio.ensure_future(self._tell_of_end(self._job))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+
+    async def _tell_of_end(self, job: SessionJob) -> None:
+        message = await job.explain_end()
+        self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, message)
+        if job is self._job:
+            await self.poll_and_notify()
+
+    async def _wait_for_answer(self, address: str, port: int) -> None:
+        host = f"[{address}]" if ":" in address else address
+        settings = self.user.settings
+        key, cert, ca = (settings.get(f"internal_ssl_{part}") for part in ("key", "cert", "ca"))
+        base_url = self.server.base_url if self.server is not None else "/"
+        proto = "https" if self.internal_ssl else "http"
+        await wait_for_http_server(
+            url_path_join(f"{proto}://{host}:{port}", base_url, "api"),
+            timeout=self.running_start_timeout_s,
+            ssl_context=make_ssl_context(key, cert, cafile=ca),
+        )
+
+
+async def _take_options(spawner: SlurmGPUSpawner, user_options: Mapping[str, object]) -> None:
+    await spawner.take_options(user_options)
+
+
+def _read_text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,251 @@
+"""One look at Slurm for every session of the hub."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.jobs import JobEnd, JobKey, JobRecord, match_job
+from spawner.states import JobState, Phase
+
+ListJobs = Callable[[Sequence[int]], Awaitable[list[JobRecord]]]
+ReadEnds = Callable[[Sequence[JobKey]], Awaitable["dict[JobKey, JobEnd] | None"]]
+Wait = Callable[[asyncio.Event, float], Awaitable[None]]
+
+# Two looks that are asked for at once are put into one.
+_CLOSEST_S = 0.2
+_MOST_EARLY_LOOKS = 4
+_LONGEST_BACK_OFF_S = 60.0
+_FEWEST_ABSENCES = 3
+
+
+class Watch:
+    """What the watcher knows about one job.
+
+    Attributes:
+        key: The job.
+        is_hot: Somebody waits for it, so Slurm is asked often.
+        record: What squeue said last; None before the first answer.
+        is_over: The job has ended, beyond doubt.
+        is_gone: Slurm's cleaning on the node has ended, too.
+        on_news: Called when something new is known.
+    """
+
+    def __init__(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> None:
+        self.key = key
+        self.is_hot = is_hot
+        self.record: JobRecord | None = None
+        self.is_over = False
+        self.is_gone = False
+        self.on_news = on_news
+        self.absent_since: float | None = None
+        self.n_absences = 0
+
+    def see(self, record: JobRecord) -> None:
+        """Take in what squeue says.
+
+        Args:
+            record: The line of this very job.
+        """
+        is_new = self.record != record
+        self.record = record
+        self.absent_since, self.n_absences = None, 0
+        if record.state.phase is Phase.OVER:
+            self.is_over = True
+            self.is_gone = record.state is not JobState.COMPLETING
+        if is_new:
+            self.on_news()
+
+    def vanish(self) -> None:
+        """Note that Slurm has no such job any more."""
+        if not self.is_gone:
+            self.is_over = self.is_gone = True
+            self.on_news()
+
+
+class Watcher:
+    """Asks Slurm about all watched jobs at once, never twice at a time.
+
+    Args:
+        list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
+        read_ends: What accounting says; see `Slurm.read_ends`.
+        waiting_s: Seconds between looks while somebody waits.
+        running_s: Seconds between looks otherwise.
+        absent_s: Seconds after which a job that squeue does not show and accounting cannot
+            confirm as ended is taken for over.
+        clock: Seconds that only grow.
+        wait: Waits for an event, for some seconds at most.
+    """
+
+    def __init__(
+        self,
+        list_jobs: ListJobs,
+        read_ends: ReadEnds,
+        *,
+        waiting_s: float = 2.0,
+        running_s: float = 15.0,
+        absent_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Wait | None = None,
+        log: logging.Logger | None = None,
+    ) -> None:
+        self._list_jobs = list_jobs
+        self._read_ends = read_ends
+        self._waiting_s = waiting_s
+        self._running_s = running_s
+        self._absent_s = absent_s
+        self._clock = clock
+        self._wait = wait or _wait_for
+        self._log = log or logging.getLogger(__name__)
+        self._watches: set[Watch] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._looked = asyncio.Event()
+        self._wants_look = False
+        self._looked_at = -_LONGEST_BACK_OFF_S
+        self._early_looks = float(_MOST_EARLY_LOOKS)
+        self._n_failures = 0
+
+    def watch(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> Watch:
+        """Begin to watch a job.
+
+        Args:
+            key: The job.
+            is_hot: Somebody waits for it.
+            on_news: Called when something new is known.
+
+        Returns:
+            What is known about the job; it changes as Slurm answers.
+        """
+        watch = Watch(key, is_hot=is_hot, on_news=on_news)
+        self._watches.add(watch)
+        self._wake.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._run())
+        return watch
+
+    def forget(self, watch: Watch) -> None:
+        """End watching a job.
+
+        Args:
+            watch: What `watch` returned.
+        """
+        watch.on_news = _nothing
+        self._watches.discard(watch)
+
+    def look_soon(self) -> None:
+        """Ask Slurm before the next turn, as often as the average rate allows."""
+        self._wants_look = True
+        self._wake.set()
+
+    async def next_look(self, timeout_s: float) -> bool:
+        """Wait until Slurm has answered once more.
+
+        Args:
+            timeout_s: Seconds to wait at most.
+
+        Returns:
+            Whether it has.
+        """
+        event = self._looked
+        await self._wait(event, timeout_s)
+        return event.is_set()
+
+    async def _run(self) -> None:
+        while self._watches:
+            due_at = self._due_at()
+            while (pause_s := self._pause_s(due_at)) > 0:
+                self._wake.clear()
+                await self._wait(self._wake, pause_s)
+                due_at = min(due_at, self._due_at())
+            try:
+                await self._look()
+            except Exception:
+                # Every session of the hub hangs on this loop, so no fault may end it.
+                self._log.exception("A look at Slurm failed")
+                self._n_failures += 1
+
+    def _due_at(self) -> float:
+        interval_s = (
+            self._waiting_s if any(watch.is_hot for watch in self._watches) else self._running_s
+        )
+        if self._n_failures:
+            interval_s = max(
+                interval_s, min(_LONGEST_BACK_OFF_S, self._waiting_s * 2**self._n_failures)
+            )
+        # Hubs of one cluster drift apart.
+        return self._looked_at + interval_s * random.uniform(1.0, 1.1)  # noqa: S311
+
+    def _pause_s(self, due_at: float) -> float:
+        is_early = self._wants_look and self._early_looks >= 1 and not self._n_failures
+        return (self._looked_at + _CLOSEST_S if is_early else due_at) - self._clock()
+
+    async def _look(self) -> None:
+        now = self._clock()
+        # A look costs one; each waiting_s gives one back: over a minute the rate stays the same.
+        gained = (now - self._looked_at) / self._waiting_s
+        self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
+        self._wants_look, self._looked_at = False, now
+        watches = [watch for watch in self._watches if not watch.is_gone]
+        try:
+            records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
+        except SlurmError as error:
+            self._n_failures += 1
+            if self._n_failures == 1:
+                self._log.warning("No session is touched: %s (%s)", error, error.stderr.strip())
+            return
+        if self._n_failures:
+            self._log.warning("Slurm answers again after %d failures", self._n_failures)
+        self._n_failures = 0
+        by_id = {record.key.job_id: record for record in records}
+        absent = []
+        for watch in watches:
+            record = by_id.get(watch.key.job_id)
+            if record is not None and match_job(watch.key, [record]):
+                watch.see(record)
+            else:
+                absent.append(watch)
+        if absent:
+            await self._judge_absent(absent)
+        self._looked.set()
+        self._looked = asyncio.Event()
+
+    async def _judge_absent(self, absent: Sequence[Watch]) -> None:
+        ends: dict[JobKey, JobEnd] = {}
+        try:
+            ends = await self._read_ends([watch.key for watch in absent]) or {}
+        except SlurmUnavailableError as error:
+            self._log.debug("Accounting cannot confirm: %s", error.stderr.strip())
+        now = self._clock()
+        for watch in absent:
+            end = ends.get(watch.key)
+            if end is not None and end.state.phase is Phase.OVER:
+                watch.vanish()
+                continue
+            watch.n_absences += 1
+            if watch.absent_since is None:
+                watch.absent_since = now
+            is_long = now - watch.absent_since >= self._absent_s
+            if is_long and watch.n_absences >= _FEWEST_ABSENCES:
+                self._log.warning(
+                    "Job %d of %s has not been in Slurm for %.0f s; it is taken for over",
+                    watch.key.job_id,
+                    watch.key.user,
+                    now - watch.absent_since,
+                )
+                watch.vanish()
+
+
+def _nothing() -> None:
+    pass
+
+
+async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except asyncio.TimeoutError:
+        return
