@@ -62,7 +62,8 @@ class TensorBoardProxy(JupyterHandler):
         Raises:
             HTTPError: If the request comes from another origin.
         """
-        if not self.check_origin():
+        # Tornado asks before it is known who it is; the notebook server asks once more.
+        if hasattr(self, "_jupyter_current_user") and not self.check_origin():
             raise HTTPError(403, "TensorBoard is not for pages of another site.")
 
     @for_the_user

@@ -180,14 +180,29 @@ def serve(request: Request, loader: str) -> None:
     """
     from tensorboard import program
     from werkzeug.serving import ThreadedWSGIServer
+    from werkzeug.wrappers import Response
+
+    def with_relative_fonts(wsgi_app: Any) -> Any:
+        """Name the fonts from the page: TensorBoard names them from the root of the host."""
+
+        def serve_page(environ: dict[str, Any], start_response: Any) -> Any:
+            if environ["PATH_INFO"] != f"{request.path_prefix}/":
+                return wsgi_app(environ, start_response)
+            environ.pop("HTTP_ACCEPT_ENCODING", None)
+            page = Response.from_app(wsgi_app, environ, buffered=True)
+            page.set_data(page.get_data().replace(b"url(/font-roboto/", b"url(font-roboto/"))
+            return page(environ, start_response)
+
+        return serve_page
 
     class UnixSocketServer(ThreadedWSGIServer, program.TensorBoardServer):
         request_queue_size = 128
 
         def __init__(self, wsgi_app: Any, flags: Any) -> None:
             old_mask = os.umask(0o177)
+            app = with_relative_fonts(wsgi_app)
             try:
-                super().__init__(f"unix://{request.socket}", 0, wsgi_app)
+                super().__init__(f"unix://{request.socket}", 0, app)
             finally:
                 os.umask(old_mask)
 
