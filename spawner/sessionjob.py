@@ -117,6 +117,8 @@ class SessionJob:
             StartFailed: If the job ended first, or ran too long without an answer.
         """
         watch = self._begin_watch(is_hot=True)
+        job_id = self.session.job_id
+        self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
         deadline: float | None = None
         while True:
             self._news.clear()
@@ -245,7 +247,6 @@ class SessionJob:
         self._change(job_id=job_id)
         self._begin_watch(is_hot=True)
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)
-        self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
 
     def _change(self, **changes: object) -> None:
         self.session = self.session.changed(**changes)

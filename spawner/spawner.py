@@ -330,7 +330,7 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
 
     def _read_known_marks(self) -> set[str]:
         db = inspect(self.orm_spawner).session
-        rows = db.query(orm.Spawner.state).filter(orm.Spawner.server_id.isnot(None))
+        rows = db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
         sessions = (Session.from_state(row.state or {}) for row in rows)
         return {session.mark for session in sessions if session is not None}
 
