@@ -1,0 +1,1 @@
+"""The whole portal on one machine: cluster, accounts, hub and proxy."""

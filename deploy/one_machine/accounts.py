@@ -1,0 +1,72 @@
+"""The account of hub and proxy, and the one program that sudo lets it run as a user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+from deploy.one_machine.command import run
+from deploy.one_machine.files import ensure_file
+from deploy.one_machine.layout import HUB_STATE_DIR, LAUNCHER, MARK
+from deploy.one_machine.users import GROUP
+
+ACCOUNT = "dsportal"
+SUDOERS = Path("/etc/sudoers.d/data-scientist-portal")
+
+
+def ensure_account() -> str:
+    """Make the unprivileged account of the hub and the proxy.
+
+    Returns:
+        What was done, in words.
+    """
+    try:
+        pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        home = ("--home-dir", str(HUB_STATE_DIR), "--no-create-home")
+        shell = ("--shell", "/usr/sbin/nologin", "--comment", "Data Scientist Portal")
+        run(["useradd", "--system", "--user-group", *home, *shell, ACCOUNT])
+        return f"{ACCOUNT} made"
+    return "unchanged"
+
+
+def remove_account() -> None:
+    """Remove the account of the hub and the proxy."""
+    try:
+        pwd.getpwnam(ACCOUNT)
+    except KeyError:
+        return
+    run(["userdel", ACCOUNT])
+
+
+def render_sudoers() -> str:
+    """Return the rule of sudo.
+
+    Returns:
+        Text of the file. The empty string after the program allows no argument.
+
+    Source:
+        sudoers(5) 1.9.13, "Sudoers file format".
+    """
+    return f'# {MARK}\n{ACCOUNT} ALL=(%{GROUP}) NOPASSWD: {LAUNCHER} ""\n'
+
+
+def ensure_sudoers() -> str:
+    """Install the rule of sudo, once visudo has found it right.
+
+    Returns:
+        What was done, in words.
+    """
+    text = render_sudoers()
+    if SUDOERS.is_file() and SUDOERS.read_text() == text:
+        return "unchanged"
+    # sudo reads no file of its folder with a dot in the name.
+    draft = SUDOERS.with_name(f"{SUDOERS.name}.draft")
+    ensure_file(draft, text, mode=0o440)
+    try:
+        run(["visudo", "-cf", draft])
+        os.replace(draft, SUDOERS)
+    finally:
+        draft.unlink(missing_ok=True)
+    return "rule installed"

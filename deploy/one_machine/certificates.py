@@ -1,0 +1,77 @@
+"""A certificate authority of this machine, and the certificate of its LDAP server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deploy.one_machine.command import run, succeeds
+from deploy.one_machine.files import ensure_file, ensure_folder
+from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR
+
+TLS_DIR = SLAPD_DIR / "tls"
+CA_KEY = TLS_DIR / "ca.key"
+CA_CERTIFICATE = TLS_DIR / "ca.pem"
+SERVER_KEY = TLS_DIR / "server.key"
+SERVER_CERTIFICATE = TLS_DIR / "server.pem"
+CA_DAYS = 3650
+SERVER_DAYS = 730
+RENEW_BEFORE_S = 30 * 24 * 3600
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+# Clients name the server by its address; those that only compare DNS names find it as one too.
+SERVER_EXTENSIONS = """\
+subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:127.0.0.1
+basicConstraints=critical,CA:FALSE
+keyUsage=critical,digitalSignature
+extendedKeyUsage=serverAuth
+"""
+
+
+def ensure_certificates(owner: str) -> bool:
+    """Make the authority and the server's certificate where there are none, or soon expire.
+
+    Args:
+        owner: Account that reads the server's key.
+
+    Returns:
+        Whether the server's certificate is new.
+    """
+    ensure_folder(TLS_DIR, mode=0o700, user=owner)
+    if not _is_valid(CA_CERTIFICATE):
+        _make_authority()
+    is_new = not (_is_valid(SERVER_CERTIFICATE) and _is_signed())
+    if is_new:
+        _make_server_certificate()
+    for path in (SERVER_KEY, SERVER_CERTIFICATE, CA_CERTIFICATE):
+        ensure_file(path, path.read_text(), mode=0o600, user=owner)
+    ensure_file(LDAP_CA, CA_CERTIFICATE.read_text())
+    return is_new
+
+
+def _is_valid(certificate: Path) -> bool:
+    check = ("openssl", "x509", "-noout", "-checkend", str(RENEW_BEFORE_S), "-in")
+    return certificate.exists() and succeeds([*check, certificate])
+
+
+def _is_signed() -> bool:
+    return succeeds(["openssl", "verify", "-CAfile", CA_CERTIFICATE, SERVER_CERTIFICATE])
+
+
+def _make_authority() -> None:
+    subject = ("-subj", "/O=Data Scientist Portal/CN=Certificate authority of this machine")
+    usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    days = ("-days", str(CA_DAYS))
+    files = ("-keyout", CA_KEY, "-out", CA_CERTIFICATE)
+    run(["openssl", "req", "-x509", *NEW_KEY, *subject, *usage, *days, *files])
+
+
+def _make_server_certificate() -> None:
+    request, extensions = TLS_DIR / "server.csr", TLS_DIR / "server.ext"
+    extensions.write_text(SERVER_EXTENSIONS)
+    files = ("-keyout", SERVER_KEY, "-out", request)
+    run(["openssl", "req", "-new", *NEW_KEY, "-subj", "/CN=localhost", *files])
+    authority = ("-CA", CA_CERTIFICATE, "-CAkey", CA_KEY, "-CAcreateserial")
+    settings = ("-days", str(SERVER_DAYS), "-extfile", extensions)
+    out = ("-out", SERVER_CERTIFICATE)
+    run(["openssl", "x509", "-req", "-in", request, *authority, *settings, *out])
+    request.unlink()
+    extensions.unlink()

@@ -1,0 +1,150 @@
+"""The command lines of deploy/up and deploy/down."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from deploy.one_machine.cluster import describe_cluster
+from deploy.one_machine.environments import Build
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
+from deploy.one_machine.machine import steps_up
+from deploy.one_machine.portal import PUBLIC_PORT
+from deploy.one_machine.removal import steps_down, steps_purge
+from deploy.one_machine.steps import report_failure, run_steps, select
+from deploy.one_machine.users import DEMO_USERS
+
+LOCK_TIMEOUT_S = 600
+LAST_STEP = "hub"
+
+
+def up(argv: Sequence[str]) -> int:
+    """Set up and start the portal.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        Exit status: 0 when everything runs, 1 when a step failed.
+    """
+    parser = argparse.ArgumentParser(
+        prog="deploy/up", description="Set up and start the whole portal on this machine."
+    )
+    parser.add_argument("--until", metavar="STEP", help="stop after this step, such as slurm")
+    _add_only(parser, "do only this step, such as hub; may be given several times")
+    wanted = parser.parse_args(argv)
+    return _run("deploy/up", lambda: _up(wanted))
+
+
+def down(argv: Sequence[str]) -> int:
+    """Stop the portal.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        Exit status: 0 when it is stopped, 1 when a step failed.
+    """
+    parser = argparse.ArgumentParser(
+        prog="deploy/down", description="Stop everything that deploy/up has started."
+    )
+    _add_only(parser, "stop only this part, such as hub; may be given several times")
+    parser.add_argument(
+        "--purge",
+        action="store_true",
+        help="also remove users, configuration, state, environments and name service settings",
+    )
+    parser.add_argument(
+        "--keep-environments",
+        action="store_true",
+        help="with --purge: leave the environments and data sets, which take long to build",
+    )
+    wanted = parser.parse_args(argv)
+    if wanted.only and wanted.purge:
+        parser.error("--purge takes everything away; it cannot be limited by --only")
+    return _run("deploy/down", lambda: _down(wanted))
+
+
+def _up(wanted: argparse.Namespace) -> None:
+    start = time.monotonic()
+    build = Build()
+    cluster = describe_cluster()
+    steps = select(steps_up(cluster, build), only=wanted.only, until=wanted.until)
+    names = {step.name for step in steps}
+    # Without the step that waits for it, the builder would be left running.
+    steps = [step for step in steps if step.name != "build" or "environments" in names]
+    try:
+        run_steps(steps)
+    finally:
+        build.abandon()
+    print(f"\nDone in {time.monotonic() - start:.1f} s.")
+    if LAST_STEP in names:
+        _print_welcome(has_simulated_gpus=cluster.has_simulated_gpus)
+
+
+def _print_welcome(*, has_simulated_gpus: bool) -> None:
+    users = " and ".join(user.name for user in DEMO_USERS)
+    here, there = f"http://127.0.0.1:{PUBLIC_PORT}", f"http://{socket.gethostname()}:{PUBLIC_PORT}"
+    print(f"Open      {here} on this machine, {there} from others")
+    print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
+    if has_simulated_gpus:
+        print("GPUs      are simulated: Slurm hands them out, training runs on the CPU")
+    print("Stop      with deploy/down; with --purge it takes everything away but packages")
+
+
+def _down(wanted: argparse.Namespace) -> None:
+    cluster = describe_cluster()
+    run_steps(select(steps_down(cluster), only=wanted.only, until=None))
+    if wanted.purge:
+        run_steps(steps_purge(keeps_environments=wanted.keep_environments))
+
+
+def _add_only(parser: argparse.ArgumentParser, description: str) -> None:
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help=description)
+
+
+def _run(command: str, do: Callable[[], None]) -> int:
+    try:
+        if os.geteuid() != 0:
+            raise StepError(
+                f"{command} needs root: it makes accounts, network devices and daemons.",
+                next_step=f"Run it as root, for instance 'sudo {command}'.",
+            )
+        with _alone(command):
+            do()
+    except (StepError, OSError) as error:
+        return report_failure(error, command)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. Run {command} again to go on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+@contextlib.contextmanager
+def _alone(command: str) -> Iterator[None]:
+    RUN_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
+    with (RUN_DIR / "lock").open("w") as lock:
+        end = time.monotonic() + LOCK_TIMEOUT_S
+        is_told = False
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > end:
+                    raise StepError(
+                        f"Another deploy/up or deploy/down still runs after {LOCK_TIMEOUT_S} s.",
+                        next_step=f"Wait for it to end, then run {command} again.",
+                    ) from error
+            if not is_told:
+                print("Waiting for another deploy/up or deploy/down to end ...", flush=True)
+                is_told = True
+            time.sleep(0.2)
+        yield

@@ -1,0 +1,132 @@
+"""What the cluster on this machine consists of."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.one_machine.gpus import Gpu, find_gpus
+from deploy.one_machine.network import Host
+
+SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
+SIMULATED_CORES = 40
+SIMULATED_MEMORY_MIB = 384_000
+SIMULATED_HOSTS = (
+    Host(name="node01", address="10.77.0.11"),
+    Host(name="node02", address="10.77.0.12"),
+)
+# Left to the daemons and the hub on a machine whose real memory Slurm hands out.
+REAL_MEMORY_SHARE = 0.9
+
+CGROUP_DIR = Path("/sys/fs/cgroup")
+# Source: cgroup.conf(5), Slurm 22.05: what proctrack, task and jobacct_gather need of version 1.
+CONTROLLERS = ("freezer", "memory", "devices", "cpuacct")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A compute node.
+
+    Args:
+        host: Name and address.
+        n_cores: CPU cores that Slurm may hand out.
+        memory_mib: Memory that Slurm may hand out, MiB.
+        gpus: Its GPUs.
+    """
+
+    host: Host
+    n_cores: int
+    memory_mib: int
+    gpus: tuple[Gpu, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """The whole cluster.
+
+    Args:
+        nodes: Its compute nodes, at least one.
+        has_simulated_gpus: Whether the GPUs are devices without anything behind them.
+        has_cgroups: Whether Slurm can hold jobs in control groups.
+    """
+
+    nodes: tuple[Node, ...]
+    has_simulated_gpus: bool
+    has_cgroups: bool
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """Names and addresses of the nodes."""
+        return tuple(node.host for node in self.nodes)
+
+
+@functools.cache
+def describe_cluster() -> Cluster:
+    """Return the cluster that suits this machine.
+
+    Returns:
+        One node with the machine's NVIDIA GPUs, or two with four simulated ones each.
+    """
+    gpus = tuple(find_gpus())
+    if gpus:
+        memory_mib = int(parse_memory_mib(Path("/proc/meminfo").read_text()) * REAL_MEMORY_SHARE)
+        n_cores = os.cpu_count() or 1
+        nodes = (
+            Node(host=SIMULATED_HOSTS[0], n_cores=n_cores, memory_mib=memory_mib, gpus=gpus),
+        )
+    else:
+        nodes = tuple(
+            Node(
+                host=host,
+                n_cores=SIMULATED_CORES,
+                memory_mib=SIMULATED_MEMORY_MIB,
+                gpus=SIMULATED_GPUS,
+            )
+            for host in SIMULATED_HOSTS
+        )
+    return Cluster(nodes=nodes, has_simulated_gpus=not gpus, has_cgroups=has_cgroups())
+
+
+def parse_memory_mib(meminfo: str) -> int:
+    """Return the memory of a machine.
+
+    Args:
+        meminfo: Content of /proc/meminfo.
+
+    Returns:
+        MiB, rounded down; 0 where the text does not say.
+    """
+    found = re.search(r"^MemTotal:\s+(\d+) kB$", meminfo, re.MULTILINE)
+    return int(found[1]) // 1024 if found else 0
+
+
+def has_cgroups(
+    root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | None = None
+) -> bool:
+    """Return whether the control groups (version 1) that Slurm needs can be made.
+
+    Args:
+        root: Where the controllers are mounted.
+        is_writable: Tries to make a group in a controller's folder.
+
+    Returns:
+        False where one of the controllers is missing or read-only.
+    """
+    is_writable = is_writable or _can_make_group
+    return all(is_writable(root / name) for name in CONTROLLERS)
+
+
+def _can_make_group(controller: Path) -> bool:
+    group = controller / f"dsportal-test-{os.getpid()}"
+    if not (controller / "release_agent").exists():
+        return False
+    with contextlib.suppress(OSError):
+        group.mkdir()
+        group.rmdir()
+        return True
+    return False

@@ -1,0 +1,109 @@
+"""Run programs of the system: argv lists, clean environment, time-outs, errors in words."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from deploy.one_machine.errors import CommandError, StepError
+
+# The caller's own Python, locale or library settings must not reach a daemon.
+CLEAN_ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+}
+POLL_S = 0.1
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 60,
+) -> str:
+    """Run a program to its end.
+
+    Args:
+        argv: Program and arguments.
+        stdin: Text for its standard input.
+        environment: Variables beside those of the clean environment.
+        timeout_s: Longest time it may take, seconds.
+
+    Returns:
+        What it printed on standard output.
+
+    Raises:
+        CommandError: If it ends with another status than 0, or not in time.
+        StepError: If there is no such program.
+    """
+    words = [str(word) for word in argv]
+    try:
+        done = subprocess.run(
+            words,
+            input=stdin,
+            env={**CLEAN_ENVIRONMENT, **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise CommandError(words, None, "") from error
+    except FileNotFoundError as error:
+        raise StepError(
+            f"There is no program '{words[0]}' on this machine.",
+            next_step="Run deploy/up without --only, which installs the packages.",
+        ) from error
+    if done.returncode != 0:
+        raise CommandError(words, done.returncode, done.stdout + done.stderr)
+    return done.stdout
+
+
+def succeeds(argv: Sequence[str | Path], *, timeout_s: float = 20) -> bool:
+    """Return whether a program ends with status 0.
+
+    Args:
+        argv: Program and arguments.
+        timeout_s: Longest time it may take, seconds.
+
+    Returns:
+        False also where it does not end in time or does not exist.
+    """
+    try:
+        run(argv, timeout_s=timeout_s)
+    except StepError:
+        return False
+    return True
+
+
+def wait_until(
+    is_so: Callable[[], bool],
+    *,
+    timeout_s: float,
+    what: str,
+    log: Path | None = None,
+) -> None:
+    """Wait until something is so.
+
+    Args:
+        is_so: Asked again and again.
+        timeout_s: Longest wait, seconds.
+        what: What is waited for, as the end of the sentence "... did not happen: ".
+        log: The file that says why it may take so long.
+
+    Raises:
+        StepError: If it is not so in time.
+    """
+    end = time.monotonic() + timeout_s
+    while not is_so():
+        if time.monotonic() > end:
+            raise StepError(
+                f"This did not happen within {timeout_s:.0f} s: {what}.",
+                next_step="Read the end of the log, then run deploy/up again.",
+                log=log,
+            )
+        time.sleep(POLL_S)

@@ -1,0 +1,222 @@
+"""slapd with the demo users: passwords only over StartTLS, changes only by root of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+from deploy.one_machine import certificates
+from deploy.one_machine.certificates import ensure_certificates
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import CommandError
+from deploy.one_machine.files import ensure_file, ensure_folder
+from deploy.one_machine.layout import LDAP_CA, MARK, SLAPD_DIR
+from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
+from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User
+
+BASE = "dc=portal,dc=example"
+PEOPLE = f"ou=people,{BASE}"
+GROUPS = f"ou=groups,{BASE}"
+ADDRESS = "ldap://127.0.0.1:389"
+ACCOUNT = "openldap"
+CONFIG = SLAPD_DIR / "slapd.conf"
+DATA_DIR = SLAPD_DIR / "data"
+SOCKET_ADDRESS = f"ldapi://{quote(f'{SLAPD_DIR}/ldapi', safe='')}"
+MODULES_DIR = Path("/usr/lib/ldap")
+SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
+START_TIMEOUT_S = 20
+# ldapadd(1): the entry exists already; ldapwhoami(1): wrong password or no such entry.
+ALREADY_EXISTS = 68
+INVALID_CREDENTIALS = 49
+
+DAEMON = Daemon(
+    name="slapd",
+    argv=(
+        "slapd",
+        *("-f", str(CONFIG)),
+        *("-h", f"{ADDRESS}/ {SOCKET_ADDRESS}/"),
+        *("-u", ACCOUNT, "-g", ACCOUNT, "-d", "none"),
+    ),
+)
+
+
+def render_slapd_conf() -> str:
+    """Return the configuration of slapd.
+
+    Returns:
+        Text of the file.
+
+    Source:
+        slapd.conf(5), slapd.access(5), OpenLDAP 2.5.
+    """
+    root = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
+    return f"""\
+# {MARK}
+{"".join(f"include /etc/ldap/schema/{name}.schema{chr(10)}" for name in SCHEMAS)}\
+modulepath {MODULES_DIR}
+moduleload back_mdb
+moduleload argon2
+TLSCACertificateFile {certificates.CA_CERTIFICATE}
+TLSCertificateFile {certificates.SERVER_CERTIFICATE}
+TLSCertificateKeyFile {certificates.SERVER_KEY}
+TLSVerifyClient never
+security simple_bind=128
+idletimeout 300
+database mdb
+suffix "{BASE}"
+rootdn "{root}"
+directory {DATA_DIR}
+maxsize 67108864
+index objectClass eq
+index uid,uidNumber,gidNumber,memberUid,cn eq
+access to attrs=userPassword
+    by anonymous auth
+    by * none
+access to *
+    by * read
+"""
+
+
+def render_entries() -> str:
+    """Return the tree without passwords.
+
+    Returns:
+        LDIF: base, people, groups, the group of the demo users and the demo users.
+    """
+    members = "\n".join(f"memberUid: {user.name}" for user in DEMO_USERS)
+    tree = f"""\
+dn: {BASE}
+objectClass: dcObject
+objectClass: organization
+dc: portal
+o: Data Scientist Portal
+
+dn: {PEOPLE}
+objectClass: organizationalUnit
+ou: people
+
+dn: {GROUPS}
+objectClass: organizationalUnit
+ou: groups
+
+dn: cn={GROUP},{GROUPS}
+objectClass: posixGroup
+cn: {GROUP}
+gidNumber: {GROUP_ID}
+{members}
+"""
+    return "\n".join([tree, *(_user_entry(user) for user in DEMO_USERS)])
+
+
+def user_dn(user: User) -> str:
+    """Return the full name of a user's entry.
+
+    Args:
+        user: The user.
+
+    Returns:
+        Its DN.
+    """
+    return f"uid={user.name},{PEOPLE}"
+
+
+def _user_entry(user: User) -> str:
+    return f"""\
+dn: {user_dn(user)}
+objectClass: inetOrgPerson
+objectClass: posixAccount
+uid: {user.name}
+cn: {user.name}
+sn: {user.name}
+gecos: Demo user {user.name}
+uidNumber: {user.user_id}
+gidNumber: {GROUP_ID}
+homeDirectory: {user.home}
+loginShell: /bin/bash
+"""
+
+
+def ensure_slapd() -> str:
+    """Configure slapd, start it and see that the tree is there.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(SLAPD_DIR, user=ACCOUNT)
+    ensure_folder(DATA_DIR, mode=0o700, user=ACCOUNT)
+    has_new_certificate = ensure_certificates(ACCOUNT)
+    if ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT) or has_new_certificate:
+        stop(DAEMON)
+    started = ensure_started(DAEMON)
+    wait_ready("slapd", is_answering, timeout_s=START_TIMEOUT_S)
+    try:
+        _as_root("ldapadd", "-c", stdin=render_entries())
+    except CommandError as error:
+        if error.exit_code != ALREADY_EXISTS:
+            raise
+    return "started" if started else "runs"
+
+
+def is_answering() -> bool:
+    """Return whether slapd answers with a certificate that the authority signed.
+
+    Returns:
+        Whether an anonymous StartTLS connection works.
+    """
+    try:
+        _over_tls("ldapwhoami", "-x")
+    except CommandError:
+        return False
+    return True
+
+
+def ensure_passwords(password: str) -> str:
+    """Give every demo user the password.
+
+    Args:
+        password: The password, one line.
+
+    Returns:
+        What was done, in words.
+    """
+    changed = [user for user in DEMO_USERS if not _is_password(user, password)]
+    for user in changed:
+        _as_root("ldapmodify", stdin=_password_change(user, hash_password(password)))
+    return f"set for {', '.join(user.name for user in changed)}" if changed else "unchanged"
+
+
+def hash_password(password: str) -> str:
+    """Return what the directory keeps of a password.
+
+    Args:
+        password: The password, one line.
+
+    Returns:
+        An Argon2 hash in the form of userPassword.
+    """
+    argon2 = ("-o", f"module-path={MODULES_DIR}", "-o", "module-load=argon2", "-h", "{ARGON2}")
+    return run(["slappasswd", *argon2, "-T", "/dev/stdin"], stdin=password).strip()
+
+
+def _password_change(user: User, hashed: str) -> str:
+    change = "changetype: modify\nreplace: userPassword"
+    return f"dn: {user_dn(user)}\n{change}\nuserPassword: {hashed}\n"
+
+
+def _is_password(user: User, password: str) -> bool:
+    try:
+        _over_tls("ldapwhoami", "-x", "-D", user_dn(user), "-y", "/dev/stdin", stdin=password)
+    except CommandError as error:
+        if error.exit_code != INVALID_CREDENTIALS:
+            raise
+        return False
+    return True
+
+
+def _over_tls(program: str, *words: str, stdin: str = "") -> str:
+    verified = {"LDAPTLS_CACERT": str(LDAP_CA), "LDAPTLS_REQCERT": "demand"}
+    return run([program, "-ZZ", "-H", ADDRESS, *words], stdin=stdin, environment=verified)
+
+
+def _as_root(program: str, *words: str, stdin: str) -> str:
+    return run([program, "-Q", "-Y", "EXTERNAL", "-H", SOCKET_ADDRESS, *words], stdin=stdin)

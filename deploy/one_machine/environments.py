@@ -1,0 +1,82 @@
+"""The environments of hub and sessions, built beside the other steps."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.layout import LOG_DIR, SOURCE_DIR
+
+BUILDER = SOURCE_DIR / "deploy" / "environments" / "build"
+LOG = LOG_DIR / "build.log"
+POLL_S = 0.2
+
+
+class Build:
+    """One run of the builder, in the background."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start_offset = 0
+
+    def start(self) -> str:
+        """Start the builder.
+
+        Returns:
+            What was done, in words.
+        """
+        self._begin()
+        return f"in the background, see {LOG}"
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        with LOG.open("ab") as log:
+            self._start_offset = log.tell()
+            self._process = subprocess.Popen(
+                ["/usr/bin/python3", "-u", "-B", BUILDER, "all"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=os.environ,
+                start_new_session=True,
+            )
+        return self._process
+
+    def join(self) -> str:
+        """Show what the builder says until it has ended.
+
+        Returns:
+            What was done, in words.
+
+        Raises:
+            StepError: If it fails.
+        """
+        process = self._process or self._begin()
+        with LOG.open(encoding="utf-8", errors="replace") as log:
+            log.seek(self._start_offset)
+            while True:
+                has_ended = process.poll() is not None
+                _show(log.read())
+                if has_ended:
+                    break
+                time.sleep(POLL_S)
+        if process.returncode != 0:
+            raise StepError(
+                "The environments could not be built.",
+                next_step="Read the log, then run deploy/up again: it keeps what is finished.",
+                log=LOG,
+            )
+        return "built or current"
+
+    def abandon(self) -> None:
+        """End the builder if it still runs."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
+
+
+def _show(text: str) -> None:
+    for line in text.splitlines():
+        print(f"\n        {line}", end="", flush=True)

@@ -1,0 +1,43 @@
+"""What can go wrong on the machine while the portal is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class StepError(Exception):
+    """A step cannot be done.
+
+    Args:
+        message: One or two sentences: what was tried and what was in the way.
+        next_step: One sentence: what to do now.
+        log: The file that says more, or None.
+    """
+
+    def __init__(self, message: str, *, next_step: str, log: Path | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.log = log
+
+
+class CommandError(StepError):
+    """A program of the system failed.
+
+    Args:
+        argv: The command as it was run; holds no secret.
+        exit_code: Its exit status, or None where it did not end in time.
+        output: What it printed, both streams.
+    """
+
+    def __init__(self, argv: Sequence[str], exit_code: int | None, output: str) -> None:
+        how = "did not end in time" if exit_code is None else f"ended with status {exit_code}"
+        last_lines = "\n".join(output.strip().splitlines()[-10:])
+        super().__init__(
+            f"'{' '.join(argv)}' {how}." + (f"\n{last_lines}" if last_lines else ""),
+            next_step="Run this command by hand to see more, then run deploy/up again.",
+        )
+        self.argv = tuple(argv)
+        self.exit_code = exit_code
+        self.output = output

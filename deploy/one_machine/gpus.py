@@ -1,0 +1,94 @@
+"""The GPUs of this machine: NVIDIA's where there are some, else simulated ones."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from dataclasses import dataclass
+
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import StepError
+
+# Parts of a product's name that do not tell one GPU type from another.
+_VENDOR_WORDS = frozenset({"nvidia", "tesla", "quadro", "geforce", "graphics", "device"})
+_VARIANT = re.compile(r"(?:\d+gb?|pcie|sxm\d*|nvl|hbm\d*e?|mig.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One GPU of this machine.
+
+    Args:
+        minor: N of its device /dev/nvidiaN.
+        gres_type: Its type in Slurm's words, such as "v100".
+    """
+
+    minor: int
+    gres_type: str
+
+
+def gres_type(product_name: str) -> str:
+    """Return Slurm's word for a GPU.
+
+    Args:
+        product_name: As nvidia-smi says it, such as "Tesla V100-SXM2-32GB".
+
+    Returns:
+        Letters, digits and underscores, such as "v100" or "rtx_3090"; "gpu" where nothing else
+        is left.
+    """
+    words = re.split(r"[\s-]+", product_name.lower())
+    kept = [word for word in words if word not in _VENDOR_WORDS and not _VARIANT.fullmatch(word)]
+    return re.sub(r"[^a-z0-9_]", "", "_".join(kept)) or "gpu"
+
+
+def parse_nvidia_smi(xml: str) -> list[Gpu]:
+    """Read what `nvidia-smi -q -x` prints.
+
+    Args:
+        xml: The whole document.
+
+    Returns:
+        The GPUs, lowest device first.
+
+    Source:
+        nvidia-smi(1): elements gpu/product_name and gpu/minor_number.
+    """
+    # The document comes from the machine's own driver. It names a DTD that must not be fetched;
+    # ElementTree never fetches one.
+    document = ElementTree.fromstring(xml)  # noqa: S314
+    gpus = [
+        Gpu(
+            minor=int(element.findtext("minor_number", "")),
+            gres_type=gres_type(element.findtext("product_name", "")),
+        )
+        for element in document.iter("gpu")
+        if element.findtext("minor_number", "").strip().isdigit()
+    ]
+    return sorted(gpus, key=lambda gpu: gpu.minor)
+
+
+def find_gpus() -> list[Gpu]:
+    """Return the NVIDIA GPUs of this machine.
+
+    Returns:
+        Empty where there is no driver, no GPU, or nvidia-smi cannot read them.
+    """
+    try:
+        return parse_nvidia_smi(run(["nvidia-smi", "-q", "-x"]))
+    except (StepError, ElementTree.ParseError):
+        return []
+
+
+def format_gres(gpus: list[Gpu]) -> str:
+    """Return the value of a node's Gres=.
+
+    Args:
+        gpus: The GPUs of the node.
+
+    Returns:
+        Such as "gpu:v100:4" or "gpu:a100:2,gpu:t4:1".
+    """
+    counts = Counter(gpu.gres_type for gpu in gpus)
+    return ",".join(f"gpu:{name}:{count}" for name, count in counts.items())

@@ -1,0 +1,44 @@
+"""Where everything of the one-machine portal lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SOURCE_DIR = Path(__file__).resolve().parents[2]
+ONE_MACHINE_DIR = Path(__file__).resolve().parent
+
+PREFIX_DIR = Path("/opt/data-scientist-portal")
+SETTINGS_DIR = Path("/etc/data-scientist-portal")
+STATE_DIR = Path("/var/lib/data-scientist-portal")
+LOG_DIR = Path("/var/log/data-scientist-portal")
+RUN_DIR = Path("/run/data-scientist-portal")
+SLURM_DIR = Path("/etc/slurm")
+ISILON_DIR = Path("/srv/isilon")
+
+HUB_STATE_DIR = STATE_DIR / "hub"
+SLURM_STATE_DIR = STATE_DIR / "slurm"
+MUNGE_DIR = STATE_DIR / "munge"
+MUNGE_SOCKET = MUNGE_DIR / "munge.socket"
+MARIADB_DIR = STATE_DIR / "mariadb"
+SLAPD_DIR = STATE_DIR / "slapd"
+NODES_DIR = STATE_DIR / "nodes"
+ORIGINALS_DIR = STATE_DIR / "originals"
+PASSWORD_FILE = STATE_DIR / "demo-password"
+
+PORTAL_TOML = SETTINGS_DIR / "portal.toml"
+LDAP_CA = SETTINGS_DIR / "ldap-ca.pem"
+LAUNCHER = PREFIX_DIR / "libexec" / "dsportal-launcher"
+
+MARK = "Written by deploy/up of the Data Scientist Portal; deploy/down --purge removes it."
+
+
+def log_path(name: str) -> Path:
+    """Return the log of one part.
+
+    Args:
+        name: Name of the part, such as "slurmctld".
+
+    Returns:
+        Path of its log.
+    """
+    return LOG_DIR / f"{name}.log"

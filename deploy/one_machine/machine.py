@@ -1,0 +1,159 @@
+"""The steps that set this machine up, in order."""
+
+from __future__ import annotations
+
+from deploy.one_machine import (
+    accounting,
+    accounts,
+    controller,
+    directory,
+    mariadb,
+    munge,
+    name_service,
+    network,
+    node,
+    packages,
+    portal,
+    storage,
+    users,
+)
+from deploy.one_machine.cluster import Cluster, Node
+from deploy.one_machine.environments import Build
+from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.layout import (
+    LOG_DIR,
+    NODES_DIR,
+    ORIGINALS_DIR,
+    RUN_DIR,
+    SETTINGS_DIR,
+    STATE_DIR,
+)
+from deploy.one_machine.process import Daemon
+from deploy.one_machine.steps import Step
+
+FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
+
+
+def steps_up(cluster: Cluster, build: Build) -> list[Step]:
+    """Return everything that deploy/up does.
+
+    Args:
+        cluster: The cluster that suits this machine.
+        build: The builder of the environments.
+
+    Returns:
+        The steps, in order.
+    """
+    return [
+        Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
+        Step(name="accounts", title="Account of hub and proxy", do=ensure_accounts),
+        Step(name="storage", title="Shared storage", do=storage.ensure_storage),
+        Step(name="build", title="Environments: start", do=build.start),
+        *_cluster_steps(cluster),
+        Step(name="environments", title="Environments: finish", do=build.join),
+        Step(name="sudoers", title="Rule of sudo", do=accounts.ensure_sudoers),
+        Step(
+            name="settings",
+            title="Settings of the portal",
+            do=lambda: portal.ensure_settings(are_gpus_simulated=cluster.has_simulated_gpus),
+        ),
+        Step(name="proxy", title="Proxy", do=portal.ensure_proxy),
+        Step(name="hub", title="JupyterHub", do=portal.ensure_hub),
+    ]
+
+
+def _cluster_steps(cluster: Cluster) -> list[Step]:
+    names = [user.name for user in users.DEMO_USERS]
+    return [
+        Step(name="slapd", title="LDAP server", do=directory.ensure_slapd),
+        Step(name="passwords", title="Passwords of the demo users", do=ensure_passwords),
+        Step(name="nslcd", title="Name service", do=name_service.ensure_name_service),
+        Step(name="homes", title="Home and project folders", do=ensure_homes),
+        Step(
+            name="network",
+            title="Network of the nodes",
+            do=lambda: network.ensure_network(cluster.hosts),
+        ),
+        Step(name="munge", title="munge", do=munge.ensure_munge),
+        Step(name="mariadb", title="MariaDB", do=mariadb.ensure_mariadb),
+        Step(
+            name="slurmconf",
+            title="Slurm: configuration",
+            do=lambda: controller.ensure_configuration(cluster),
+        ),
+        Step(name="slurmdbd", title="Slurm: accounting", do=controller.ensure_slurmdbd),
+        Step(
+            name="associations",
+            title="Slurm: who may submit",
+            do=lambda: accounting.ensure_associations(names),
+        ),
+        Step(name="slurmctld", title="Slurm: controller", do=controller.ensure_slurmctld),
+        *(_node_step(part, cluster) for part in cluster.nodes),
+        Step(name="slurm", title="Slurm: nodes take jobs", do=lambda: node.ensure_usable(cluster)),
+    ]
+
+
+def _node_step(part: Node, cluster: Cluster) -> Step:
+    return Step(
+        name=part.host.name,
+        title=f"Compute node {part.host.name}",
+        do=lambda: node.ensure_node(part, has_simulated_gpus=cluster.has_simulated_gpus),
+    )
+
+
+def ensure_accounts() -> str:
+    """Make the folders and the account of hub and proxy.
+
+    Returns:
+        What was done, in words.
+    """
+    for folder in FOLDERS:
+        ensure_folder(folder)
+    users.refuse_local_namesakes()
+    return accounts.ensure_account()
+
+
+def ensure_passwords() -> str:
+    """Make the password of the demo users and give it to them.
+
+    Returns:
+        What was done, in words.
+    """
+    return directory.ensure_passwords(users.ensure_password())
+
+
+def ensure_homes() -> str:
+    """Make the folders of the demo users.
+
+    Returns:
+        What was done, in words.
+    """
+    outcomes = {users.ensure_homes(), storage.ensure_projects()} - {"unchanged"}
+    return ", ".join(sorted(outcomes)) or "unchanged"
+
+
+def daemons(cluster: Cluster) -> list[Daemon]:
+    """Return everything that runs, in the order in which it is stopped.
+
+    Args:
+        cluster: The cluster of this machine.
+
+    Returns:
+        What uses something comes before what is used. slurmctld comes before the nodes, so that
+        it does not find them failing.
+    """
+    nodes = [
+        node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus)
+        for part in cluster.nodes
+    ]
+    return [
+        portal.HUB,
+        portal.PROXY,
+        controller.SLURMCTLD,
+        *nodes,
+        controller.SLURMDBD,
+        mariadb.DAEMON,
+        munge.DAEMON,
+        name_service.DAEMON,
+        directory.DAEMON,
+    ]

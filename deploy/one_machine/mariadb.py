@@ -1,0 +1,73 @@
+"""MariaDB for Slurm's accounting: no network, one account, no password.
+
+The server runs as `slurm` and lets in only that account, known by the kernel over the socket.
+"""
+
+from __future__ import annotations
+
+from deploy.one_machine.command import run, succeeds
+from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.layout import MARIADB_DIR
+from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+
+SOCKET = MARIADB_DIR / "mariadb.sock"
+DATA_DIR = MARIADB_DIR / "data"
+ACCOUNT = "slurm"
+AS_ACCOUNT = ("setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--clear-groups")
+INSTALL_TIMEOUT_S = 300
+START_TIMEOUT_S = 60
+
+DAEMON = Daemon(
+    name="mariadb",
+    argv=(
+        "mariadbd",
+        "--no-defaults",
+        f"--datadir={DATA_DIR}",
+        f"--socket={SOCKET}",
+        f"--pid-file={MARIADB_DIR}/mariadbd.pid",
+        "--skip-networking",
+        "--innodb-buffer-pool-size=64M",
+        "--innodb-log-file-size=16M",
+        "--innodb-lock-wait-timeout=900",
+    ),
+    user=ACCOUNT,
+    stop_timeout_s=60,
+)
+
+
+def ensure_mariadb() -> str:
+    """Make the database folder where there is none and start the server.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(MARIADB_DIR, mode=0o700, user=ACCOUNT)
+    is_new = not (DATA_DIR / "mysql").is_dir()
+    if is_new:
+        run(
+            [
+                *AS_ACCOUNT,
+                "mariadb-install-db",
+                "--no-defaults",
+                f"--datadir={DATA_DIR}",
+                "--auth-root-authentication-method=socket",
+                f"--auth-root-socket-user={ACCOUNT}",
+                "--skip-test-db",
+            ],
+            timeout_s=INSTALL_TIMEOUT_S,
+        )
+    started = ensure_started(DAEMON)
+    wait_ready("mariadb", is_answering, timeout_s=START_TIMEOUT_S)
+    if is_new:
+        return "database made"
+    return "started" if started else "runs"
+
+
+def is_answering() -> bool:
+    """Return whether the server answers the account of Slurm.
+
+    Returns:
+        Whether a query works.
+    """
+    query = ("mariadb", "--no-defaults", f"--socket={SOCKET}", "-e", "SELECT 1")
+    return SOCKET.exists() and succeeds([*AS_ACCOUNT, *query])

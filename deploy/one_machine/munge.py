@@ -1,0 +1,58 @@
+"""munged, which proves to Slurm who a command comes from; with a key and socket of its own."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+from deploy.one_machine.command import succeeds
+from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.layout import MUNGE_DIR, MUNGE_SOCKET
+from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+
+KEY = MUNGE_DIR / "munge.key"
+# Source: munged(8) 0.5.15: at least 32 bytes, 128 by default.
+KEY_BYTES = 128
+START_TIMEOUT_S = 15
+
+DAEMON = Daemon(
+    name="munge",
+    argv=(
+        "munged",
+        "--foreground",
+        f"--socket={MUNGE_SOCKET}",
+        f"--key-file={KEY}",
+        f"--pid-file={MUNGE_DIR}/munged.pid",
+        f"--seed-file={MUNGE_DIR}/munged.seed",
+        "--num-threads=4",
+    ),
+    user="munge",
+)
+
+
+def ensure_munge() -> str:
+    """Make the key where there is none and start munged.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(MUNGE_DIR, user="munge")
+    if not KEY.exists():
+        new = KEY.with_suffix(".new")
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o400), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+        owner = MUNGE_DIR.stat()
+        os.chown(new, owner.st_uid, owner.st_gid)
+        os.replace(new, KEY)
+    started = ensure_started(DAEMON)
+    wait_ready("munge", is_answering, timeout_s=START_TIMEOUT_S)
+    return "started" if started else "runs"
+
+
+def is_answering() -> bool:
+    """Return whether munged makes credentials.
+
+    Returns:
+        Whether munge(1) gets one.
+    """
+    return succeeds(["munge", f"--socket={MUNGE_SOCKET}", "--no-input"])

@@ -1,0 +1,136 @@
+"""The demo users as accounts of this machine: nslcd and /etc/nsswitch.conf.
+
+nslcd reads a fixed file. It runs in a mount namespace where that file is ours, so that the
+machine's own /etc/nslcd.conf stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from deploy.one_machine.command import succeeds
+from deploy.one_machine.directory import ADDRESS, BASE, GROUPS, PEOPLE
+from deploy.one_machine.files import ensure_file, ensure_folder, keep_original, restore_original
+from deploy.one_machine.layout import LDAP_CA, MARK, ONE_MACHINE_DIR, ORIGINALS_DIR, STATE_DIR
+from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+from deploy.one_machine.users import DEMO_USERS, GROUP_ID
+
+NSSWITCH = Path("/etc/nsswitch.conf")
+NSLCD_DIR = STATE_DIR / "nslcd"
+NSLCD_CONF = NSLCD_DIR / "nslcd.conf"
+RUN_DIR = Path("/run/nslcd")
+ACCOUNT = "nslcd"
+START_TIMEOUT_S = 20
+DATABASES = ("passwd", "group")
+
+
+def render_nslcd_conf() -> str:
+    """Return the configuration of nslcd.
+
+    Returns:
+        Text of the file. Time-outs are short, and groups of local accounts are not looked for in
+        the directory, so that root works on while LDAP does not answer.
+
+    Source:
+        nslcd.conf(5) 0.9.12.
+    """
+    return f"""\
+# {MARK}
+uid {ACCOUNT}
+gid {ACCOUNT}
+uri {ADDRESS}
+base {BASE}
+base passwd {PEOPLE}
+base group {GROUPS}
+ssl start_tls
+tls_reqcert demand
+tls_cacertfile {LDAP_CA}
+bind_timelimit 2
+timelimit 3
+reconnect_sleeptime 1
+reconnect_retrytime 2
+nss_min_uid {GROUP_ID}
+nss_initgroups_ignoreusers ALLLOCAL
+"""
+
+
+DAEMON = Daemon(
+    name="nslcd",
+    argv=(
+        *("unshare", "--mount", "--propagation", "slave"),
+        *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
+        *("--bind", str(NSLCD_CONF), "/etc/nslcd.conf"),
+        *("--", "nslcd", "--nofork"),
+    ),
+    fingerprint=" ".join(render_nslcd_conf().split("\n")),
+)
+
+
+def with_ldap(nsswitch: str) -> str:
+    """Add the directory to the name service.
+
+    Args:
+        nsswitch: Content of /etc/nsswitch.conf.
+
+    Returns:
+        The content with "ldap" at the end of the lines for users and groups.
+    """
+
+    def add(found: re.Match[str]) -> str:
+        words = found[2].split()
+        return found[0] if "ldap" in words else f"{found[1]}{found[2].rstrip()} ldap"
+
+    pattern = rf"^((?:{'|'.join(DATABASES)}):)([^\n#]*)"
+    return re.sub(pattern, add, nsswitch, flags=re.MULTILINE)
+
+
+def without_ldap(nsswitch: str) -> str:
+    """Take the directory out of the name service.
+
+    Args:
+        nsswitch: Content of /etc/nsswitch.conf.
+
+    Returns:
+        The content without the word "ldap" in the lines for users and groups.
+    """
+    pattern = rf"^((?:{'|'.join(DATABASES)}):[^\n#]*?)[ \t]+ldap\b"
+    return re.sub(pattern, r"\1", nsswitch, flags=re.MULTILINE)
+
+
+def ensure_name_service() -> str:
+    """Start nslcd and let the machine ask it.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(NSLCD_DIR)
+    ensure_file(NSLCD_CONF, render_nslcd_conf(), mode=0o640, group=ACCOUNT)
+    ensure_folder(RUN_DIR, user=ACCOUNT)
+    started = ensure_started(DAEMON)
+    keep_original(NSSWITCH)
+    has_changed = ensure_file(NSSWITCH, with_ldap(NSSWITCH.read_text()))
+    wait_ready("nslcd", are_users_known, timeout_s=START_TIMEOUT_S)
+    if has_changed:
+        return "accounts added"
+    return "started" if started else "runs"
+
+
+def are_users_known() -> bool:
+    """Return whether the machine knows the demo users.
+
+    Returns:
+        Whether a new process finds all of them.
+    """
+    return succeeds(["getent", "passwd", *(user.name for user in DEMO_USERS)])
+
+
+def restore_name_service() -> None:
+    """Put /etc/nsswitch.conf back as it was; keep what somebody else changed in it since."""
+    original = ORIGINALS_DIR / NSSWITCH.name
+    if not original.is_file():
+        return
+    if NSSWITCH.read_text() == with_ldap(original.read_text()):
+        restore_original(NSSWITCH)
+    else:
+        ensure_file(NSSWITCH, without_ldap(NSSWITCH.read_text()))

@@ -1,0 +1,138 @@
+"""Run inside new namespaces, before the daemon: give them a name, files and devices of their own.
+
+namespace.py [--hostname NAME] [--bind FROM TO]... [--node simulated:N|real] -- PROGRAM...
+
+Without --node the program replaces this process. With --node this process is process 1 of a
+compute node: it makes the node's own /proc, /tmp, /run and /dev, starts the program and then
+buries the dead. When process 1 is killed the kernel kills everything on the node, as when its
+power fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from typing import NoReturn
+
+# Source: Documentation/admin-guide/devices.txt of Linux: memory devices, tty, NVIDIA's 195.
+CHARACTER_DEVICES = {
+    "null": (1, 3),
+    "zero": (1, 5),
+    "full": (1, 7),
+    "random": (1, 8),
+    "urandom": (1, 9),
+    "tty": (5, 0),
+}
+NVIDIA_MAJOR = 195
+LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+
+
+def mount(*arguments: str) -> None:
+    """Mount something.
+
+    Args:
+        arguments: Those of mount(8).
+    """
+    subprocess.run(["mount", *arguments], check=True)
+
+
+def make_simulated_devices(n_gpus: int) -> None:
+    """Make a /dev that holds what programs need, and devices without a driver as GPUs.
+
+    Args:
+        n_gpus: Number of /dev/nvidiaN.
+    """
+    mount("-t", "tmpfs", "-o", "mode=755,nosuid,size=64k", "tmpfs", "/dev")
+    gpus = {f"nvidia{minor}": (NVIDIA_MAJOR, minor) for minor in range(n_gpus)}
+    for name, numbers in {**CHARACTER_DEVICES, **gpus}.items():
+        path = f"/dev/{name}"
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(*numbers))
+        os.chmod(path, 0o666)
+    for name, target in LINKS.items():
+        os.symlink(target, f"/dev/{name}")
+    os.makedirs("/dev/pts")
+    os.makedirs("/dev/shm")
+
+
+def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
+    """Give the node its own view of the machine.
+
+    Args:
+        gpus: "simulated:N", or "real" where the node has the devices of this machine.
+        binds: Folders to show at another place.
+    """
+    kept = [(os.open(source, os.O_PATH), target) for source, target in binds]
+    mount("-t", "proc", "-o", "nosuid,nodev,noexec", "proc", "/proc")
+    mount("-t", "tmpfs", "-o", "mode=1777,nosuid,nodev", "tmpfs", "/tmp")
+    mount("-t", "tmpfs", "-o", "mode=755,nosuid,nodev", "tmpfs", "/run")
+    os.makedirs("/run/lock", exist_ok=True)
+    kind, _, count = gpus.partition(":")
+    if kind == "simulated":
+        make_simulated_devices(int(count))
+    mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666,mode=620,gid=5", "devpts", "/dev/pts")
+    mount("-t", "tmpfs", "-o", "mode=1777,nosuid,nodev", "tmpfs", "/dev/shm")
+    for file, target in kept:
+        # The path leads through this process to what /run and /dev held before.
+        if not os.path.exists(target):
+            os.makedirs(target)
+        mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{file}", target)
+        os.close(file)
+
+
+def bury_the_dead() -> NoReturn:
+    """Wait for every process of the node that ends, for ever."""
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            time.sleep(1)
+
+
+def parse_arguments(argv: list[str]) -> argparse.Namespace:
+    """Read the command line.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        hostname, bind, node and program.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hostname")
+    parser.add_argument("--bind", nargs=2, action="append", default=[])
+    parser.add_argument("--node")
+    parser.add_argument("program", nargs="+")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str]) -> NoReturn:
+    """Set up the namespaces, then run the program.
+
+    Args:
+        argv: Words after the program's name.
+    """
+    wanted = parse_arguments(argv)
+    if wanted.hostname:
+        socket.sethostname(wanted.hostname)
+    if not wanted.node:
+        for source, target in wanted.bind:
+            mount("--bind", source, target)
+        os.execvp(wanted.program[0], wanted.program)
+    make_node(wanted.node, wanted.bind)
+    subprocess.Popen(wanted.program, stdin=subprocess.DEVNULL, start_new_session=True)
+    bury_the_dead()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,153 @@
+"""The network of the cluster: a bridge on this machine, a network namespace for each node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.files import ensure_file
+from deploy.one_machine.layout import NODES_DIR
+
+HEAD_NAME = "dsphead"
+HEAD_ADDRESS = "10.77.0.1"
+PREFIX_LENGTH = 24
+BRIDGE = "dspbridge"
+HOSTS_FILE = NODES_DIR / "hosts"
+# Source: capability.h of Linux.
+CAP_NET_ADMIN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A compute node on the network.
+
+    Args:
+        name: Its host name, at most 11 characters.
+        address: Its IPv4 address, inside the bridge's network.
+    """
+
+    name: str
+    address: str
+
+    @property
+    def namespace(self) -> str:
+        """Name of its network namespace."""
+        return f"dsp-{self.name}"
+
+    @property
+    def head_link(self) -> str:
+        """Name of the end of its cable that is plugged into the bridge."""
+        return f"dsp-{self.name}"
+
+
+def render_hosts(hosts: Sequence[Host]) -> str:
+    """Return the hosts file that head and nodes see.
+
+    Args:
+        hosts: The compute nodes.
+
+    Returns:
+        Text of an /etc/hosts.
+    """
+    lines = ["127.0.0.1 localhost", f"{HEAD_ADDRESS} {HEAD_NAME}"]
+    return "\n".join([*lines, *(f"{host.address} {host.name}" for host in hosts)]) + "\n"
+
+
+def has_capability(status: str, number: int) -> bool:
+    """Return whether a process may do something.
+
+    Args:
+        status: Content of /proc/PID/status.
+        number: Number of the capability.
+
+    Returns:
+        Whether it is among the effective ones.
+    """
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective.split()[1], 16) >> number & 1)
+
+
+def ensure_network(hosts: Sequence[Host]) -> str:
+    """Make the bridge, and a namespace with a cable to it for each node.
+
+    Args:
+        hosts: The compute nodes.
+
+    Returns:
+        What was done, in words.
+
+    Raises:
+        StepError: If this process may not make network devices, or the addresses are taken.
+    """
+    if not has_capability(Path("/proc/self/status").read_text(), CAP_NET_ADMIN):
+        raise StepError(
+            "This machine does not let root make network devices (CAP_NET_ADMIN is missing); "
+            "the compute nodes need some of their own.",
+            next_step="Give the container --cap-add=NET_ADMIN --cap-add=SYS_ADMIN, "
+            "or use a virtual machine.",
+        )
+    changed = ensure_file(HOSTS_FILE, render_hosts(hosts))
+    changed |= _ensure_bridge()
+    for host in hosts:
+        changed |= _ensure_host(host)
+    return f"{BRIDGE} {HEAD_ADDRESS}/{PREFIX_LENGTH}" if changed else "unchanged"
+
+
+def remove_network(hosts: Sequence[Host]) -> None:
+    """Take the bridge, the cables and the namespaces away.
+
+    Args:
+        hosts: The compute nodes.
+    """
+    for host in hosts:
+        if _is_device(host.head_link):
+            run(["ip", "link", "delete", host.head_link])
+        if _is_namespace(host):
+            run(["ip", "netns", "delete", host.namespace])
+    if _is_device(BRIDGE):
+        run(["ip", "link", "delete", BRIDGE])
+
+
+def _ensure_bridge() -> bool:
+    if _is_device(BRIDGE):
+        return False
+    taken = run(["ip", "-o", "-4", "route", "show", "to", "match", HEAD_ADDRESS])
+    if any(not line.startswith("default") for line in taken.splitlines()):
+        raise StepError(
+            f"The network {HEAD_ADDRESS}/{PREFIX_LENGTH} is in use on this machine: {taken.strip()}",
+            next_step="Use a machine without that network.",
+        )
+    run(["ip", "link", "add", BRIDGE, "type", "bridge"])
+    try:
+        run(["ip", "address", "add", f"{HEAD_ADDRESS}/{PREFIX_LENGTH}", "dev", BRIDGE])
+        run(["ip", "link", "set", BRIDGE, "up"])
+    except CommandError:
+        run(["ip", "link", "delete", BRIDGE])
+        raise
+    return True
+
+
+def _ensure_host(host: Host) -> bool:
+    if _is_namespace(host) and _is_device(host.head_link):
+        return False
+    if not _is_namespace(host):
+        run(["ip", "netns", "add", host.namespace])
+    inside = ("ip", "-n", host.namespace)
+    cable = ("type", "veth", "peer", "name", "eth0", "netns", host.namespace)
+    run(["ip", "link", "add", host.head_link, *cable])
+    run(["ip", "link", "set", host.head_link, "master", BRIDGE, "up"])
+    run([*inside, "address", "add", f"{host.address}/{PREFIX_LENGTH}", "dev", "eth0"])
+    run([*inside, "link", "set", "lo", "up"])
+    run([*inside, "link", "set", "eth0", "up"])
+    return True
+
+
+def _is_device(name: str) -> bool:
+    return Path("/sys/class/net", name).exists()
+
+
+def _is_namespace(host: Host) -> bool:
+    return Path("/run/netns", host.namespace).exists()

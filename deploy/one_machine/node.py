@@ -1,0 +1,135 @@
+"""The compute nodes: each with a name, an address, processes, devices and folders of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from pathlib import Path
+
+from deploy.one_machine.cluster import CGROUP_DIR, CONTROLLERS, Cluster, Node
+from deploy.one_machine.command import run, wait_until
+from deploy.one_machine.errors import CommandError
+from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
+from deploy.one_machine.network import HOSTS_FILE
+from deploy.one_machine.process import Daemon, ensure_started
+
+START_TIMEOUT_S = 60
+USABLE_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
+NSLCD_RUN_DIR = Path("/run/nslcd")
+# Source: cgroup v1 plugin of Slurm 22.05: one group "slurm" or "slurm_NODE" in each controller.
+CGROUP_PATTERN = "slurm*"
+
+
+def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
+    """Return how a node is started.
+
+    Args:
+        node: The node.
+        has_simulated_gpus: Whether its GPUs are devices without anything behind them.
+
+    Returns:
+        Its process 1. Ending that is a power failure: nothing on the node outlives it.
+    """
+    gpus = f"simulated:{len(node.gpus)}" if has_simulated_gpus else "real"
+    return Daemon(
+        name=node.host.name,
+        argv=(
+            "nsenter",
+            f"--net=/run/netns/{node.host.namespace}",
+            *("unshare", "--uts", "--mount", "--propagation", "slave"),
+            *("--pid", "--fork", "--kill-child"),
+            *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
+            *("--hostname", node.host.name, "--node", gpus),
+            *("--bind", str(HOSTS_FILE), "/etc/hosts"),
+            *("--bind", str(NSLCD_RUN_DIR), str(NSLCD_RUN_DIR)),
+            *("--", "slurmd", "-D"),
+        ),
+        is_parent=True,
+        writes_log=True,
+        stop_signal=signal.SIGKILL,
+    )
+
+
+def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
+    """Start a node.
+
+    Args:
+        node: The node.
+        has_simulated_gpus: Whether its GPUs are devices without anything behind them.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(NODES_DIR / node.host.name)
+    started = ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus))
+    return f"started, {node.host.address}" if started else "runs"
+
+
+def ensure_usable(cluster: Cluster) -> str:
+    """Wait until every node takes jobs.
+
+    Args:
+        cluster: The cluster.
+
+    Returns:
+        The nodes and what they offer, in words.
+    """
+    names = {node.host.name for node in cluster.nodes}
+    resume(names - usable_nodes())
+    wait_until(
+        lambda: names <= usable_nodes(),
+        timeout_s=START_TIMEOUT_S,
+        what=f"{', '.join(sorted(names))} take jobs ('sinfo -N -l' shows the reason)",
+        log=log_path(min(names)),
+    )
+    n_gpus = sum(len(node.gpus) for node in cluster.nodes)
+    kind = "simulated GPUs" if cluster.has_simulated_gpus else "GPUs"
+    return f"{len(names)} nodes, {n_gpus} {kind}"
+
+
+def resume(names: set[str]) -> None:
+    """Take back that nodes were shut out because of an earlier fault.
+
+    Args:
+        names: Names of nodes.
+    """
+    for name in names:
+        # A node that only has not answered yet cannot be resumed, and need not be.
+        with contextlib.suppress(CommandError):
+            run(["scontrol", "update", f"NodeName={name}", "State=RESUME"])
+
+
+def usable_nodes() -> set[str]:
+    """Return the nodes that take jobs now.
+
+    Returns:
+        Their names.
+    """
+    try:
+        return parse_usable(run(["sinfo", "-h", "-N", "-o", "%N|%T"]))
+    except CommandError:
+        return set()
+
+
+def parse_usable(sinfo: str) -> set[str]:
+    """Read which nodes take jobs.
+
+    Args:
+        sinfo: Lines "node|state" of sinfo; a mark behind the state says that it does not answer.
+
+    Returns:
+        Names of the nodes.
+    """
+    pairs = (line.split("|", 1) for line in sinfo.splitlines() if "|" in line)
+    return {name for name, state in pairs if state in USABLE_STATES}
+
+
+def remove_cgroups() -> None:
+    """Remove the control groups that ended nodes have left."""
+    for controller in CONTROLLERS:
+        for top in (CGROUP_DIR / controller).glob(CGROUP_PATTERN):
+            groups = [top, *(path for path in top.rglob("*") if path.is_dir())]
+            for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
+                with contextlib.suppress(OSError):
+                    group.rmdir()

@@ -1,0 +1,124 @@
+"""Packages of Debian, installed without letting them start or enable a daemon."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from deploy.environments.builder.process import clean_environment
+from deploy.one_machine.command import run, succeeds
+from deploy.one_machine.errors import CommandError, StepError
+
+CLUSTER_PACKAGES = (
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "slurm-client",
+    "slurm-wlm-basic-plugins",
+    "slurm-wlm-mysql-plugin",
+    "munge",
+    "mariadb-server-core",
+    "mariadb-client-core",
+    "slapd",
+    "ldap-utils",
+    "nslcd",
+    "libnss-ldapd",
+    "openssl",
+    "sudo",
+    "iproute2",
+    "python3-venv",
+)
+# Daemons that these packages bring a unit for. deploy/up runs its own, with its own settings.
+UNITS = ("slurmctld", "slurmd", "slurmdbd", "munge", "slapd", "nslcd")
+
+# Source: the templates of Debian's slapd 2.5 and libnss-ldapd 0.9.12 (debconf-show). Without an
+# answer slapd makes a database of its own and libnss-ldapd edits /etc/nsswitch.conf.
+ANSWERS = """\
+slapd slapd/no_configuration boolean true
+libnss-ldapd libnss-ldapd/nsswitch multiselect
+nslcd nslcd/ldap-uris string ldap://127.0.0.1/
+nslcd nslcd/ldap-base string dc=portal,dc=example
+"""
+
+POLICY = Path("/usr/sbin/policy-rc.d")
+# Status 101 tells invoke-rc.d that no daemon may be started.
+POLICY_TEXT = "#!/bin/sh\nexit 101\n"
+APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
+INSTALL_TIMEOUT_S = 1800
+
+
+def missing_packages(names: Sequence[str]) -> list[str]:
+    """Return the packages that are not installed.
+
+    Args:
+        names: Names of Debian packages.
+
+    Returns:
+        Those that dpkg does not know as installed.
+    """
+    query = ("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n")
+    try:
+        text = run([*query, *names])
+    except CommandError as error:
+        text = error.output
+    installed = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
+    return [name for name in names if name not in installed]
+
+
+def ensure_packages() -> str:
+    """Install the packages of the cluster that are missing.
+
+    Returns:
+        What was done, in words.
+
+    Raises:
+        StepError: If this is not Debian or a package cannot be installed.
+    """
+    missing = missing_packages(CLUSTER_PACKAGES)
+    if not missing:
+        return "all installed"
+    if not succeeds(["apt-get", "--version"]):
+        raise StepError(
+            "There is no apt-get on this machine; deploy/up is for Debian 12.",
+            next_step="Use a Debian 12 machine, or follow docs/administrators.md.",
+        )
+    run(["debconf-set-selections"], stdin=ANSWERS)
+    quiet = clean_environment()
+    install = (*APT_GET, "install", "--no-install-recommends", *missing)
+    with no_daemon_starts():
+        try:
+            run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
+        except CommandError:
+            run((*APT_GET, "update"), environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
+            run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
+    disable_units([unit for unit in UNITS if unit in missing])
+    return f"installed {len(missing)}"
+
+
+@contextlib.contextmanager
+def no_daemon_starts() -> Iterator[None]:
+    """Keep packages from starting daemons while they are installed.
+
+    Yields:
+        Nothing.
+    """
+    if POLICY.exists():
+        yield
+        return
+    POLICY.write_text(POLICY_TEXT)
+    POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        POLICY.unlink(missing_ok=True)
+
+
+def disable_units(units: Sequence[str]) -> None:
+    """Keep systemd from starting the daemons of new packages at the next boot.
+
+    Args:
+        units: Names of units that were not on this machine before.
+    """
+    if units and Path("/run/systemd/system").is_dir():
+        run(["systemctl", "disable", *units])

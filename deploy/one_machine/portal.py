@@ -1,0 +1,196 @@
+"""The portal's own part: its settings, the proxy that users reach, and the hub."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from deploy.one_machine.command import CLEAN_ENVIRONMENT
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
+from deploy.one_machine.layout import (
+    HUB_STATE_DIR,
+    ISILON_DIR,
+    LDAP_CA,
+    MARK,
+    PORTAL_TOML,
+    PREFIX_DIR,
+)
+from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+
+ACCOUNT = "dsportal"
+HUB_ADDRESS = "10.77.0.1"
+PUBLIC_PORT = 8000
+PROXY_API_PORT = 8001
+HUB_API_PORT = 8081
+HUB_TIMEOUT_S = 90
+HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
+SECRET_BYTES = 32
+
+# The one program that users reach.
+PROXY = Daemon(
+    name="proxy",
+    user=ACCOUNT,
+    cwd=HUB_STATE_DIR,
+    argv=(
+        str(PREFIX_DIR / "proxy" / "bin" / "configurable-http-proxy"),
+        "--ip=0.0.0.0",
+        f"--port={PUBLIC_PORT}",
+        "--api-ip=127.0.0.1",
+        f"--api-port={PROXY_API_PORT}",
+        f"--default-target=http://{HUB_ADDRESS}:{HUB_API_PORT}",
+        f"--error-target=http://{HUB_ADDRESS}:{HUB_API_PORT}/hub/error",
+    ),
+)
+# It restarts without ending a session: the proxy and the jobs are not its children.
+HUB = Daemon(
+    name="hub",
+    user=ACCOUNT,
+    cwd=HUB_STATE_DIR,
+    argv=(
+        str(HUB_ENVIRONMENT_DIR / "bin" / "python"),
+        *("-m", "jupyterhub", "--config"),
+    ),
+    stop_timeout_s=30,
+)
+
+
+def render_settings(*, are_gpus_simulated: bool) -> str:
+    """Return the site's settings for this machine.
+
+    Args:
+        are_gpus_simulated: Whether the pages have to say so.
+
+    Returns:
+        Text of portal.toml.
+    """
+    tables: Mapping[str, Mapping[str, object]] = {
+        "site": {
+            "name": "Data Scientist Portal",
+            "simulated_gpus": are_gpus_simulated,
+        },
+        "hub": {
+            "address": HUB_ADDRESS,
+            "api_port": HUB_API_PORT,
+            "public_port": PUBLIC_PORT,
+            "proxy_api_url": f"http://127.0.0.1:{PROXY_API_PORT}",
+            "state_dir": str(HUB_STATE_DIR),
+        },
+        "login": {
+            "servers": ["ldap://127.0.0.1:389"],
+            "tls": "starttls",
+            "ca_certificates": str(LDAP_CA),
+            "user_dn_template": "uid={username},ou=people,dc=portal,dc=example",
+            "allow_all": True,
+        },
+        "resources": {"cores_per_gpu": 8, "memory_per_gpu_gib": 48, "session_hours": 8},
+        "partitions.jupyter": {},
+        "storage": {
+            "isilon": str(ISILON_DIR),
+            "templates": str(PREFIX_DIR / "templates"),
+        },
+        "environments": {
+            "server": str(PREFIX_DIR / "environments" / "server"),
+            "tensorboard": str(PREFIX_DIR / "environments" / "tensorboard"),
+        },
+    }
+    parts = [f"# {MARK}\n"]
+    for name, table in tables.items():
+        # A TOML basic string, number, boolean or list of them is written as JSON writes it.
+        lines = [f"{key} = {json.dumps(value)}\n" for key, value in table.items()]
+        parts.append(f"[{name}]\n{''.join(lines)}")
+    return "\n".join(parts)
+
+
+def ensure_settings(*, are_gpus_simulated: bool) -> str:
+    """Write the site's settings where they differ.
+
+    Args:
+        are_gpus_simulated: Whether the pages have to say so.
+
+    Returns:
+        What was done, in words.
+    """
+    ensure_folder(PORTAL_TOML.parent)
+    ensure_folder(HUB_STATE_DIR, mode=0o700, user=ACCOUNT)
+    is_new = ensure_file(PORTAL_TOML, render_settings(are_gpus_simulated=are_gpus_simulated))
+    return f"written to {PORTAL_TOML}" if is_new else "unchanged"
+
+
+def ensure_proxy() -> str:
+    """Start the proxy unless it runs.
+
+    Returns:
+        What was done, in words.
+    """
+    was_started = ensure_started(replace(PROXY, environment=_secrets()))
+    wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
+    return "started" if was_started else "runs"
+
+
+def ensure_hub() -> str:
+    """Start the hub unless it runs with what is installed.
+
+    Returns:
+        What was done, in words.
+    """
+    package_dir = _hub_package_dir()
+    path = f"{HUB_ENVIRONMENT_DIR}/bin:{CLEAN_ENVIRONMENT['PATH']}"
+    hub = replace(
+        HUB,
+        argv=(*HUB.argv, str(package_dir / "portal" / "hub" / "jupyterhub_config.py")),
+        environment={"PATH": path, "PORTAL_SETTINGS": str(PORTAL_TOML), **_secrets()},
+        fingerprint=_fingerprint(package_dir),
+    )
+    was_started = ensure_started(hub)
+    wait_ready("hub", is_hub_answering, timeout_s=HUB_TIMEOUT_S)
+    return "started" if was_started else "runs"
+
+
+def is_hub_answering() -> bool:
+    """Return whether users reach the hub through the proxy.
+
+    Returns:
+        Whether its health page answers.
+    """
+    return _status(PUBLIC_PORT, "/hub/health") == 200
+
+
+def _secrets() -> dict[str, str]:
+    names = {"CONFIGPROXY_AUTH_TOKEN": "proxy-token", "JUPYTERHUB_CRYPT_KEY": "crypt-key"}
+    return {
+        variable: ensure_secret(
+            HUB_STATE_DIR / file, secrets.token_hex(SECRET_BYTES), user=ACCOUNT
+        )
+        for variable, file in names.items()
+    }
+
+
+def _hub_package_dir() -> Path:
+    for library in (HUB_ENVIRONMENT_DIR / "lib").glob("python3.*"):
+        return library / "site-packages"
+    raise StepError(
+        f"There is no environment for the hub in {HUB_ENVIRONMENT_DIR}.",
+        next_step="Run deploy/up without --only, which builds it.",
+    )
+
+
+def _fingerprint(package_dir: Path) -> str:
+    # pip writes RECORD anew with each install: a new package restarts the hub, new settings too.
+    read_at_start = [PORTAL_TOML, *package_dir.glob("data_scientist_portal-*.dist-info/RECORD")]
+    return " ".join(str(path.stat().st_mtime_ns) for path in read_at_start)
+
+
+def _status(port: int, path: str) -> int | None:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None

@@ -1,0 +1,143 @@
+"""Stop what was started, and take away what was installed beside packages."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from deploy.one_machine import (
+    accounts,
+    controller,
+    name_service,
+    network,
+    node,
+    process,
+    storage,
+    users,
+)
+from deploy.one_machine.cluster import Cluster
+from deploy.one_machine.command import run, wait_until
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.layout import (
+    LOG_DIR,
+    MARK,
+    PREFIX_DIR,
+    RUN_DIR,
+    SETTINGS_DIR,
+    SLURM_DIR,
+    STATE_DIR,
+)
+from deploy.one_machine.machine import daemons
+from deploy.one_machine.process import Daemon
+from deploy.one_machine.steps import Step
+
+JOBS_END_TIMEOUT_S = 20
+
+
+def steps_down(cluster: Cluster) -> list[Step]:
+    """Return everything that deploy/down does without --purge.
+
+    Args:
+        cluster: The cluster of this machine.
+
+    Returns:
+        The steps, in order.
+    """
+    return [
+        Step(name="jobs", title="Jobs", do=cancel_jobs),
+        *(_stop_step(daemon) for daemon in daemons(cluster)),
+        Step(
+            name="network",
+            title="Network of the nodes",
+            do=_removing(lambda: network.remove_network(cluster.hosts)),
+        ),
+    ]
+
+
+def steps_purge(*, keeps_environments: bool) -> list[Step]:
+    """Return what deploy/down --purge does once everything is stopped.
+
+    Args:
+        keeps_environments: Whether environments and data sets stay.
+
+    Returns:
+        The steps, in order.
+    """
+    folders = [SETTINGS_DIR, STATE_DIR, LOG_DIR, name_service.RUN_DIR]
+    steps = [
+        ("name-service", "Name service", name_service.restore_name_service),
+        ("sudoers", "Rule of sudo", lambda: accounts.SUDOERS.unlink(missing_ok=True)),
+        ("homes", "Home folders of the demo users", users.remove_homes),
+        ("account", "Account of hub and proxy", accounts.remove_account),
+        ("slurm", "Slurm's configuration", remove_slurm_configuration),
+        ("cgroups", "Control groups", node.remove_cgroups),
+    ]
+    if not keeps_environments:
+        steps.append(("storage", "Shared storage", storage.remove_storage))
+        folders.insert(0, PREFIX_DIR)
+    steps.append(("folders", "Settings, state and logs", lambda: remove_folders(folders)))
+    return [Step(name=name, title=title, do=_removing(do)) for name, title, do in steps]
+
+
+def cancel_jobs() -> str:
+    """End every job in order, so that accounting shows them cancelled and not failed.
+
+    Returns:
+        What was done, in words.
+    """
+    if process.running(controller.SLURMCTLD.name) is None:
+        return "Slurm does not run"
+    try:
+        jobs = run(["squeue", "-h", "-o", "%A"]).split()
+        if not jobs:
+            return "none"
+        run(["scancel", *jobs])
+        wait_until(
+            lambda: not run(["squeue", "-h", "-o", "%A"]).split(),
+            timeout_s=JOBS_END_TIMEOUT_S,
+            what="all jobs end",
+        )
+    except StepError as error:
+        return f"left to end with their nodes: {error.message.splitlines()[0]}"
+    return f"{len(jobs)} cancelled"
+
+
+def remove_slurm_configuration() -> None:
+    """Remove the configuration files that deploy/up wrote."""
+    for name in controller.CONFIGURATION:
+        path = SLURM_DIR / name
+        if path.is_file() and MARK in path.read_text(errors="replace"):
+            path.unlink()
+
+
+def remove_folders(folders: Sequence[Path]) -> None:
+    """Remove folders with all that is in them.
+
+    Args:
+        folders: Those that exist are removed; the run folder keeps only its lock.
+    """
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+    for path in RUN_DIR.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
+
+
+def _stop_step(daemon: Daemon) -> Step:
+    def do() -> str:
+        return "stopped" if process.stop(daemon) else "did not run"
+
+    return Step(name=daemon.name, title=f"Stop {daemon.name}", do=do)
+
+
+def _removing(do: Callable[[], None]) -> Callable[[], str]:
+    def remove() -> str:
+        do()
+        return "removed"
+
+    return remove

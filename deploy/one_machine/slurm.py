@@ -1,0 +1,170 @@
+"""The text of Slurm's configuration files for the cluster on this machine; pure."""
+
+from __future__ import annotations
+
+from deploy.one_machine.cluster import Cluster, Node
+from deploy.one_machine.gpus import format_gres
+from deploy.one_machine.layout import (
+    LOG_DIR,
+    MARK,
+    MUNGE_SOCKET,
+    NODES_DIR,
+    RUN_DIR,
+    SLURM_STATE_DIR,
+)
+from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME
+
+CLUSTER_NAME = "dsp"
+PARTITION = "jupyter"
+DEFAULT_TIME = "08:00:00"
+MAX_TIME = "1-00:00:00"
+CORES_PER_GPU = 8
+MEMORY_MIB_PER_GPU = 49_152
+
+
+def render_slurm_conf(cluster: Cluster) -> str:
+    """Return slurm.conf.
+
+    Args:
+        cluster: Nodes, GPUs and whether there are control groups.
+
+    Returns:
+        Text of the file.
+
+    Source:
+        slurm.conf(5), Slurm 22.05.
+    """
+    types = sorted({gpu.gres_type for node in cluster.nodes for gpu in node.gpus})
+    tres = ",".join(["gres/gpu", *(f"gres/gpu:{name}" for name in types)])
+    tracking = (
+        ("proctrack/cgroup", "task/cgroup", "jobacct_gather/cgroup")
+        if cluster.has_cgroups
+        else ("proctrack/linuxproc", "task/none", "jobacct_gather/linux")
+    )
+    lines = [
+        f"# {MARK}",
+        f"ClusterName={CLUSTER_NAME}",
+        f"SlurmctldHost={HEAD_NAME}({HEAD_ADDRESS})",
+        "SlurmUser=slurm",
+        "CommunicationParameters=NoCtldInAddrAny",
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={MUNGE_SOCKET}",
+        f"StateSaveLocation={SLURM_STATE_DIR}",
+        f"SlurmctldPidFile={RUN_DIR}/slurm/slurmctld.pid",
+        f"SlurmctldLogFile={LOG_DIR}/slurmctld.log",
+        "SlurmdPidFile=/run/slurmd.pid",
+        f"SlurmdLogFile={LOG_DIR}/%n.log",
+        f"SlurmdSpoolDir={NODES_DIR}/%n",
+        "SlurmdParameters=config_overrides",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core_Memory",
+        "GresTypes=gpu",
+        f"ProctrackType={tracking[0]}",
+        f"TaskPlugin={tracking[1]}",
+        f"JobAcctGatherType={tracking[2]}",
+        "MpiDefault=none",
+        "ReturnToService=2",
+        "SlurmctldTimeout=30",
+        "SlurmdTimeout=20",
+        "InactiveLimit=0",
+        "KillWait=5",
+        "JobRequeue=0",
+        "MessageTimeout=5",
+        "MinJobAge=300",
+        "SchedulerType=sched/backfill",
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        f"AccountingStorageHost={HEAD_ADDRESS}",
+        f"AccountingStoragePass={MUNGE_SOCKET}",
+        f"AccountingStorageTRES={tres}",
+        "AccountingStorageEnforce=associations,limits,qos",
+        f"PartitionName={PARTITION} Nodes=ALL Default=YES State=UP DefaultTime={DEFAULT_TIME} "
+        f"MaxTime={MAX_TIME} DefMemPerGPU={MEMORY_MIB_PER_GPU} DefCpuPerGPU={CORES_PER_GPU}",
+        *(_node_line(node) for node in cluster.nodes),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _node_line(node: Node) -> str:
+    # An even number of cores is shown as two sockets, which is what such servers have.
+    n_sockets = 2 if node.n_cores % 2 == 0 else 1
+    return (
+        f"NodeName={node.host.name} NodeHostname={node.host.name} NodeAddr={node.host.address} "
+        f"CPUs={node.n_cores} Boards=1 SocketsPerBoard={n_sockets} "
+        f"CoresPerSocket={node.n_cores // n_sockets} ThreadsPerCore=1 "
+        f"RealMemory={node.memory_mib} Gres={format_gres(list(node.gpus))} State=UNKNOWN"
+    )
+
+
+def render_gres_conf(cluster: Cluster, *, has_nvml: bool = False) -> str:
+    """Return gres.conf.
+
+    Args:
+        cluster: Nodes and GPUs.
+        has_nvml: Whether this Slurm can ask NVIDIA's library about the GPUs.
+
+    Returns:
+        Text of the file: one line for each GPU, or the detection by the library where the GPUs
+        are real and it was built in.
+
+    Source:
+        gres.conf(5), Slurm 22.05.
+    """
+    if has_nvml and not cluster.has_simulated_gpus:
+        return f"# {MARK}\nAutoDetect=nvml\n"
+    lines = [
+        f"NodeName={node.host.name} Name=gpu Type={gpu.gres_type} File=/dev/nvidia{gpu.minor}"
+        for node in cluster.nodes
+        for gpu in node.gpus
+    ]
+    return "\n".join([f"# {MARK}", *lines]) + "\n"
+
+
+def render_cgroup_conf(cluster: Cluster) -> str:
+    """Return cgroup.conf.
+
+    Args:
+        cluster: Whether there are control groups.
+
+    Returns:
+        Text of the file. The version is named even where control groups are not used: slurmd
+        22.05 ends when it cannot find out by itself.
+
+    Source:
+        cgroup.conf(5), Slurm 22.05.
+    """
+    lines = [f"# {MARK}", "CgroupPlugin=cgroup/v1", "CgroupMountpoint=/sys/fs/cgroup"]
+    if cluster.has_cgroups:
+        lines += [
+            "ConstrainCores=no",
+            "ConstrainRAMSpace=yes",
+            "ConstrainSwapSpace=no",
+            "ConstrainDevices=yes",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def render_slurmdbd_conf() -> str:
+    """Return slurmdbd.conf.
+
+    Returns:
+        Text of the file. It names no password: the database knows the account by its socket.
+
+    Source:
+        slurmdbd.conf(5), Slurm 22.05.
+    """
+    lines = [
+        f"# {MARK}",
+        f"DbdHost={HEAD_NAME}",
+        f"DbdAddr={HEAD_ADDRESS}",
+        "SlurmUser=slurm",
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={MUNGE_SOCKET}",
+        f"LogFile={LOG_DIR}/slurmdbd.log",
+        f"PidFile={RUN_DIR}/slurm/slurmdbd.pid",
+        "StorageType=accounting_storage/mysql",
+        "StorageHost=localhost",
+        "StorageUser=slurm",
+        "StorageLoc=slurm_accounting",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,93 @@
+"""Do one step after the other, and tell how each went."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deploy.one_machine.errors import StepError
+
+TITLE_WIDTH = 36
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something to be done, or found done.
+
+    Args:
+        name: Its name on the command line.
+        title: Its name for people.
+        do: Does it, and says in words what was done.
+    """
+
+    name: str
+    title: str
+    do: Callable[[], str]
+
+
+def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> list[Step]:
+    """Return the steps that are wanted.
+
+    Args:
+        steps: All steps, in order.
+        only: Names of the wanted steps; all when empty.
+        until: Name of the last wanted step; None for the very last.
+
+    Returns:
+        The wanted steps, in order.
+
+    Raises:
+        StepError: If there is no step of such a name.
+    """
+    names = [step.name for step in steps]
+    for name in [*only, *([until] if until else [])]:
+        if name not in names:
+            raise StepError(
+                f"There is no step '{name}'.", next_step=f"The steps are: {', '.join(names)}."
+            )
+    end = names.index(until) + 1 if until else len(steps)
+    return [step for step in steps[:end] if not only or step.name in only]
+
+
+def run_steps(steps: Sequence[Step]) -> None:
+    """Do steps in order and print name, outcome and time of each.
+
+    Args:
+        steps: What to do.
+
+    Raises:
+        StepError: If one cannot be done; those after it are not tried.
+    """
+    for number, step in enumerate(steps, start=1):
+        print(f"[{number:>2}/{len(steps)}] {step.title:<{TITLE_WIDTH}} ", end="", flush=True)
+        start = time.monotonic()
+        try:
+            outcome = step.do()
+        except BaseException:
+            print("failed", flush=True)
+            raise
+        print(f"{outcome}  ({time.monotonic() - start:.1f} s)", flush=True)
+
+
+def report_failure(error: StepError | OSError, command: str) -> int:
+    """Print what failed, where the log is and what to do.
+
+    Args:
+        error: What went wrong.
+        command: The command that was asked for, such as "deploy/up".
+
+    Returns:
+        Exit status of the command.
+    """
+    print(f"\n{command} could not finish.", file=sys.stderr)
+    if isinstance(error, StepError):
+        print(error.message, file=sys.stderr)
+        if error.log is not None:
+            print(f"Log: {error.log}", file=sys.stderr)
+        print(f"What to do: {error.next_step}", file=sys.stderr)
+    else:
+        print(f"The system said: {error}", file=sys.stderr)
+        print(f"What to do: remove the cause, then run {command} again.", file=sys.stderr)
+    return 1

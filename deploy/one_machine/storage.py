@@ -1,0 +1,45 @@
+"""The folder that stands in for the site's shared storage."""
+
+from __future__ import annotations
+
+import shutil
+
+from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.layout import ISILON_DIR, STATE_DIR
+from deploy.one_machine.users import GROUP
+
+PROJECTS_DIR = ISILON_DIR / "projects"
+MADE_HERE = STATE_DIR / "made-shared-storage"
+# Everybody of the group makes folders; only their owner removes them.
+SHARED_MODE = 0o3770
+
+
+def ensure_storage() -> str:
+    """Make the folder where there is none.
+
+    Returns:
+        What was done, in words.
+    """
+    if ISILON_DIR.exists():
+        return "unchanged"
+    ensure_folder(ISILON_DIR)
+    MADE_HERE.touch()
+    return f"{ISILON_DIR} made"
+
+
+def ensure_projects() -> str:
+    """Make the folder that all demo users share; their group must be known.
+
+    Returns:
+        What was done, in words.
+    """
+    if PROJECTS_DIR.exists():
+        return "unchanged"
+    ensure_folder(PROJECTS_DIR, mode=SHARED_MODE, group=GROUP)
+    return f"{PROJECTS_DIR} made"
+
+
+def remove_storage() -> None:
+    """Remove the folder if it was made here."""
+    if MADE_HERE.exists():
+        shutil.rmtree(ISILON_DIR, ignore_errors=True)

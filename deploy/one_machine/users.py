@@ -1,0 +1,118 @@
+"""The demo users: who they are, their password and their home folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import ensure_file, ensure_secret
+from deploy.one_machine.layout import PASSWORD_FILE
+
+GROUP = "dsusers"
+GROUP_ID = 20_000
+HOME_DIR = Path("/home")
+SKELETON_DIR = Path("/etc/skel")
+PASSWORD_VARIABLE = "PORTAL_DEMO_PASSWORD"  # noqa: S105 (the name of a variable)
+PASSWORD_BYTES = 12
+# LDIF and the printed text show one line; a password of blanks cannot be told from none.
+PASSWORD_FORM = re.compile(r"[\x21-\x7e]{6,128}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A demo user.
+
+    Args:
+        name: User name.
+        user_id: UNIX uid.
+    """
+
+    name: str
+    user_id: int
+
+    @property
+    def home(self) -> Path:
+        """The home folder."""
+        return HOME_DIR / self.name
+
+
+DEMO_USERS = (User(name="ada", user_id=20_001), User(name="grace", user_id=20_002))
+
+
+def ensure_password() -> str:
+    """Return the password of the demo users, made once.
+
+    Returns:
+        That of the environment variable PORTAL_DEMO_PASSWORD, else the one kept from earlier.
+
+    Raises:
+        StepError: If the variable holds something that cannot be a password here.
+    """
+    wanted = os.environ.get(PASSWORD_VARIABLE)
+    if wanted is None:
+        return ensure_secret(PASSWORD_FILE, secrets.token_urlsafe(PASSWORD_BYTES))
+    if not PASSWORD_FORM.fullmatch(wanted):
+        raise StepError(
+            f"{PASSWORD_VARIABLE} is no password for the demo users: it needs 6 to 128 printable "
+            "ASCII characters without blanks.",
+            next_step=f"Set another {PASSWORD_VARIABLE}, or none to have one made.",
+        )
+    ensure_file(PASSWORD_FILE, wanted + "\n", mode=0o600)
+    return wanted
+
+
+def refuse_local_namesakes() -> None:
+    """Refuse to set up demo users where the machine has accounts of those names or ids.
+
+    Raises:
+        StepError: If /etc/passwd names one of them.
+    """
+    for line in Path("/etc/passwd").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        user_id = rest.split(":")[1] if rest.count(":") > 1 else ""
+        if any(name == user.name or user_id == str(user.user_id) for user in DEMO_USERS):
+            raise StepError(
+                f"This machine has an account '{name}' (uid {user_id}) of its own in /etc/passwd; "
+                "the demo users need that name and id.",
+                next_step="Use a machine without that account.",
+            )
+
+
+def ensure_homes() -> str:
+    """Make the home folders where there are none.
+
+    Returns:
+        What was done, in words.
+    """
+    made = [user.name for user in DEMO_USERS if _ensure_home(user)]
+    return f"made for {', '.join(made)}" if made else "unchanged"
+
+
+def remove_homes() -> None:
+    """Remove the home folders of the demo users."""
+    for user in DEMO_USERS:
+        if user.home.is_dir() and user.home.stat().st_uid == user.user_id:
+            shutil.rmtree(user.home)
+
+
+def _ensure_home(user: User) -> bool:
+    if user.home.exists():
+        return False
+    new = user.home.with_name(f".{user.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(new)
+    if SKELETON_DIR.is_dir():
+        shutil.copytree(SKELETON_DIR, new, symlinks=True)
+    else:
+        new.mkdir(parents=True)
+    for path in [new, *new.rglob("*")]:
+        os.chown(path, user.user_id, GROUP_ID, follow_symlinks=False)
+    new.chmod(0o700)
+    new.rename(user.home)
+    return True
