@@ -2,39 +2,87 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
-_INTERVAL_S = 0.05
+
+class _Attempts:
+    """Counts the time and remembers how the last attempt failed."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self.started_s = time.monotonic()
+        self.n_attempts = 0
+        self.error: Exception | None = None
+        self.value: object = None
+
+    def failed(self, *, value: object = None, error: Exception | None = None) -> None:
+        """Remember a failure; raises where no time is left."""
+        self.n_attempts += 1
+        self.value, self.error = value, error
+        waited_s = time.monotonic() - self.started_s
+        if waited_s >= self.timeout_s:
+            last = repr(self.value) if error is None else f"{type(error).__name__}: {error}"
+            raise AssertionError(
+                f"not true after {self.n_attempts} attempts in {waited_s:.1f} s; last: {last}"
+            ) from error
 
 
-def eventually(check: Callable[[], T], *, timeout_s: float) -> T:
+def eventually(check: Callable[[], T], timeout_s: float, *, every_s: float = 0.1) -> T:
     """Call `check` until what it returns is true.
 
     Args:
-        check: Asked again while it returns something false, or raises.
-        timeout_s: How long.
+        check: Called again while it raises or returns something false.
+        timeout_s: Seconds after which no new attempt is made.
+        every_s: Seconds between two attempts.
 
     Returns:
         The first true value.
 
     Raises:
-        AssertionError: If none came in time: with the last value or error.
+        AssertionError: If none came in time; names the last value or error.
     """
-    deadline = time.monotonic() + timeout_s
+    attempts = _Attempts(timeout_s)
     while True:
-        error: Exception | None = None
-        value = None
         try:
             value = check()
+        except Exception as error:
+            attempts.failed(error=error)
+        else:
             if value:
                 return value
-        except Exception as raised:
-            error = raised
-        if time.monotonic() > deadline:
-            last = repr(error) if error is not None else repr(value)
-            raise AssertionError(f"not within {timeout_s:g} s; last: {last}") from error
-        time.sleep(_INTERVAL_S)
+            attempts.failed(value=value)
+        time.sleep(every_s)
+
+
+async def eventually_async(
+    check: Callable[[], Awaitable[T]], timeout_s: float, *, every_s: float = 0.1
+) -> T:
+    """Await `check` until what it returns is true; the arguments are those of `eventually`.
+
+    Args:
+        check: Called and awaited again while it raises or returns something false.
+        timeout_s: Seconds after which no new attempt is made.
+        every_s: Seconds between two attempts.
+
+    Returns:
+        The first true value.
+
+    Raises:
+        AssertionError: If none came in time; names the last value or error.
+    """
+    attempts = _Attempts(timeout_s)
+    while True:
+        try:
+            value = await check()
+        except Exception as error:
+            attempts.failed(error=error)
+        else:
+            if value:
+                return value
+            attempts.failed(value=value)
+        await asyncio.sleep(every_s)
