@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 from pathlib import Path
 
-from deploy.one_machine.command import run
+from deploy.one_machine.command import run, wait_until
+from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import ensure_file
 from deploy.one_machine.layout import HUB_STATE_DIR, LAUNCHER, MARK
 from deploy.one_machine.users import GROUP
 
 ACCOUNT = "dsportal"
 SUDOERS = Path("/etc/sudoers.d/data-scientist-portal")
+END_TIMEOUT_S = 10
 
 
 def ensure_account() -> str:
@@ -32,12 +35,35 @@ def ensure_account() -> str:
 
 
 def remove_account() -> None:
-    """Remove the account of the hub and the proxy."""
+    """Remove the account of the hub and the proxy.
+
+    Raises:
+        StepError: If a program still runs as that account.
+    """
     try:
-        pwd.getpwnam(ACCOUNT)
+        user_id = pwd.getpwnam(ACCOUNT).pw_uid
     except KeyError:
         return
+    try:
+        wait_until(
+            lambda: not _processes_of(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
+        )
+    except StepError as error:
+        pids = ", ".join(_processes_of(user_id))
+        raise StepError(
+            f"The account {ACCOUNT} stays: these processes still run as it: {pids}.",
+            next_step="End them, then run deploy/down --purge again.",
+        ) from error
     run(["userdel", ACCOUNT])
+
+
+def _processes_of(user_id: int) -> list[str]:
+    pids = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == user_id:
+                pids.append(folder.name)
+    return pids
 
 
 def render_sudoers() -> str:

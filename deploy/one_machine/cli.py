@@ -103,7 +103,7 @@ def _down(wanted: argparse.Namespace) -> None:
     cluster = describe_cluster()
     run_steps(select(steps_down(cluster), only=wanted.only, until=None))
     if wanted.purge:
-        run_steps(steps_purge(keeps_environments=wanted.keep_environments))
+        run_steps(steps_purge(cluster, keeps_environments=wanted.keep_environments))
 
 
 def _add_only(parser: argparse.ArgumentParser, description: str) -> None:

@@ -17,8 +17,6 @@ from deploy.one_machine.process import Daemon, ensure_started
 START_TIMEOUT_S = 60
 USABLE_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
 NSLCD_RUN_DIR = Path("/run/nslcd")
-# Source: cgroup v1 plugin of Slurm 22.05: one group "slurm" or "slurm_NODE" in each controller.
-CGROUP_PATTERN = "slurm*"
 
 
 def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
@@ -125,10 +123,18 @@ def parse_usable(sinfo: str) -> set[str]:
     return {name for name, state in pairs if state in USABLE_STATES}
 
 
-def remove_cgroups() -> None:
-    """Remove the control groups that ended nodes have left."""
+def remove_cgroups(cluster: Cluster) -> None:
+    """Remove the control groups that ended nodes have left.
+
+    Args:
+        cluster: The cluster whose nodes have ended.
+
+    Source:
+        Debian's Slurm 22.05 names the group of a node slurm_NODE (seen on a running one).
+    """
     for controller in CONTROLLERS:
-        for top in (CGROUP_DIR / controller).glob(CGROUP_PATTERN):
+        for name in (node.host.name for node in cluster.nodes):
+            top = CGROUP_DIR / controller / f"slurm_{name}"
             groups = [top, *(path for path in top.rglob("*") if path.is_dir())]
             for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
                 with contextlib.suppress(OSError):

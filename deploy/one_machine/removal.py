@@ -56,10 +56,11 @@ def steps_down(cluster: Cluster) -> list[Step]:
     ]
 
 
-def steps_purge(*, keeps_environments: bool) -> list[Step]:
+def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
     """Return what deploy/down --purge does once everything is stopped.
 
     Args:
+        cluster: The cluster of this machine.
         keeps_environments: Whether environments and data sets stay.
 
     Returns:
@@ -70,14 +71,14 @@ def steps_purge(*, keeps_environments: bool) -> list[Step]:
         ("name-service", "Name service", name_service.restore_name_service),
         ("sudoers", "Rule of sudo", lambda: accounts.SUDOERS.unlink(missing_ok=True)),
         ("homes", "Home folders of the demo users", users.remove_homes),
-        ("account", "Account of hub and proxy", accounts.remove_account),
         ("slurm", "Slurm's configuration", remove_slurm_configuration),
-        ("cgroups", "Control groups", node.remove_cgroups),
+        ("cgroups", "Control groups", lambda: node.remove_cgroups(cluster)),
     ]
     if not keeps_environments:
         steps.append(("storage", "Shared storage", storage.remove_storage))
         folders.insert(0, PREFIX_DIR)
     steps.append(("folders", "Settings, state and logs", lambda: remove_folders(folders)))
+    steps.append(("account", "Account of hub and proxy", accounts.remove_account))
     return [Step(name=name, title=title, do=_removing(do)) for name, title, do in steps]
 
 
