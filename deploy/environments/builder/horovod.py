@@ -21,11 +21,11 @@ from deploy.environments.builder.environment import REGISTRY_HINT, python_versio
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
-from deploy.environments.builder.target import CODE_DIR
+from deploy.environments.builder.target import PROGRAMS_DIR
 
 VERSION = "0.28.1"
 BUILD_PACKAGES = ("g++", "cmake", "make", "python3-dev")
-CHECK = CODE_DIR / "allreduce_check.py"
+CHECK = PROGRAMS_DIR / "allreduce_check.py"
 
 PATCHES = {
     "horovod/tensorflow/xla_mpi_ops.cc": (

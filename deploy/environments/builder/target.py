@@ -11,6 +11,8 @@ from typing import IO
 from deploy.environments.builder.plan import Plan
 
 CODE_DIR = Path(__file__).resolve().parent
+# Programs that run in the environments, apart from the modules so that no name hides a package.
+PROGRAMS_DIR = CODE_DIR.parent / "programs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from deploy.environments.builder import (
     server,
 )
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.target import CODE_DIR, Target
+from deploy.environments.builder.target import PROGRAMS_DIR, Target
 
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 
@@ -108,7 +108,7 @@ TARGETS = (
         name="datasets",
         summary="making the file of handwritten digits",
         build=datasets.install_datasets,
-        made_from=lambda plan: [datasets.README, CODE_DIR / "mnist_digits.py"],
+        made_from=lambda plan: [datasets.README, PROGRAMS_DIR / "mnist_digits.py"],
         results=lambda plan: [datasets.digits_path(plan)],
         needs=("node", "server"),
         code=("datasets",),
