@@ -127,7 +127,6 @@ def shared_cluster(
         hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
         cluster = Cluster(hub=hub, traits=traits, known_marks=known_marks, log=log)
         settings[_SETTING] = cluster
-        cluster.orphans.start()
     return cluster
 
 

@@ -51,12 +51,9 @@ class OrphanSearch:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to search; needs a running event loop, without one nothing happens."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        self._task = asyncio.ensure_future(self._run())
+        """Begin to search, unless that has been done."""
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
 
     async def search(self) -> list[JobKey]:
         """Look once, and end the orphans whose time is up.

@@ -276,6 +276,8 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
             state: What `get_state` returned before the hub was restarted.
         """
         Spawner.load_state(self, state)
+        # From the first spawner on, jobs that no session knows are searched for.
+        self.cluster.orphans.start()
         session = Session.from_state(state)
         if session is None or self.orm_spawner.server is None:
             return
