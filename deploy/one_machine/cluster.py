@@ -76,7 +76,7 @@ def describe_cluster() -> Cluster:
     if gpus:
         memory_mib = int(parse_memory_mib(Path("/proc/meminfo").read_text()) * REAL_MEMORY_SHARE)
         n_cores = os.cpu_count() or 1
-        nodes = (
+        nodes: tuple[Node, ...] = (
             Node(host=SIMULATED_HOSTS[0], n_cores=n_cores, memory_mib=memory_mib, gpus=gpus),
         )
     else:
@@ -105,9 +105,7 @@ def parse_memory_mib(meminfo: str) -> int:
     return int(found[1]) // 1024 if found else 0
 
 
-def has_cgroups(
-    root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | None = None
-) -> bool:
+def has_cgroups(root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | None = None) -> bool:
     """Return whether the control groups (version 1) that Slurm needs can be made.
 
     Args:

@@ -16,7 +16,8 @@ from deploy.one_machine.layout import (
     SLURM_STATE_DIR,
 )
 from deploy.one_machine.network import HEAD_NAME, HOSTS_FILE
-from deploy.one_machine.process import Daemon, ensure_started, running, wait_ready
+from deploy.one_machine.pidfile import running
+from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import (
     render_cgroup_conf,
     render_gres_conf,
@@ -82,12 +83,13 @@ def ensure_configuration(cluster: Cluster) -> str:
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),
         "cgroup.conf": render_cgroup_conf(cluster),
     }
-    if not any([ensure_file(SLURM_DIR / name, text) for name, text in texts.items()]):
+    changed = [name for name, text in texts.items() if ensure_file(SLURM_DIR / name, text)]
+    if not changed:
         return "unchanged"
     if running("slurmctld") is None:
         return f"written to {SLURM_DIR}"
     run(["scontrol", "reconfigure"])
-    return "changed and read again"
+    return f"{', '.join(changed)} changed and read again"
 
 
 def has_nvml() -> bool:

@@ -49,10 +49,11 @@ def render_slapd_conf() -> str:
     Source:
         slapd.conf(5), slapd.access(5), OpenLDAP 2.5.
     """
+    schemas = "\n".join(f"include /etc/ldap/schema/{name}.schema" for name in SCHEMAS)
     root = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
     return f"""\
 # {MARK}
-{"".join(f"include /etc/ldap/schema/{name}.schema{chr(10)}" for name in SCHEMAS)}\
+{schemas}
 modulepath {MODULES_DIR}
 moduleload back_mdb
 moduleload argon2
@@ -141,6 +142,9 @@ def ensure_slapd() -> str:
 
     Returns:
         What was done, in words.
+
+    Raises:
+        CommandError: If the tree cannot be added.
     """
     ensure_folder(SLAPD_DIR, user=ACCOUNT)
     ensure_folder(DATA_DIR, mode=0o700, user=ACCOUNT)

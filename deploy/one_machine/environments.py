@@ -54,21 +54,27 @@ class Build:
             StepError: If it fails.
         """
         process = self._process or self._begin()
+        news: list[str] = []
+        n_shown = 0
         with LOG.open(encoding="utf-8", errors="replace") as log:
             log.seek(self._start_offset)
             while True:
                 has_ended = process.poll() is not None
-                _show(log.read())
+                news += [line for line in log.read().splitlines() if not is_unchanged(line)]
+                # The last line is the builder's summary, which becomes the outcome.
+                for line in news[n_shown:-1]:
+                    print(f"\n        {line}", end="", flush=True)
+                    n_shown += 1
                 if has_ended:
                     break
                 time.sleep(POLL_S)
         if process.returncode != 0:
             raise StepError(
-                "The environments could not be built.",
+                f"The environments could not be built. {news[-1] if news else ''}".strip(),
                 next_step="Read the log, then run deploy/up again: it keeps what is finished.",
                 log=LOG,
             )
-        return "built or current"
+        return "\n        " * bool(n_shown) + (news[-1] if news else "ready")
 
     def abandon(self) -> None:
         """End the builder if it still runs."""
@@ -77,6 +83,13 @@ class Build:
             self._process.wait()
 
 
-def _show(text: str) -> None:
-    for line in text.splitlines():
-        print(f"\n        {line}", end="", flush=True)
+def is_unchanged(line: str) -> bool:
+    """Return whether a line of the builder only says that something is current.
+
+    Args:
+        line: Such as "hub         unchanged".
+
+    Returns:
+        Whether there is nothing to tell.
+    """
+    return line.split()[1:] == ["unchanged"]

@@ -41,3 +41,21 @@ class CommandError(StepError):
         self.argv = tuple(argv)
         self.exit_code = exit_code
         self.output = output
+
+
+class DaemonEndedError(StepError):
+    """A daemon ended soon after it was started.
+
+    Args:
+        name: Its name.
+        log: Where it wrote last.
+    """
+
+    def __init__(self, name: str, log: Path) -> None:
+        said = log.read_text(errors="replace") if log.exists() else ""
+        last_lines = "".join(f"\n{line}" for line in said.splitlines()[-5:])
+        super().__init__(
+            f"{name} ended soon after it was started.{last_lines}",
+            next_step="Read the end of the log, then run deploy/up again.",
+            log=log,
+        )

@@ -14,6 +14,7 @@ from deploy.one_machine.layout import NODES_DIR
 HEAD_NAME = "dsphead"
 HEAD_ADDRESS = "10.77.0.1"
 PREFIX_LENGTH = 24
+NETWORK = f"10.77.0.0/{PREFIX_LENGTH}"
 BRIDGE = "dspbridge"
 HOSTS_FILE = NODES_DIR / "hosts"
 # Source: capability.h of Linux.
@@ -114,10 +115,10 @@ def remove_network(hosts: Sequence[Host]) -> None:
 def _ensure_bridge() -> bool:
     if _is_device(BRIDGE):
         return False
-    taken = run(["ip", "-o", "-4", "route", "show", "to", "match", HEAD_ADDRESS])
-    if any(not line.startswith("default") for line in taken.splitlines()):
+    taken = run(["ip", "-o", "-4", "route", "show", "root", NETWORK]).strip()
+    if taken:
         raise StepError(
-            f"The network {HEAD_ADDRESS}/{PREFIX_LENGTH} is in use on this machine: {taken.strip()}",
+            f"This machine uses the network {NETWORK} already: {taken.splitlines()[0]}.",
             next_step="Use a machine without that network.",
         )
     run(["ip", "link", "add", BRIDGE, "type", "bridge"])

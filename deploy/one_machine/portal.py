@@ -164,9 +164,7 @@ def is_hub_answering() -> bool:
 def _secrets() -> dict[str, str]:
     names = {"CONFIGPROXY_AUTH_TOKEN": "proxy-token", "JUPYTERHUB_CRYPT_KEY": "crypt-key"}
     return {
-        variable: ensure_secret(
-            HUB_STATE_DIR / file, secrets.token_hex(SECRET_BYTES), user=ACCOUNT
-        )
+        variable: ensure_secret(HUB_STATE_DIR / file, secrets.token_hex(SECRET_BYTES), user=ACCOUNT)
         for variable, file in names.items()
     }
 

@@ -1,8 +1,4 @@
-"""Start daemons, and stop exactly those that were started here.
-
-A pid file keeps the process id together with the boot and the start time of the process: a
-number that the kernel has given to another process since is never taken for the daemon.
-"""
+"""Start daemons, and stop exactly those that were started here."""
 
 from __future__ import annotations
 
@@ -17,10 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy.one_machine.command import CLEAN_ENVIRONMENT, POLL_S, wait_until
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DaemonEndedError
 from deploy.one_machine.layout import RUN_DIR, log_path
+from deploy.one_machine.pidfile import (
+    ProcessRecord,
+    boot_id,
+    format_record,
+    pid_path,
+    running,
+    start_ticks_of,
+)
 
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 CHILD_TIMEOUT_S = 10
 
 
@@ -53,115 +56,6 @@ class Daemon:
     stop_timeout_s: float = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessRecord:
-    """What a pid file says.
-
-    Args:
-        pid: Process id.
-        start_ticks: Start time of the process, clock ticks since boot.
-        boot_id: The boot that both belong to.
-        fingerprint: Settings that the process was started with.
-    """
-
-    pid: int
-    start_ticks: int
-    boot_id: str
-    fingerprint: str = ""
-
-
-def format_record(record: ProcessRecord) -> str:
-    """Return the text of a pid file.
-
-    Args:
-        record: What it says.
-
-    Returns:
-        Four lines; the first is the process id alone.
-    """
-    return f"{record.pid}\n{record.start_ticks}\n{record.boot_id}\n{record.fingerprint}\n"
-
-
-def parse_record(text: str) -> ProcessRecord | None:
-    """Read the text of a pid file.
-
-    Args:
-        text: What `format_record` returned.
-
-    Returns:
-        What it says, or None where it was cut short.
-    """
-    try:
-        pid, start_ticks, boot_id, fingerprint = text.split("\n")[:4]
-        return ProcessRecord(
-            pid=int(pid), start_ticks=int(start_ticks), boot_id=boot_id, fingerprint=fingerprint
-        )
-    except ValueError:
-        return None
-
-
-def parse_start_ticks(stat: str) -> int | None:
-    """Read the start time of a process that lives.
-
-    Args:
-        stat: Content of /proc/PID/stat.
-
-    Returns:
-        Clock ticks since boot, or None where the process has ended and waits for its parent.
-
-    Source:
-        proc(5): field 3 is the state, field 22 the start time; field 2 may hold blanks and
-        parentheses.
-    """
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in {"Z", "X", "x"} else int(fields[19])
-
-
-def start_ticks_of(pid: int) -> int | None:
-    """Return when a process started.
-
-    Args:
-        pid: Process id.
-
-    Returns:
-        Clock ticks since boot, or None where no such process lives.
-    """
-    try:
-        return parse_start_ticks(Path(f"/proc/{pid}/stat").read_text())
-    except OSError:
-        return None
-
-
-def pid_path(name: str) -> Path:
-    """Return the pid file of a daemon.
-
-    Args:
-        name: The daemon's name.
-
-    Returns:
-        Path of the file, whether it exists or not.
-    """
-    return RUN_DIR / f"{name}.pid"
-
-
-def running(name: str) -> ProcessRecord | None:
-    """Return the process of a daemon.
-
-    Args:
-        name: The daemon's name.
-
-    Returns:
-        What its pid file says if that very process lives, else None.
-    """
-    try:
-        record = parse_record(pid_path(name).read_text())
-    except FileNotFoundError:
-        return None
-    if record is None or record.boot_id != BOOT_ID.read_text().strip():
-        return None
-    return record if start_ticks_of(record.pid) == record.start_ticks else None
-
-
 def ensure_started(daemon: Daemon) -> bool:
     """Start a daemon unless it runs with the same settings.
 
@@ -172,7 +66,7 @@ def ensure_started(daemon: Daemon) -> bool:
         Whether it had to be started.
 
     Raises:
-        StepError: If it ends at once.
+        DaemonEndedError: If it ends at once.
     """
     record = running(daemon.name)
     if record is not None and record.fingerprint == daemon.fingerprint:
@@ -182,11 +76,11 @@ def ensure_started(daemon: Daemon) -> bool:
     pid = _only_child(process, daemon) if daemon.is_parent else process.pid
     start_ticks = start_ticks_of(pid)
     if start_ticks is None:
-        raise _ended_at_once(daemon.name)
+        raise DaemonEndedError(daemon.name, _last_words(daemon.name))
     record = ProcessRecord(
         pid=pid,
         start_ticks=start_ticks,
-        boot_id=BOOT_ID.read_text().strip(),
+        boot_id=boot_id(),
         fingerprint=daemon.fingerprint,
     )
     pid_path(daemon.name).write_text(format_record(record))
@@ -204,7 +98,8 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
         timeout_s: Longest wait, seconds.
 
     Raises:
-        StepError: If it ends, or does not answer in time.
+        DaemonEndedError: If it ends.
+        StepError: If it does not answer in time.
     """
 
     def is_ready_or_gone() -> bool:
@@ -212,7 +107,7 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
 
     wait_until(is_ready_or_gone, timeout_s=timeout_s, what=f"{name} answers", log=log_path(name))
     if running(name) is None:
-        raise _ended_at_once(name)
+        raise DaemonEndedError(name, _last_words(name))
 
 
 def stop(daemon: Daemon) -> bool:
@@ -282,18 +177,11 @@ def _only_child(process: subprocess.Popen[bytes], daemon: Daemon) -> int:
             if pids := children.read_text().split():
                 return int(pids[0])
         time.sleep(0.01)
-    raise _ended_at_once(daemon.name)
+    raise DaemonEndedError(daemon.name, _last_words(daemon.name))
 
 
-def _ended_at_once(name: str) -> StepError:
-    output = output_path(name) if output_path(name).exists() else log_path(name)
-    said = output.read_text(errors="replace") if output.exists() else ""
-    last_lines = "".join(f"\n{line}" for line in said.splitlines()[-5:])
-    return StepError(
-        f"{name} ended soon after it was started.{last_lines}",
-        next_step="Read the end of the log, then run deploy/up again.",
-        log=log_path(name),
-    )
+def _last_words(name: str) -> Path:
+    return output_path(name) if output_path(name).exists() else log_path(name)
 
 
 def _signal(record: ProcessRecord, number: signal.Signals) -> None:

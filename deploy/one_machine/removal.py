@@ -30,6 +30,7 @@ from deploy.one_machine.layout import (
     STATE_DIR,
 )
 from deploy.one_machine.machine import daemons
+from deploy.one_machine.pidfile import running
 from deploy.one_machine.process import Daemon
 from deploy.one_machine.steps import Step
 
@@ -88,7 +89,7 @@ def cancel_jobs() -> str:
     Returns:
         What was done, in words.
     """
-    if process.running(controller.SLURMCTLD.name) is None:
+    if running(controller.SLURMCTLD.name) is None:
         return "Slurm does not run"
     try:
         jobs = run(["squeue", "-h", "-o", "%A"]).split()
