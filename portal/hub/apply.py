@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portal.hub.form import OptionsForm
+from portal.hub.form import make_options_form
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.session_view import START_STEPS, describe_request, describe_session
@@ -97,7 +97,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.partitions = list(settings.partitions)
     spawner.simulated_gpus = settings.site.simulated_gpus
     spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]
-    spawner.options_form = OptionsForm(simulated_gpus=settings.site.simulated_gpus)
+    spawner.options_form = make_options_form(simulated_gpus=settings.site.simulated_gpus)
     spawner.environment = _server_environment(settings)
 
 

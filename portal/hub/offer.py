@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from portal.hub.words import format_cores, format_gpus, format_hours, format_memory
 from spawner.catalog import Catalog
 from spawner.limits import Limits
 from spawner.nodes import Node
-from spawner.options import most_gpus
+from spawner.options import JobOptions, most_gpus
 from spawner.shape import Shape
+
+ShapeFor = Callable[[int, "str | None"], Shape]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,7 @@ class Choice:
         memory: For example "96 GB".
         hours: For example "8 hours".
         starts_now: Whether a node has all of it free.
+        note: Why there is less than the site's rule says; "" where there is not.
     """
 
     n_gpus: int
@@ -32,6 +35,7 @@ class Choice:
     memory: str
     hours: str
     starts_now: bool
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ class Offer:
 def make_offer(
     catalog: Catalog,
     *,
-    shape: Shape,
+    shape_for: ShapeFor,
     limits: Limits,
     n_gpus_wanted: int,
 ) -> Offer:
@@ -64,38 +68,36 @@ def make_offer(
 
     Args:
         catalog: The cluster.
-        shape: Cores and memory that come with each GPU.
+        shape_for: Returns the cores and memory of each GPU for a number of GPUs and a partition.
         limits: What the site lets this user ask for.
         n_gpus_wanted: GPUs of the user's last session, marked again where still possible.
 
     Returns:
         The offer.
     """
-    nodes = _nodes(catalog, limits.partitions)
-    n_gpus_most = most_gpus(catalog, limits)
-    counts = [node.count_gpus() for node in nodes]
-    startable = max((node.startable_gpus(shape) for node in nodes), default=0)
+    most = most_gpus(catalog, limits)
+    counts = [node.count_gpus() for node in _nodes(catalog, limits.partitions)]
     return Offer(
-        choices=tuple(
-            _choice(n_gpus, shape, limits.first_walltime_s, starts_now=n_gpus <= startable)
-            for n_gpus in range(1, n_gpus_most + 1)
-        ),
-        chosen=n_gpus_wanted if 1 <= n_gpus_wanted <= n_gpus_most else 1,
+        choices=tuple(_choice(n, catalog, shape_for, limits) for n in range(1, most + 1)),
+        chosen=n_gpus_wanted if 1 <= n_gpus_wanted <= most else 1,
         n_free=sum(count.free for count in counts),
         n_total=sum(count.total for count in counts),
         partitions=limits.partitions,
     )
 
 
-def _choice(n_gpus: int, shape: Shape, walltime_s: int, *, starts_now: bool) -> Choice:
+def _choice(n_gpus: int, catalog: Catalog, shape_for: ShapeFor, limits: Limits) -> Choice:
+    partition = JobOptions(n_gpus=n_gpus).choose_partition(catalog, limits)
+    shape = shape_for(n_gpus, partition)
     resources = shape.resources(n_gpus)
     return Choice(
         n_gpus=n_gpus,
         gpus=format_gpus(n_gpus),
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
-        hours=format_hours(walltime_s),
-        starts_now=starts_now,
+        hours=format_hours(limits.first_walltime_s),
+        starts_now=catalog.largest_startable_gpus(shape, partition) >= n_gpus,
+        note=shape.reason,
     )
 
 

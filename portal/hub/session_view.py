@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from portal.hub.words import format_gpus, format_hours, format_time_left
+from portal.hub.words import format_hours, format_time_left
 from spawner.jobs import JobRecord
+from spawner.request import gpus_in_words
 from spawner.session import Session
 from spawner.states import Phase
 
@@ -20,6 +21,15 @@ START_STEPS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name, a value and what is said below it in small print."""
+
+    name: str
+    value: str
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
     """One session as pages show it.
@@ -28,14 +38,14 @@ class SessionView:
         state: One or two words.
         tone: "good", "wait" or "off": the colour of the state.
         sentence: What it means and what to do.
-        facts: Names and values, such as ("Node", "node01").
+        facts: What is known of it: GPUs, node, time left, job.
         is_changing: Whether the page should soon look again.
     """
 
     state: str
     tone: str
     sentence: str
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: tuple[Fact, ...] = ()
     is_changing: bool = False
 
 
@@ -80,7 +90,7 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
 
 
 def describe_request(spawner: Any) -> str:
-    """Return what was asked for, for example "2 GPUs for 8 hours".
+    """Return what was asked for, for example "2 simulated GPUs for 8 hours".
 
     Args:
         spawner: A SlurmGPUSpawner whose session starts.
@@ -91,33 +101,30 @@ def describe_request(spawner: Any) -> str:
     session: Session | None = spawner.session
     if session is None or not session.walltime_s:
         return ""
-    return f"{_gpus(session, spawner)} for {format_hours(session.walltime_s)}"
+    gpus = gpus_in_words(session.n_gpus, are_simulated=spawner.simulated_gpus)
+    return f"{gpus} for {format_hours(session.walltime_s)}"
 
 
-def _facts(spawner: Any, now: datetime) -> tuple[tuple[str, str], ...]:
+def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
     session: Session | None = spawner.session
     if session is None:
         return ()
-    facts = [("GPUs", _gpus(session, spawner))]
+    detail = "simulated" if spawner.simulated_gpus else ""
+    facts = [Fact("GPUs", str(session.n_gpus), detail)]
     record: JobRecord | None = spawner.job_record
     if record is not None and record.state.phase is Phase.RUNNING:
-        facts.append(("Node", record.node))
+        facts.append(Fact("Node", record.node))
         facts.extend(_time_left(record, session, now))
     if session.job_id:
-        facts.append(("Slurm job", str(session.job_id)))
+        facts.append(Fact("Slurm job", str(session.job_id)))
     return tuple(facts)
 
 
-def _gpus(session: Session, spawner: Any) -> str:
-    gpus = format_gpus(session.n_gpus)
-    return f"{gpus} (simulated)" if spawner.simulated_gpus else gpus
-
-
-def _time_left(record: JobRecord, session: Session, now: datetime) -> list[tuple[str, str]]:
+def _time_left(record: JobRecord, session: Session, now: datetime) -> list[Fact]:
     try:
         started_at = datetime.fromisoformat(record.starts_at)
     except ValueError:
         return []
     ends_at = started_at + timedelta(seconds=session.walltime_s)
     left_s = (ends_at - now).total_seconds()
-    return [("Time left", f"{format_time_left(left_s)}, until {ends_at:%H:%M}")]
+    return [Fact("Time left", format_time_left(left_s), f"until {ends_at:%H:%M}")]

@@ -29,11 +29,7 @@ function show(event) {
 
 function write(event) {
   const line = document.createElement("li");
-  const time = document.createElement("time");
-  const now = new Date();
-  time.dateTime = now.toISOString();
-  time.textContent = now.toLocaleTimeString();
-  line.append(time, event.message ?? "");
+  line.textContent = event.message ?? "";
   log.append(line);
 }
 

@@ -1,0 +1,200 @@
+"""A JupyterHub of our own on free ports, with the portal's settings, for tests of the pages."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.eventually import eventually
+from tests.hub.private_slapd import BASE, PASSWORD, free_port
+
+ROOT = Path(__file__).parents[2]
+INSTALLED_PROXY = Path("/opt/data-scientist-portal/proxy/bin/configurable-http-proxy")
+START_TIMEOUT_S = 40
+
+SINFO_LINE = (
+    "jupyter|jupyter*|up|1-00:00:00|UNLIMITED|{name}|10.77.0.1|{state}|"
+    "{cores_used}/0/0/40|384000|{memory_used}|gpu:v100:4|gpu:v100:{used}(IDX:N/A)|\n"
+)
+
+SETTINGS = """
+[site]
+name = "Data Scientist Portal"
+support = "help@example.com"
+simulated_gpus = true
+
+[hub]
+address = "127.0.0.1"
+api_port = {api_port}
+public_port = {public_port}
+proxy_api_url = "http://127.0.0.1:{proxy_port}"
+state_dir = "{folder}"
+admin_users = ["grace"]
+
+[login]
+servers = {servers}
+ca_certificates = "{ca}"
+user_dn_template = "uid={{username}},ou=people,{base}"
+allow_all = true
+
+[partitions.jupyter]
+"""
+
+JUPYTERHUB_CONFIG = """
+import pwd
+from pathlib import Path
+from types import SimpleNamespace
+
+from portal.hub.apply import apply_settings
+from portal.hub.settings import load_settings
+
+# The users of the test's directory have no accounts on this host.
+pwd.getpwnam = lambda name: SimpleNamespace(pw_name=name, pw_uid=20001)
+
+c = get_config()
+options = load_settings(Path({settings!r}))
+apply_settings(c, options)
+c.JupyterHub.spawner_class = "tests.hub.stand_in_spawner.StandInSpawner"
+c.StandInSpawner.update(c.SlurmGPUSpawner)
+c.ConfigurableHTTPProxy.should_start = True
+c.ConfigurableHTTPProxy.command = {proxy!r}
+c.JupyterHub.cleanup_servers = True
+c.JupyterHub.cleanup_proxy = True
+"""
+
+
+@dataclass
+class PrivateHub:
+    """A running hub and what its stand-in for a cluster says."""
+
+    url: str
+    cluster_path: Path
+    log_path: Path
+    cluster: dict[str, Any] = field(default_factory=dict)
+
+    def set_cluster(self, **changes: Any) -> None:
+        """Change what the hub sees of the cluster."""
+        self.cluster |= changes
+        new = self.cluster_path.with_suffix(".new")
+        new.write_text(json.dumps(self.cluster))
+        new.replace(self.cluster_path)
+
+    def reset_cluster(self) -> None:
+        """Two idle nodes with four GPUs each, a session that starts at once."""
+        self.set_cluster(
+            sinfo=node_line("node01") + node_line("node02"),
+            slurm_is_down=False,
+            failure="",
+            step=99,
+            starts_at=datetime.now().isoformat(timespec="seconds"),
+        )
+
+
+def node_line(name: str, *, n_used: int = 0, state: str = "idle") -> str:
+    """Return sinfo's line for a node with four GPUs."""
+    return SINFO_LINE.format(
+        name=name, state=state, used=n_used, cores_used=8 * n_used, memory_used=49152 * n_used
+    )
+
+
+@contextlib.contextmanager
+def running_hub(folder: Path, servers: list[str], ca: Path) -> Iterator[PrivateHub]:
+    """Run a hub and its proxy; yield it when it answers."""
+    folder.mkdir()
+    api_port, public_port, proxy_port, server_port = (free_port() for _ in range(4))
+    settings = folder / "portal.toml"
+    settings.write_text(
+        SETTINGS.format(
+            api_port=api_port,
+            public_port=public_port,
+            proxy_port=proxy_port,
+            folder=folder,
+            servers=json.dumps(servers),
+            ca=ca,
+            base=BASE,
+        )
+    )
+    config = folder / "config.py"
+    config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=[str(find_proxy())]))
+    hub = PrivateHub(f"http://127.0.0.1:{public_port}", folder / "cluster.json", folder / "hub.log")
+    hub.reset_cluster()
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "STAND_IN_CLUSTER": str(hub.cluster_path),
+        "STAND_IN_PORT": str(server_port),
+    }
+    with hub.log_path.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterhub", "-f", config],
+            cwd=folder,
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        eventually(lambda: answers(process, hub), timeout_s=START_TIMEOUT_S)
+        yield hub
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def answers(process: subprocess.Popen[bytes], hub: PrivateHub) -> bool:
+    """Return whether the hub answers; raise with its log if it has ended."""
+    if process.poll() is not None:
+        raise RuntimeError(f"the hub ended:\n{hub.log_path.read_text()[-3000:]}")
+    return requests.get(f"{hub.url}/hub/health", timeout=2).ok
+
+
+def find_proxy() -> Path:
+    """Return configurable-http-proxy as deploy/up installs it."""
+    return Path(os.environ.get("PORTAL_TEST_PROXY", INSTALLED_PROXY))
+
+
+class Browser:
+    """One user's cookies, as a browser without JavaScript has them."""
+
+    def __init__(self, hub: PrivateHub) -> None:
+        self.hub = hub
+        self.http = requests.Session()
+
+    def get(self, path: str, **kwargs: Any) -> requests.Response:
+        """Open a page."""
+        return self.http.get(f"{self.hub.url}{path}", timeout=30, **kwargs)
+
+    def xsrf(self) -> str:
+        """Return the hub's cross-site token."""
+        return next(c.value for c in self.http.cookies if c.name == "_xsrf" and c.path == "/hub/")
+
+    def log_in(self, name: str, password: str = PASSWORD) -> requests.Response:
+        """Fill in the login form."""
+        self.get("/hub/login")
+        return self.http.post(
+            f"{self.hub.url}/hub/login?next=",
+            data={"username": name, "password": password, "_xsrf": self.xsrf()},
+            timeout=30,
+        )
+
+    def choose(self, name: str, **fields: str) -> requests.Response:
+        """Send the form of GPUs."""
+        return self.http.post(
+            f"{self.hub.url}/hub/spawn/{name}?_xsrf={self.xsrf()}", data=fields, timeout=30
+        )
+
+    def stop(self, name: str) -> requests.Response:
+        """Stop the session."""
+        return self.http.delete(
+            f"{self.hub.url}/hub/api/users/{name}/server",
+            headers={"X-XSRFToken": self.xsrf()},
+            timeout=30,
+        )

@@ -1,0 +1,141 @@
+"""A spawner for tests of the pages: the page side of SlurmGPUSpawner, with a cluster set by hand.
+
+Its server is a process on this host that answers and does nothing else; how sessions become Slurm
+jobs is tested with the real spawner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from jupyterhub.spawner import SimpleLocalProcessSpawner
+from traitlets import Unicode, default
+
+from spawner.catalog import Catalog
+from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
+from spawner.failure import StartFailed
+from spawner.jobs import JobKey, JobRecord
+from spawner.limits import Limits
+from spawner.options import JobOptions, most_gpus
+from spawner.request import limits_of, normal_form, shape_of
+from spawner.session import Session
+from spawner.states import JobState
+from spawner.traits import SiteTraits
+
+SERVER = """
+import os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("X-JupyterHub-Version", "6.1.1")
+        self.end_headers()
+        self.wfile.write(b"a notebook server")
+HTTPServer(("127.0.0.1", int(os.environ["STAND_IN_PORT"])), Answer).serve_forever()
+"""
+
+STEPS = [
+    ("submitted", 10, "Job 4711 is submitted, with 2 simulated GPUs."),
+    ("queued", 30, "All GPUs of this size are taken. The job starts when one is free."),
+    ("running", 60, "Job 4711 runs on node01 with 2 simulated GPUs."),
+    ("starting", 80, "The notebook server starts on node01."),
+]
+
+
+class Cluster:
+    """What the stand-in reads from the file that STAND_IN_CLUSTER names; tests write it."""
+
+    def __init__(self) -> None:
+        self.path = Path(os.environ["STAND_IN_CLUSTER"])
+
+    def __getattr__(self, name: str) -> Any:
+        return json.loads(self.path.read_text())[name]
+
+
+class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
+    """Offers what a file says, starts when a file says so."""
+
+    default_url = Unicode("/")
+
+    cluster = Cluster()
+    session: Session | None = None
+    job_record: JobRecord | None = None
+
+    @property
+    def limits(self) -> Limits:
+        return limits_of(self)
+
+    async def read_catalog(self) -> Catalog:
+        if self.cluster.slurm_is_down:
+            raise SlurmUnavailableError("Slurm does not answer, so no session can be started.")
+        return Catalog.parse(self.cluster.sinfo)
+
+    @default("options_from_form")
+    def _options_from_form_default(self) -> Any:
+        return normal_form
+
+    @default("apply_user_options")
+    def _apply_user_options_default(self) -> Any:
+        return take_options
+
+    async def start(self) -> Any:
+        while (step := self.cluster.step) < len(STEPS):
+            if self.cluster.failure:
+                raise StartFailed(
+                    JobEndedError(self.cluster.failure), log_lines="line 1\nKilled <process>"
+                )
+            if STEPS[step][0] in {"running", "starting"}:
+                self._note_running()
+            await asyncio.sleep(0.05)
+        self._note_running()
+        self.port = int(os.environ["STAND_IN_PORT"])
+        self.cmd = [sys.executable, "-c", SERVER]
+        self.env_keep = [*self.env_keep, "STAND_IN_PORT"]
+        return await super().start()
+
+    def get_args(self) -> list[str]:
+        return []
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        shown = 0
+        while True:
+            while shown <= min(self.cluster.step, len(STEPS) - 1):
+                name, percent, message = STEPS[shown]
+                yield {"step": name, "progress": percent, "message": message}
+                shown += 1
+            await asyncio.sleep(0.05)
+
+    def _note_running(self) -> None:
+        self.job_record = JobRecord(
+            key=JobKey(job_id=4711, user=self.user.name, name="dsportal-0"),
+            state=JobState.RUNNING,
+            node="node01",
+            starts_at=self.cluster.starts_at,
+            comment="",
+            reason="None",
+        )
+
+
+async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) -> None:
+    """Refuse what the real spawner refuses."""
+    try:
+        catalog = await spawner.read_catalog()
+        limits = spawner.limits
+        options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
+        shape = shape_of(spawner, catalog, n_gpus=options.n_gpus, partition="jupyter")
+        options.check(catalog, limits, shape)
+    except PortalError as error:
+        raise StartFailed(error) from error
+    spawner.session = Session(
+        mark="0",
+        user=spawner.user.name,
+        n_gpus=options.n_gpus,
+        walltime_s=limits.first_walltime_s,
+        job_id=4711,
+    )

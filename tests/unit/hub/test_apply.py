@@ -1,0 +1,131 @@
+"""What the settings become on JupyterHub's configuration."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+
+import pytest
+from traitlets.config import Config
+
+from portal.hub.apply import apply_settings
+from portal.hub.pages import STATIC_DIR, TEMPLATES_DIR, PortalView
+from portal.hub.settings import Settings
+from portal.hub.tables import SiteSettings
+from spawner.spawner import SlurmGPUSpawner
+
+Load = Callable[[str], Settings]
+
+
+@pytest.fixture
+def settings(load: Load, minimal_toml: str) -> Settings:
+    return load(minimal_toml + "[site]\nsimulated_gpus = true\n[resources]\nsession_hours = 2\n")
+
+
+@pytest.fixture
+def c(settings: Settings) -> Config:
+    config = Config()
+    apply_settings(config, settings)
+    return config
+
+
+def test_users_come_to_port_8000_and_sessions_to_the_hub_on_its_own_address(c: Config) -> None:
+    assert c.JupyterHub.bind_url == "http://:8000"
+    assert c.JupyterHub.hub_bind_url == "http://10.77.0.1:8081"
+    assert c.JupyterHub.hub_connect_url == "http://10.77.0.1:8081"
+
+
+def test_the_proxy_is_a_process_of_its_own_and_sessions_outlive_the_hub(c: Config) -> None:
+    assert c.ConfigurableHTTPProxy.should_start is False
+    assert c.ConfigurableHTTPProxy.api_url == "http://127.0.0.1:8001"
+    assert c.JupyterHub.cleanup_servers is False
+
+
+def test_the_login_leads_to_the_server_page_and_starts_nothing(c: Config) -> None:
+    assert c.JupyterHub.redirect_to_server is False
+    assert c.JupyterHub.implicit_spawn_seconds == 0
+
+
+def test_nobody_is_let_in_who_is_not_named(c: Config) -> None:
+    authenticator = c.PortalLDAPAuthenticator
+    assert authenticator.allow_all is False
+    assert authenticator.allow_existing_users is False
+    assert authenticator.allowed_users == set()
+
+
+def test_administrators_are_let_in(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    toml = minimal_toml.replace("[hub]\n", '[hub]\nadmin_users = ["grace"]\n')
+    apply_settings(config, load(toml.replace("[login]\n", '[login]\nallowed_users = ["ada"]\n')))
+
+    assert config.PortalLDAPAuthenticator.allowed_users == {"ada", "grace"}
+    assert config.PortalLDAPAuthenticator.admin_users == {"grace"}
+
+
+def test_the_spawner_gets_the_rule_of_the_site(c: Config) -> None:
+    spawner = c.SlurmGPUSpawner
+    assert (spawner.cores_per_gpu, spawner.memory_mib_per_gpu) == (8, 49152)
+    assert (spawner.default_walltime_s, spawner.max_walltime_s) == (7200, 86400)
+    assert spawner.partitions == ["jupyter"]
+    assert spawner.server_argv == [
+        "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
+    ]
+
+
+def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
+    known = set(SlurmGPUSpawner.class_traits(config=True))
+
+    assert set(c.SlurmGPUSpawner) <= known
+
+
+def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) -> None:
+    assert c.SlurmGPUSpawner.environment == {
+        "PORTAL_ISILON_DIR": "/srv/isilon",
+        "PORTAL_TEMPLATES_DIR": "/opt/data-scientist-portal/templates",
+        "PORTAL_TENSORBOARD_PYTHON": (
+            "/opt/data-scientist-portal/environments/tensorboard/bin/python"
+        ),
+        "PORTAL_GPUS_SIMULATED": "1",
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    }
+
+
+def test_real_gpus_are_not_called_simulated(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml))
+
+    assert "PORTAL_GPUS_SIMULATED" not in config.SlurmGPUSpawner.environment
+
+
+def test_applying_twice_changes_nothing(settings: Settings, c: Config) -> None:
+    before = {k: v for k, v in copy.deepcopy(dict(c.JupyterHub)).items() if k != "template_vars"}
+
+    apply_settings(c, settings)
+
+    after = {k: v for k, v in dict(c.JupyterHub).items() if k != "template_vars"}
+    assert after == before
+
+
+def test_an_ipv6_address_of_the_hub_stands_in_brackets(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml.replace("10.77.0.1", "fd00::1")))
+
+    assert config.JupyterHub.hub_bind_url == "http://[fd00::1]:8081"
+
+
+def test_the_address_of_a_static_file_changes_with_its_content() -> None:
+    address = PortalView.of(SiteSettings()).static("portal.css")
+
+    assert re.fullmatch(r"/hub/portal/static/portal\.css\?v=[0-9a-f]{16}", address)
+
+
+def test_every_static_file_that_a_template_names_exists() -> None:
+    names = {
+        name
+        for template in TEMPLATES_DIR.glob("*.html")
+        for name in re.findall(r"portal\.static\('([^']+)'\)", template.read_text())
+    }
+
+    assert names
+    assert names == {path.name for path in STATIC_DIR.iterdir()}

@@ -1,0 +1,90 @@
+"""What the server page says of a session in each of its states."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.hub.session_view import describe_request, describe_session
+from spawner.jobs import JobKey, JobRecord
+from spawner.session import Session
+from spawner.states import JobState
+
+NOW = datetime(2026, 11, 20, 14, 20)
+SESSION = Session(mark="0", user="ada", n_gpus=2, walltime_s=28800, job_id=17)
+
+
+def record(state: JobState, *, node: str = "node01", starts_at: str = "2026-11-20T14:00:00") -> Any:
+    key = JobKey(job_id=17, user="ada", name="dsportal-0")
+    return JobRecord(
+        key=key, state=state, node=node, starts_at=starts_at, comment="", reason="None"
+    )
+
+
+def spawner(**changes: Any) -> Any:
+    known: dict[str, Any] = {
+        "active": True,
+        "pending": None,
+        "session": SESSION,
+        "job_record": record(JobState.RUNNING),
+        "simulated_gpus": False,
+    }
+    return SimpleNamespace(**known | changes)
+
+
+def facts(view: Any) -> dict[str, str]:
+    return {fact.name: f"{fact.value} {fact.detail}".strip() for fact in view.facts}
+
+
+def test_a_running_session_shows_gpus_node_time_left_and_job() -> None:
+    view = describe_session(spawner(), NOW)
+
+    assert view.state == "Running"
+    assert not view.is_changing
+    assert facts(view) == {
+        "GPUs": "2",
+        "Node": "node01",
+        "Time left": "7 h 40 min until 22:00",
+        "Slurm job": "17",
+    }
+
+
+def test_simulated_gpus_are_called_so() -> None:
+    assert facts(describe_session(spawner(simulated_gpus=True), NOW))["GPUs"] == "2 simulated"
+    assert describe_request(spawner(simulated_gpus=True)) == "2 simulated GPUs for 8 hours"
+
+
+def test_a_session_in_the_queue_has_no_node_and_no_time_left_yet() -> None:
+    waiting = record(JobState.PENDING, node="", starts_at="2026-11-20T18:00:00")
+
+    view = describe_session(spawner(pending="spawn", job_record=waiting), NOW)
+
+    assert view.state == "Starting"
+    assert view.is_changing
+    assert facts(view) == {"GPUs": "2", "Slurm job": "17"}
+
+
+def test_a_session_of_which_slurm_has_not_told_yet_shows_what_is_known() -> None:
+    assert facts(describe_session(spawner(job_record=None), NOW)) == {
+        "GPUs": "2",
+        "Slurm job": "17",
+    }
+    assert describe_session(spawner(session=None, job_record=None), NOW).facts == ()
+    assert describe_request(spawner(session=None)) == ""
+
+
+def test_an_unreadable_start_time_leaves_the_time_left_out() -> None:
+    odd = record(JobState.RUNNING, starts_at="")
+
+    assert "Time left" not in facts(describe_session(spawner(job_record=odd), NOW))
+
+
+@pytest.mark.parametrize(
+    ("active", "pending", "state"),
+    [(False, None, "Not running"), (True, "stop", "Stopping"), (True, "spawn", "Starting")],
+)
+def test_every_state_has_a_word(active: bool, pending: str | None, state: str) -> None:
+    assert describe_session(spawner(active=active, pending=pending), NOW).state == state
