@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import runpy
 import sys
 from collections.abc import Callable
@@ -21,12 +22,14 @@ class Call:
         script: Absolute path of the script, or None for a function.
         args: Positional arguments; for a script its command line.
         kwargs: Arguments by name; none for a script.
+        cells: Source lines of the notebook's cells by the name that Python has for each.
     """
 
     function: Callable[..., Any] | None = None
     script: str | None = None
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
+    cells: dict[str, list[str]] = field(default_factory=dict)
 
     def run(self) -> object:
         """Run it.
@@ -34,6 +37,9 @@ class Call:
         Returns:
             What the function returned; None for a script.
         """
+        for name, lines in self.cells.items():
+            # So that a traceback can show lines that are in no file here.
+            linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
         if self.function is not None:
             return self.function(*self.args, **self.kwargs)
         sys.argv = [str(self.script), *map(str, self.args)]
@@ -57,7 +63,7 @@ def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
             name.
     """
     if callable(train):
-        return Call(function=train, args=args, kwargs=kwargs)
+        return Call(function=train, args=args, kwargs=kwargs, cells=_cell_sources())
     if not isinstance(train, (str, Path)):
         raise LaunchError(
             f"run takes a function or the path of a script, and got {type(train).__name__}. Give "
@@ -72,6 +78,11 @@ def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
             "command line: run('train.py', '--epochs', '3')."
         )
     return Call(script=str(script), args=args)
+
+
+def _cell_sources() -> dict[str, list[str]]:
+    entries = {name: entry for name, entry in linecache.cache.items() if len(entry) == 4}
+    return {name: entry[2] for name, entry in entries.items() if not Path(name).exists()}
 
 
 def call_name(call: Call) -> str:

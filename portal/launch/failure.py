@@ -17,6 +17,9 @@ def explain_failure(
 ) -> LaunchError:
     """Return the error to raise for a step that ended badly.
 
+    The tracebacks that ranks wrote down are added to their logs. They do not print them: the cell
+    would show them twice.
+
     Args:
         folder: Folder of the run.
         n_ranks: Ranks of the run.
@@ -27,8 +30,12 @@ def explain_failure(
         A RankError for the rank that failed first, where one can be named; else a StepError with
         Slurm's own words.
     """
-    failure = folder.first_failure(n_ranks)
-    if failure is not None:
+    failures = folder.read_failures(n_ranks)
+    for failure in failures:
+        with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
+            log.write(failure.traceback_text)
+    if failures:
+        failure = failures[0]
         return _rank_error(
             folder,
             rank=failure.rank,

@@ -141,21 +141,21 @@ class RunFolder:
         text = json.dumps(asdict(failure), indent=2)
         self._write(f"rank-{failure.rank}.error.json", text.encode())
 
-    def first_failure(self, n_ranks: int) -> Failure | None:
-        """Return the failure that came first, or None where no rank reported one.
+    def read_failures(self, n_ranks: int) -> list[Failure]:
+        """Return how ranks failed.
 
         Args:
             n_ranks: Ranks of the run.
 
         Returns:
-            The first failure by time: others often fail because of it.
+            The failures that ranks reported, the first in time before those that came of it.
         """
         failures = []
         for rank in range(n_ranks):
             path = self.path / f"rank-{rank}.error.json"
             if path.exists():
                 failures.append(Failure(**json.loads(path.read_text(encoding="utf-8"))))
-        return min(failures, key=lambda failure: failure.time_s, default=None)
+        return sorted(failures, key=lambda failure: failure.time_s)
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.path / name

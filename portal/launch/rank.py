@@ -43,15 +43,13 @@ def main(argv: list[str]) -> int:
     except BaseException as error:
         if isinstance(error, SystemExit) and error.code in {None, 0}:
             return 0
-        text = _traceback_from_function(error)
-        print(text, file=sys.stderr, flush=True)
         folder.write_failure(
             Failure(
                 rank=placement.rank,
                 node=placement.node,
                 time_s=time.time(),
                 summary="".join(traceback.format_exception_only(error)).strip(),
-                traceback_text=text,
+                traceback_text=_traceback_from_function(error),
             )
         )
         # Not sys.exit: Horovod would wait for ranks that wait for this one.

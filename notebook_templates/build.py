@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Makes the notebooks from their sources: `notebook_templates/build.py [--check]`.
+
+A source is a Python script in jupytext's percent form beside its notebook: `# %%` begins a cell of
+code, `# %% [markdown]` one of text, and the header names the kernel. The same source gives the
+same notebook, byte for byte, without outputs. `--check` writes nothing and names the notebooks that
+differ from their source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+_CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?$", re.MULTILINE)
+_HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|name): (?P<value>.+)$", re.MULTILINE)
+
+
+class SourceError(Exception):
+    """A source is not in the form that it should have."""
+
+
+def find_sources(folder: Path = HERE) -> list[Path]:
+    """Return the sources of all notebooks.
+
+    Args:
+        folder: Folder with one folder for each framework.
+
+    Returns:
+        Paths, sorted: Python files that begin with the header of jupytext.
+    """
+    return sorted(
+        path for path in folder.glob("*/*.py") if path.read_text("utf-8").startswith("# ---\n")
+    )
+
+
+def notebook_text(source: str) -> str:
+    """Return the notebook that a source describes.
+
+    Args:
+        source: Text in jupytext's percent form, with a kernelspec in its header.
+
+    Returns:
+        The text of the .ipynb file.
+
+    Raises:
+        SourceError: If header or cells are missing.
+
+    Source:
+        nbformat 4.5; jupytext, "The percent format".
+    """
+    header, *parts = _CELL.split(source)
+    kernel = {match["key"]: match["value"] for match in _HEADER_VALUE.finditer(header)}
+    if kernel.keys() != {"display_name", "name"} or not parts:
+        raise SourceError(
+            "A source begins with '# ---', names display_name and name of its kernel, and has "
+            "cells that begin with '# %%'."
+        )
+    cells = [
+        _cell(number, text, is_markdown=bool(mark))
+        for number, (mark, text) in enumerate(zip(parts[::2], parts[1::2], strict=True))
+    ]
+    notebook = {
+        "cells": cells,
+        "metadata": {
+            "kernelspec": {**kernel, "language": "python"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _cell(number: int, text: str, *, is_markdown: bool) -> dict[str, object]:
+    text = text.strip("\n")
+    if is_markdown:
+        text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in text.splitlines())
+    digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
+    cell = {"id": digest[:12], "metadata": {}, "source": text.splitlines(keepends=True)}
+    if is_markdown:
+        return {"cell_type": "markdown", **cell}
+    return {"cell_type": "code", "execution_count": None, "outputs": [], **cell}
+
+
+def main() -> int:
+    """Build or check all notebooks.
+
+    Returns:
+        0, or 1 where --check found a difference.
+    """
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, name differences")
+    check = parser.parse_args().check
+    n_different = 0
+    for source in find_sources():
+        notebook = source.with_suffix(".ipynb")
+        text = notebook_text(source.read_text("utf-8"))
+        if notebook.exists() and notebook.read_text("utf-8") == text:
+            continue
+        n_different += 1
+        if check:
+            print(f"{notebook.relative_to(HERE)} differs from its source")
+        else:
+            notebook.write_text(text, encoding="utf-8")
+            print(f"wrote {notebook.relative_to(HERE)}")
+    return 1 if check and n_different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
