@@ -22,7 +22,7 @@ _REASONS = {
 }
 
 
-class StartFailed(SpawnException):  # type: ignore[misc]
+class StartFailed(SpawnException):
     """A session could not start.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
-from tornado import web
+from tornado.web import HTTPError
 
 ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute that is posted, commands of the hub among them.
@@ -28,7 +28,7 @@ class PortTaker(Protocol):
         """Take the port, if one is awaited."""
 
 
-class PortHandler(APIHandler):  # type: ignore[misc]
+class PortHandler(APIHandler):
     """Takes `{"port": N}`.
 
     403: not a token of a session that is starting; 400: not one integer in the site's range;
@@ -44,13 +44,13 @@ class PortHandler(APIHandler):  # type: ignore[misc]
         spawner = self._spawner_of_token()
         port = self._parse_port()
         if not spawner.port_min <= port <= spawner.port_max:
-            raise web.HTTPError(
+            raise HTTPError(
                 400,
                 f"The port {port} is outside {spawner.port_min} to {spawner.port_max}, "
                 "the range of this site. Choose one inside.",
             )
         if not spawner.take_port(port):
-            raise web.HTTPError(
+            raise HTTPError(
                 409, "This session does not wait for a port. Start a new session instead."
             )
         self.set_status(204)
@@ -64,7 +64,7 @@ class PortHandler(APIHandler):  # type: ignore[misc]
                 if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
                     taker: PortTaker = spawner
                     return taker
-        raise web.HTTPError(403, "Only the server of a session may report its port.")
+        raise HTTPError(403, "Only the server of a session may report its port.")
 
     def _parse_port(self) -> int:
         body = self.request.body
@@ -75,7 +75,7 @@ class PortHandler(APIHandler):  # type: ignore[misc]
         except ValueError:
             data = None
         if not isinstance(data, dict) or set(data) != {"port"} or type(data["port"]) is not int:
-            raise web.HTTPError(400, 'The body has to be {"port": N} with one integer N.')
+            raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
         return int(data["port"])
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from spawner.jobs import JobKey, JobRecord
+from spawner.shape import Resources
 
 NAME_PREFIX = "dsportal-"
 _COMMENT_PREFIX = "data-scientist-portal hub="
@@ -23,6 +24,7 @@ class Session:
         user: Whose session it is.
         n_gpus: GPUs of the session.
         walltime_s: Time limit in seconds.
+        memory_mib: Memory in MiB.
         job_id: Slurm's id, or 0 until sbatch has answered.
         token_id: The hub's row of the token that the server holds, or 0 where there is none.
         address: Where the hub reaches the node, once known.
@@ -34,6 +36,7 @@ class Session:
     user: str
     n_gpus: int = 0
     walltime_s: int = 0
+    memory_mib: int = 0
     job_id: int = 0
     token_id: int = 0
     address: str = ""
@@ -41,12 +44,12 @@ class Session:
     is_ready: bool = False
 
     @classmethod
-    def create(cls, user: str, *, n_gpus: int, walltime_s: int, token_id: int) -> Session:
+    def create(cls, user: str, *, resources: Resources, walltime_s: int, token_id: int) -> Session:
         """Return a new session with a mark of its own.
 
         Args:
             user: Whose session it is.
-            n_gpus: GPUs, 0 or more.
+            resources: Its GPUs, cores and memory.
             walltime_s: Time limit in seconds.
             token_id: The hub's row of the server's token.
 
@@ -56,7 +59,8 @@ class Session:
         return cls(
             mark=secrets.token_hex(8),
             user=user,
-            n_gpus=n_gpus,
+            n_gpus=resources.n_gpus,
+            memory_mib=resources.memory_mib,
             walltime_s=walltime_s,
             token_id=token_id,
         )

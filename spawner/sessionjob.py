@@ -11,14 +11,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 
 from spawner.cluster import Cluster
-from spawner.diagnosis import explain_end, explain_waiting, log_tail
+from spawner.diagnosis import explain_waiting
+from spawner.endings import explain_session_end, late_start, read_log_lines, situation_of
 from spawner.errors import JobEndedError, SlurmError, SlurmUnavailableError
 from spawner.failure import StartFailed
-from spawner.jobs import JobEnd, JobRecord
+from spawner.jobs import JobRecord
 from spawner.progress import Progress
 from spawner.script import Job
 from spawner.session import Session
-from spawner.states import JobState, Phase
+from spawner.states import Phase
 from spawner.watcher import Watch
 
 Probe = Callable[[str, int], Awaitable[object]]
@@ -27,7 +28,6 @@ Probe = Callable[[str, int], Awaitable[object]]
 _FIND_TIMEOUT_S = 30.0
 _CANCEL_TIMEOUT_S = 60.0
 _GONE_TIMEOUT_S = 15.0
-_CLEANING_TIMEOUT_S = 2.0
 
 
 class SessionJob:
@@ -41,6 +41,7 @@ class SessionJob:
         running_start_timeout_s: Seconds from the start of the job until its server answers.
         progress: What the page shows.
         gpus: What the session's GPUs are called on the page, for example "2 simulated GPUs".
+        read_secret: Returns the token of the server, which must not be shown.
         log: Where ends and failures go.
     """
 
@@ -54,6 +55,7 @@ class SessionJob:
         running_start_timeout_s: float,
         progress: Progress,
         gpus: str,
+        read_secret: Callable[[], str],
         log: logging.Logger,
     ) -> None:
         self.session = session
@@ -63,6 +65,7 @@ class SessionJob:
         self._on_over = on_over
         self._running_start_timeout_s = running_start_timeout_s
         self._gpus = gpus
+        self._read_secret = read_secret
         self._log = log
         self._watch: Watch | None = None
         self._submission: asyncio.Task[None] | None = None
@@ -206,22 +209,13 @@ class SessionJob:
             self._cluster.watcher.forget(self._watch)
             self._watch = None
 
-    async def explain_end(self) -> str:
+    async def read_end(self) -> JobEndedError:
         """Return why the job ended.
 
         Returns:
-            One sentence and one next step.
+            An error with one sentence and one next step.
         """
-        end = await self._read_end()
-        diagnosis = explain_end(
-            end.state,
-            exit_code=end.exit_code,
-            signal=end.signal,
-            reason=end.reason,
-            cancelled_by_uid=end.cancelled_by_uid,
-            node=end.node,
-        )
-        return f"{diagnosis.sentence} {diagnosis.next_step}"
+        return await explain_session_end(self._cluster.slurm, self.session)
 
     async def _submit(self, job: Job, environment: Mapping[str, str]) -> None:
         slurm = self._cluster.slurm
@@ -269,13 +263,10 @@ class SessionJob:
         if record is None:
             return
         if record.state.phase is Phase.WAITING:
-            why = explain_waiting(record.reason)
-            expected = f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
-            self.progress.tell(
-                "queued",
-                30,
-                f"{why.sentence} {why.next_step}{expected if record.starts_at else ''}",
-            )
+            why = str(explain_waiting(record.reason, situation_of(self.session)))
+            if record.starts_at:
+                why += f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
+            self.progress.tell("queued", 30, why)
         elif record.state.phase is Phase.RUNNING:
             self.progress.tell(
                 "running",
@@ -314,31 +305,12 @@ class SessionJob:
             answer.cancel()
 
     async def _failure(self, *, is_late: bool = False) -> StartFailed:
-        if is_late:
-            message = (
-                f"The job ran for {self._running_start_timeout_s:.0f} s, but its notebook server "
-                "did not answer. The end of its log may say why; start again, or ask the "
-                "administrators."
-            )
-        else:
-            message = await self.explain_end()
-        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, message)
-        log_lines = ""
-        with contextlib.suppress(SlurmError):
-            log_lines = log_tail(await self._cluster.slurm.read_log(self.session.key))
-        return StartFailed(JobEndedError(message), log_lines=log_lines)
-
-    async def _read_end(self) -> JobEnd:
-        give_up_at = time.monotonic() + _CLEANING_TIMEOUT_S
-        end: JobEnd | None = None
-        with contextlib.suppress(SlurmError):
-            # While the node cleans up, Slurm does not say how the job ended.
-            while end is None or end.state is JobState.COMPLETING:
-                end = await self._cluster.slurm.read_end(self.session.key)
-                if end is None or time.monotonic() >= give_up_at:
-                    break
-                await asyncio.sleep(0.1)
-        return end or JobEnd(state=JobState.UNKNOWN)
+        error = late_start(self._running_start_timeout_s) if is_late else await self.read_end()
+        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, error)
+        log_lines = await read_log_lines(
+            self._cluster.slurm, self.session.key, secrets=[self._read_secret()]
+        )
+        return StartFailed(error, log_lines=log_lines)
 
     async def _cancel(self) -> bool:
         give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S

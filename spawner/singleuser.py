@@ -259,7 +259,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     from jupyterhub.singleuser.extension import JupyterHubSingleUser
     from traitlets.config import Config
 
-    class SessionServer(ServerApp):  # type: ignore[misc]
+    class SessionServer(ServerApp):
         """A notebook server on a given socket."""
 
         def _find_http_port(self) -> None:

@@ -1,17 +1,15 @@
-"""The only place that runs Slurm commands: queries as the hub, everything else as the user."""
+"""The only place that asks Slurm: queries as the hub, everything else as the user."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog import SINFO_ARGV, Catalog
+from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
 from spawner.diagnosis import explain_rejection
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.jobs import (
@@ -30,33 +28,9 @@ from spawner.states import JobState
 # The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
 LAUNCHER_TIMEOUT_S = 25.0
 
-_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-# Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
-_KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
-_IS_NO_ANSWER = re.compile(
-    r"unable to contact|timed out|connection (?:refused|reset)|connection failure"
-    r"|no route to host|authentication (?:error|failure)|munge|not responding|zero bytes"
-    r"|unexpected message|gave no answer|communication|could not resolve|unable to connect"
-    r"|try again later|in standby mode",
-    re.IGNORECASE,
-)
 _NO_ACCOUNTING = re.compile(r"accounting storage is disabled|not configured", re.IGNORECASE)
 _NO_SUCH_JOB = "Invalid job id"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
-    """One command that ended.
-
-    Attributes:
-        exit_code: Its exit status.
-        stdout: What it printed.
-        stderr: What it said went wrong.
-    """
-
-    exit_code: int
-    stdout: str
-    stderr: str
+_LAUNCHER_SAYS = "dsportal-launcher: "
 
 
 class Slurm:
@@ -66,6 +40,7 @@ class Slurm:
         launcher_argv: The launcher as sudo knows it.
         sudo_argv: The words in front of the user's name.
         timeout_s: Seconds after which a query is given up.
+        path: Where the commands of Slurm are looked for.
     """
 
     def __init__(
@@ -73,11 +48,13 @@ class Slurm:
         *,
         launcher_argv: Sequence[str],
         sudo_argv: Sequence[str],
-        timeout_s: float = 10.0,
+        timeout_s: float = 8.0,
+        path: str = PATH,
     ) -> None:
         self._launcher_argv = tuple(launcher_argv)
         self._sudo_argv = tuple(sudo_argv)
         self._timeout_s = timeout_s
+        self._path = path
 
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers now.
@@ -295,21 +272,18 @@ class Slurm:
         argv = ("squeue", "--noheader", "--states=all", f"--format={SQUEUE_FORMAT}", *filters)
         try:
             done = await self._query(argv)
-        except SlurmUnavailableError:
-            raise
         except SlurmError as error:
-            # squeue fails for a single id that Slurm has forgotten, and for a user whom the
-            # name service does not know any more.
-            if _NO_SUCH_JOB in error.stderr:
-                return []
-            raise
+            # squeue fails for a single id that Slurm has forgotten; for several it does not.
+            if _NO_SUCH_JOB not in error.stderr:
+                raise
+            return []
         return parse_squeue(done.stdout)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        done = await _run(argv, timeout_s=self._timeout_s)
-        if done.exit_code == 0 and not _IS_NO_ANSWER.search(done.stderr):
+        done = await run_command(argv, timeout_s=self._timeout_s, path=self._path)
+        if done.exit_code == 0 and not is_no_answer(done.stderr):
             return done
-        raise _error_of(argv, done.exit_code, done.stderr)
+        raise error_of(argv, done.exit_code, done.stderr)
 
     async def _launch(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         answer = await self._ask_launcher(user, request)
@@ -317,19 +291,29 @@ class Slurm:
             return answer
         exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
         argv = (*self._launcher_argv, str(request["verb"]))
-        if request["verb"] in {"submit", "forecast"} and not _IS_NO_ANSWER.search(stderr):
-            diagnosis = explain_rejection(stderr)
-            raise JobRejectedError(
-                f"{diagnosis.sentence} {diagnosis.next_step}",
+        if stderr.startswith(_LAUNCHER_SAYS):
+            raise SlurmError(
+                f"The portal's launcher did not take the order: "
+                f"{stderr.removeprefix(_LAUNCHER_SAYS)}. Tell the administrators.",
                 argv=argv,
                 exit_code=exit_code,
                 stderr=stderr,
             )
-        raise _error_of(argv, exit_code, stderr)
+        if request["verb"] in {"submit", "forecast"} and not is_no_answer(stderr):
+            diagnosis = explain_rejection(stderr)
+            raise JobRejectedError(
+                str(diagnosis),
+                argv=argv,
+                exit_code=exit_code,
+                stderr=stderr,
+            )
+        raise error_of(argv, exit_code, stderr)
 
     async def _ask_launcher(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         argv = (*self._sudo_argv, user, *self._launcher_argv)
-        done = await _run(argv, timeout_s=LAUNCHER_TIMEOUT_S, stdin=json.dumps(request))
+        done = await run_command(
+            argv, timeout_s=LAUNCHER_TIMEOUT_S, path=self._path, stdin=json.dumps(request)
+        )
         try:
             answer = json.loads(done.stdout)
         except ValueError as error:
@@ -341,54 +325,3 @@ class Slurm:
                 stderr=done.stderr,
             ) from error
         return dict(answer)
-
-
-async def _run(argv: Sequence[str], *, timeout_s: float, stdin: str = "") -> Completed:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            env=_clean_environment(),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    except OSError as error:
-        raise _error_of(argv, None, f"{argv[0]} gave no answer: {error.strerror}") from error
-    try:
-        stdout, stderr = await asyncio.wait_for(
-            process.communicate(stdin.encode()), timeout=timeout_s
-        )
-    except asyncio.TimeoutError as error:
-        raise _error_of(argv, None, f"{argv[0]} gave no answer in {timeout_s:g} s") from error
-    finally:
-        if process.returncode is None:
-            # The hub may not signal sudo, which runs as root; the launcher ends by itself.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                process.kill()
-    return Completed(
-        exit_code=process.returncode or 0,
-        stdout=stdout.decode("utf-8", "replace"),
-        stderr=stderr.decode("utf-8", "replace"),
-    )
-
-
-def _clean_environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    return kept | {"PATH": _PATH, "LC_ALL": "C"}
-
-
-def _error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
-    lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]
-    if exit_code is None or _IS_NO_ANSWER.search(stderr):
-        return SlurmUnavailableError(
-            "Slurm did not answer. Sessions that run go on; try again in a minute.",
-            argv=argv,
-            exit_code=exit_code,
-            stderr=stderr,
-        )
-    return SlurmError(
-        f"Slurm's command {argv[0]} failed: {lines[-1][:200]}. Tell the administrators.",
-        argv=argv,
-        exit_code=exit_code,
-        stderr=stderr,
-    )

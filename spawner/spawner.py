@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from batchspawner import SlurmSpawner
-from jupyterhub import orm
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.spawner import Spawner
 from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_server
-from sqlalchemy import inspect
 from traitlets import default
 
 from spawner import port_api
@@ -20,6 +18,7 @@ from spawner.catalog import Catalog
 from spawner.cluster import Cluster, shared_cluster
 from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
+from spawner.hubrows import HubRows
 from spawner.jobs import JobRecord
 from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
@@ -34,7 +33,7 @@ from spawner.traits import SiteTraits
 port_api.register()
 
 
-class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
+class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
@@ -55,7 +54,7 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
     def cluster(self) -> Cluster:
         """The one cluster of this hub."""
         return shared_cluster(
-            self.user.settings, self, known_marks=self._read_known_marks, log=self.log
+            self.user.settings, self, known_marks=self._rows.read_marks, log=self.log
         )
 
     @property
@@ -127,8 +126,8 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
         except PortalError as error:
             raise StartFailed(error) from error
         self._request = (options, resources, partition)
-        self.user_options = self.orm_spawner.user_options = normal_form(user_options)
-        self._commit()
+        self.user_options = normal_form(user_options)
+        self._rows.save_options(self.user_options)
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the steps of the start, for JupyterHub's page.
@@ -153,9 +152,9 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
         walltime_s = options.walltime_s or self.limits.first_walltime_s
         session = Session.create(
             self.user.name,
-            n_gpus=resources.n_gpus,
+            resources=resources,
             walltime_s=walltime_s,
-            token_id=self._find_token_id(),
+            token_id=self._rows.find_token_id(self.api_token),
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
@@ -223,7 +222,9 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
                 self.user.name,
                 error.stderr or error,
             )
-        self._revoke_token(self._job.session.token_id)
+        if not self.api_token:
+            # After a restart the hub does not know the server's token any more, only its row.
+            self._rows.revoke_token(self._job.session.token_id)
 
     def owns_token(self, token_id: int) -> bool:
         """Tell whether this is the token that the session's server holds.
@@ -319,34 +320,17 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
             running_start_timeout_s=self.running_start_timeout_s,
             progress=self._progress,
             gpus=gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus),
+            read_secret=lambda: self.api_token,
             log=self.log,
         )
 
     def _save(self, session: Session) -> None:
         self.job_id = str(session.job_id or "")
-        self.orm_spawner.state = Spawner.get_state(self) | session.to_state()
-        self._commit()
+        self._rows.save(session)
 
-    def _commit(self) -> None:
-        inspect(self.orm_spawner).session.commit()
-
-    def _read_known_marks(self) -> set[str]:
-        db = inspect(self.orm_spawner).session
-        rows = db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
-        sessions = (Session.from_state(row.state or {}) for row in rows)
-        return {session.mark for session in sessions if session is not None}
-
-    def _find_token_id(self) -> int:
-        token = orm.APIToken.find(inspect(self.orm_spawner).session, self.api_token)
-        return int(token.id) if token is not None else 0
-
-    def _revoke_token(self, token_id: int) -> None:
-        # After a restart the hub does not know the token of the server any more, only its row.
-        db = inspect(self.orm_spawner).session
-        token = db.get(orm.APIToken, token_id) if token_id and not self.api_token else None
-        if token is not None:
-            db.delete(token)
-            db.commit()
+    @property
+    def _rows(self) -> HubRows:
+        return HubRows(self.orm_spawner)
 
     def _hear_of_end(self) -> None:
         # JupyterHub would notice at its next poll only.
@@ -356,8 +340,8 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):  # type: ignore[misc]
             ending.add_done_callback(self._endings.discard)
 
     async def _tell_of_end(self, job: SessionJob) -> None:
-        message = await job.explain_end()
-        self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, message)
+        end = await job.read_end()
+        self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, end)
         if job is self._job:
             await self.poll_and_notify()
 

@@ -1,0 +1,110 @@
+"""Why a session did not start or came to its end: Slurm's answers and the log, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pwd
+import time
+from collections.abc import Sequence
+
+from spawner.diagnosis import Situation, explain_end, log_tail
+from spawner.errors import JobEndedError, SlurmError
+from spawner.jobs import JobEnd, JobKey
+from spawner.session import Session
+from spawner.slurm import Slurm
+from spawner.states import JobState
+
+_CLEANING_TIMEOUT_S = 2.0
+_PAUSE_S = 0.1
+
+
+async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
+    """Return why the job of a session ended.
+
+    Args:
+        slurm: Is asked how the job ended.
+        session: The session.
+
+    Returns:
+        An error with one sentence and one next step.
+    """
+    end = await _read_end(slurm, session.key)
+    user_uid = None
+    if end.cancelled_by_uid is not None:
+        # The name service may take its time, so it is not asked in the event loop.
+        with contextlib.suppress(KeyError):
+            user_uid = (await asyncio.to_thread(pwd.getpwnam, session.user)).pw_uid
+    diagnosis = explain_end(
+        end.state,
+        exit_code=end.exit_code,
+        signal=end.signal,
+        reason=end.reason,
+        cancelled_by_uid=end.cancelled_by_uid,
+        node=end.node,
+        situation=situation_of(session, user_uid=user_uid),
+    )
+    return JobEndedError(str(diagnosis))
+
+
+def late_start(running_start_timeout_s: float) -> JobEndedError:
+    """Return the error for a job that runs, but whose server does not answer.
+
+    Args:
+        running_start_timeout_s: Seconds that were given to it.
+
+    Returns:
+        An error with one sentence and one next step.
+    """
+    return JobEndedError(
+        f"The job ran for {running_start_timeout_s:.0f} s, but its notebook server did not answer. "
+        "Read the end of the log, or show it to the administrators."
+    )
+
+
+async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:
+    """Return the end of a job's log, safe to show.
+
+    Args:
+        slurm: Reads it as the user.
+        key: The job.
+        secrets: Texts that must not be shown.
+
+    Returns:
+        At most 30 lines; empty where the log cannot be read.
+    """
+    with contextlib.suppress(SlurmError):
+        return log_tail(await slurm.read_log(key), secrets=[text for text in secrets if text])
+    return ""
+
+
+def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:
+    """Return what is known about a session beside Slurm's word.
+
+    Args:
+        session: The session.
+        user_uid: Uid of its user, where it is known.
+
+    Returns:
+        The numbers that an explanation can name.
+    """
+    return Situation(
+        n_gpus=session.n_gpus,
+        walltime_s=session.walltime_s or None,
+        memory_mib=session.memory_mib or None,
+        user_uid=user_uid,
+        hub_uid=os.getuid(),
+    )
+
+
+async def _read_end(slurm: Slurm, key: JobKey) -> JobEnd:
+    give_up_at = time.monotonic() + _CLEANING_TIMEOUT_S
+    end: JobEnd | None = None
+    with contextlib.suppress(SlurmError):
+        end = await slurm.read_end(key)
+        # While the node cleans up, Slurm does not say how the job ended.
+        while end and end.state is JobState.COMPLETING and time.monotonic() < give_up_at:
+            await asyncio.sleep(_PAUSE_S)
+            end = await slurm.read_end(key)
+    return end or JobEnd(state=JobState.UNKNOWN)
