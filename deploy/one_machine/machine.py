@@ -65,7 +65,7 @@ def steps_up(cluster: Cluster, build: Build) -> list[Step]:
 def _cluster_steps(cluster: Cluster) -> list[Step]:
     names = [user.name for user in users.DEMO_USERS]
     return [
-        Step(name="slapd", title="LDAP server", do=directory.ensure_slapd),
+        Step(name="slapd", title="LDAP server", do=ensure_directory),
         Step(name="passwords", title="Passwords of the demo users", do=ensure_passwords),
         Step(name="nslcd", title="Name service", do=name_service.ensure_name_service),
         Step(name="homes", title="Home and project folders", do=ensure_homes),
@@ -111,6 +111,18 @@ def ensure_accounts() -> str:
         ensure_folder(folder)
     users.refuse_local_namesakes()
     return accounts.ensure_account()
+
+
+def ensure_directory() -> str:
+    """Start the LDAP server, and let the name service know.
+
+    Returns:
+        What was done, in words.
+    """
+    outcome = directory.ensure_slapd()
+    if outcome == "started":
+        name_service.reconnect()
+    return outcome
 
 
 def ensure_passwords() -> str:

@@ -6,13 +6,23 @@ machine's own /etc/nslcd.conf stays as it is.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 from deploy.one_machine.command import succeeds
 from deploy.one_machine.directory import ADDRESS, BASE, GROUPS, PEOPLE
 from deploy.one_machine.files import ensure_file, ensure_folder, keep_original, restore_original
-from deploy.one_machine.layout import LDAP_CA, MARK, ONE_MACHINE_DIR, ORIGINALS_DIR, STATE_DIR
+from deploy.one_machine.layout import (
+    LDAP_CA,
+    MARK,
+    ONE_MACHINE_DIR,
+    ORIGINALS_DIR,
+    STATE_DIR,
+    log_path,
+)
+from deploy.one_machine.pidfile import running
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP_ID
 
@@ -39,6 +49,7 @@ def render_nslcd_conf() -> str:
 # {MARK}
 uid {ACCOUNT}
 gid {ACCOUNT}
+log {log_path("nslcd")} notice
 uri {ADDRESS}
 base {BASE}
 base passwd {PEOPLE}
@@ -114,6 +125,17 @@ def ensure_name_service() -> str:
     if has_changed:
         return "accounts added"
     return "started" if started else "runs"
+
+
+def reconnect() -> None:
+    """Let nslcd try the LDAP server again at once instead of after its pause.
+
+    Source:
+        nslcd(8) 0.9.12, SIGUSR1.
+    """
+    record = running(DAEMON.name)
+    if record is not None:
+        os.kill(record.pid, signal.SIGUSR1)
 
 
 def are_users_known() -> bool:

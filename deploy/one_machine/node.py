@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from deploy.one_machine.errors import CommandError
 from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
 from deploy.one_machine.network import HOSTS_FILE
+from deploy.one_machine.pidfile import running, start_ticks_of
 from deploy.one_machine.process import Daemon, ensure_started
 
 START_TIMEOUT_S = 60
@@ -60,8 +62,26 @@ def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
         What was done, in words.
     """
     ensure_folder(NODES_DIR / node.host.name)
-    started = ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus))
-    return f"started, {node.host.address}" if started else "runs"
+    if ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus)):
+        return f"started, {node.host.address}"
+    record = running(node.host.name)
+    if record is not None and not _has_slurmd(record.pid):
+        # The node has power but no slurmd: its jobs live on while that is started again.
+        namespaces = ("--net", "--uts", "--mount", "--pid")
+        run(["nsenter", f"--target={record.pid}", *namespaces, "slurmd"])
+        return "slurmd started again"
+    return "runs"
+
+
+def _has_slurmd(init_pid: int) -> bool:
+    namespace = os.readlink(f"/proc/{init_pid}/ns/pid")
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() == "slurmd" and (
+                os.readlink(folder / "ns" / "pid") == namespace
+            ):
+                return start_ticks_of(int(folder.name)) is not None
+    return False
 
 
 def ensure_usable(cluster: Cluster) -> str:

@@ -20,6 +20,8 @@ DEFAULT_TIME = "08:00:00"
 MAX_TIME = "1-00:00:00"
 CORES_PER_GPU = 8
 MEMORY_MIB_PER_GPU = 49_152
+# A session that was stopped is gone within 5 s, whatever its programs do about SIGTERM.
+KILL_WAIT_S = 3
 
 
 def render_slurm_conf(cluster: Cluster) -> str:
@@ -67,7 +69,7 @@ def render_slurm_conf(cluster: Cluster) -> str:
         "SlurmctldTimeout=30",
         "SlurmdTimeout=20",
         "InactiveLimit=0",
-        "KillWait=5",
+        f"KillWait={KILL_WAIT_S}",
         "JobRequeue=0",
         "MessageTimeout=5",
         "MinJobAge=300",
