@@ -89,10 +89,9 @@ def with_ldap(nsswitch: str) -> str:
     """
 
     def add(found: re.Match[str]) -> str:
-        words = found[2].split()
-        return found[0] if "ldap" in words else f"{found[1]}{found[2].rstrip()} ldap"
+        return found[0] if "ldap" in found[1].split() else f"{found[1]} ldap{found[2]}"
 
-    pattern = rf"^((?:{'|'.join(DATABASES)}):)([^\n#]*)"
+    pattern = rf"^((?:{'|'.join(DATABASES)}):[^\n#]*?)([ \t]*(?:#.*)?)$"
     return re.sub(pattern, add, nsswitch, flags=re.MULTILINE)
 
 
