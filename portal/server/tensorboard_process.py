@@ -183,7 +183,7 @@ def serve(request: Request, loader: str) -> None:
     from werkzeug.wrappers import Response
 
     def with_relative_fonts(wsgi_app: Any) -> Any:
-        """Name the fonts from the page: TensorBoard names them from the root of the host."""
+        """Return the app with fonts named from the page, not from the root of the host."""
 
         def serve_page(environ: dict[str, Any], start_response: Any) -> Any:
             if environ["PATH_INFO"] != f"{request.path_prefix}/":

@@ -1,0 +1,127 @@
+"""TensorBoards as a user of the REST interface sees them, with a stand-in for their program."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from portal.server.errors import TensorBoardError
+from portal.server.logdir import Logdir
+from portal.server.tensorboard import start_tensorboard
+from tests.eventually import eventually, eventually_async
+from tests.notebook_server import NotebookServer, descendants
+from tests.tensorboard_contract import *  # noqa: F403
+from tests.unit.server.conftest import STAND_IN
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ('{"logdir": "100%s"}', "which does not exist. Refresh the file browser"),
+        ('{"logdir": "../server.log"}', "which is outside your files. Choose a folder"),
+        ('{"logdir": ""}', "for all your files"),
+        ('{"logdir": "a\\u0000b"}', "outside your files"),
+        ("{}", "without a folder"),
+        ("logdir=logs", "not JSON"),
+        ("\xff", "not JSON"),
+        ("", "not JSON"),
+    ],
+)
+def test_a_bad_request_gets_a_sentence_and_starts_nothing(
+    notebook_server: NotebookServer, body: str, sentence: str
+) -> None:
+    answer = notebook_server.ask("POST", data=body.encode("latin-1"))
+
+    assert answer.status_code == 400
+    assert sentence in answer.json()["message"]
+    assert notebook_server.ask("GET").json() == []
+    assert notebook_server.tensorboard_pids() == []
+
+
+def test_one_too_many_is_refused_until_another_is_stopped(notebook_server: NotebookServer) -> None:
+    boards = [notebook_server.open(name) for name in ("logs", "more", "runs")]
+
+    refused = notebook_server.ask("POST", json={"logdir": "runs/first"})
+
+    assert refused.status_code == 409
+    assert "3 are open, the most for one session. Stop one" in refused.json()["message"]
+    assert notebook_server.open("logs")["id"] == boards[0]["id"], "an open one is still found"
+    notebook_server.ask("DELETE", f"/{boards[1]['id']}")
+    notebook_server.open("runs/first")
+
+
+def test_one_that_fails_to_start_says_its_last_words(notebook_server: NotebookServer) -> None:
+    answer = notebook_server.ask("POST", json={"logdir": "broken"})
+
+    assert answer.status_code == 500
+    assert "exit status 1 before it could be used" in answer.json()["message"]
+    assert "Its last words: no plugin of that name" in answer.json()["message"]
+    assert notebook_server.ask("GET").json() == []
+
+
+def no_new_process(before: list[int]) -> Callable[[], Awaitable[bool]]:
+    async def check() -> bool:
+        return set(descendants(os.getpid())) <= set(before)
+
+    return check
+
+
+async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> None:
+    mute = Logdir(name="mute", path=Path("mute"))
+    before = descendants(os.getpid())
+
+    with pytest.raises(TensorBoardError, match=r"did not start within 0\.2 s\. Try again"):
+        await start_tensorboard(
+            (mute,),
+            python=str(STAND_IN),
+            private_dir=tmp_path,
+            base_url="/",
+            timeout_s=0.2,
+        )
+
+    await eventually_async(no_new_process(before), timeout_s=5)
+    assert os.listdir(tmp_path) == []
+
+
+async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
+    logs = Logdir(name="logs", path=Path("logs"))
+
+    with pytest.raises(TensorBoardError, match=r"/nowhere/python \(No such file.*administrators"):
+        await start_tensorboard(
+            (logs,), python="/nowhere/python", private_dir=tmp_path, base_url="/", timeout_s=5
+        )
+
+
+def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServer) -> None:
+    assert notebook_server.open("slow")["note"] == "slow"
+    assert notebook_server.open("logs")["note"] == ""
+
+
+def test_one_that_dies_is_forgotten_and_opened_again(
+    notebook_server: NotebookServer,
+) -> None:
+    board = notebook_server.open("logs")
+    (pid,) = notebook_server.tensorboard_pids()
+
+    os.kill(pid, signal.SIGKILL)
+
+    eventually(lambda: notebook_server.page(board).status_code == 404, timeout_s=5)
+    assert notebook_server.open("logs")["id"] != board["id"]
+
+
+def test_nobody_else_can_read_the_address_and_the_session_keeps_its_token(
+    notebook_server: NotebookServer,
+) -> None:
+    board = notebook_server.open("logs")
+    (pid,) = notebook_server.tensorboard_pids()
+
+    command_line = Path(f"/proc/{pid}/cmdline").read_text()
+    environment = Path(f"/proc/{pid}/environ").read_text()
+
+    assert board["id"] not in command_line
+    assert "HOME=" in environment
+    assert "secret-of-the-session" not in environment
