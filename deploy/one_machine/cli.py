@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import fcntl
 import os
+import signal
 import socket
 import sys
 import time
@@ -85,7 +86,7 @@ def _up(wanted: argparse.Namespace) -> None:
     finally:
         build.abandon()
     print(f"\nDone in {time.monotonic() - start:.1f} s.")
-    if LAST_STEP in names:
+    if LAST_STEP in names and not wanted.only:
         _print_welcome(has_simulated_gpus=cluster.has_simulated_gpus)
 
 
@@ -111,6 +112,8 @@ def _add_only(parser: argparse.ArgumentParser, description: str) -> None:
 
 
 def _run(command: str, do: Callable[[], None]) -> int:
+    # Ended by a signal, it tidies up as when it is interrupted.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if os.geteuid() != 0:
             raise StepError(

@@ -23,6 +23,10 @@ SIMULATED_HOSTS = (
 # Left to the daemons and the hub on a machine whose real memory Slurm hands out.
 REAL_MEMORY_SHARE = 0.9
 
+# What comes with each GPU where the node has that much.
+CORES_PER_GPU = 8
+MEMORY_GIB_PER_GPU = 48
+
 CGROUP_DIR = Path("/sys/fs/cgroup")
 # Source: cgroup.conf(5), Slurm 22.05: what proctrack, task and jobacct_gather need of version 1.
 CONTROLLERS = ("freezer", "memory", "devices", "cpuacct")
@@ -36,7 +40,7 @@ class Node:
         host: Name and address.
         n_cores: CPU cores that Slurm may hand out.
         memory_mib: Memory that Slurm may hand out, MiB.
-        gpus: Its GPUs.
+        gpus: Its GPUs, at least one.
     """
 
     host: Host
@@ -63,6 +67,18 @@ class Cluster:
     def hosts(self) -> tuple[Host, ...]:
         """Names and addresses of the nodes."""
         return tuple(node.host for node in self.nodes)
+
+    @property
+    def cores_per_gpu(self) -> int:
+        """CPU cores that come with each GPU: 8, or fewer so that all GPUs can be in use."""
+        shares = (node.n_cores // len(node.gpus) for node in self.nodes)
+        return max(1, min(CORES_PER_GPU, *shares))
+
+    @property
+    def memory_gib_per_gpu(self) -> int:
+        """Memory that comes with each GPU, GiB: 48, or less so that all GPUs can be in use."""
+        shares = (node.memory_mib // 1024 // len(node.gpus) for node in self.nodes)
+        return max(1, min(MEMORY_GIB_PER_GPU, *shares))
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+from deploy.environments.builder.process import clean_environment
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.layout import LOG_DIR, SOURCE_DIR
 
@@ -39,7 +40,7 @@ class Build:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ,
+                env=clean_environment(),
                 start_new_session=True,
             )
         return self._process

@@ -55,7 +55,7 @@ def steps_up(cluster: Cluster, build: Build) -> list[Step]:
         Step(
             name="settings",
             title="Settings of the portal",
-            do=lambda: portal.ensure_settings(are_gpus_simulated=cluster.has_simulated_gpus),
+            do=lambda: portal.ensure_settings(cluster),
         ),
         Step(name="proxy", title="Proxy", do=portal.ensure_proxy),
         Step(name="hub", title="JupyterHub", do=portal.ensure_hub),

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from deploy.one_machine import directory
+from deploy.one_machine.accounts import ACCOUNT
+from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.command import CLEAN_ENVIRONMENT
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
@@ -21,10 +24,13 @@ from deploy.one_machine.layout import (
     PORTAL_TOML,
     PREFIX_DIR,
 )
+from deploy.one_machine.network import HEAD_ADDRESS
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+from deploy.one_machine.slurm import PARTITION
 
-ACCOUNT = "dsportal"
-HUB_ADDRESS = "10.77.0.1"
+# Those of the partition (slurm.py): 08:00:00 and 1-00:00:00.
+SESSION_HOURS = 8
+MAX_SESSION_HOURS = 24
 PUBLIC_PORT = 8000
 PROXY_API_PORT = 8001
 HUB_API_PORT = 8081
@@ -43,8 +49,8 @@ PROXY = Daemon(
         f"--port={PUBLIC_PORT}",
         "--api-ip=127.0.0.1",
         f"--api-port={PROXY_API_PORT}",
-        f"--default-target=http://{HUB_ADDRESS}:{HUB_API_PORT}",
-        f"--error-target=http://{HUB_ADDRESS}:{HUB_API_PORT}/hub/error",
+        f"--default-target=http://{HEAD_ADDRESS}:{HUB_API_PORT}",
+        f"--error-target=http://{HEAD_ADDRESS}:{HUB_API_PORT}/hub/error",
     ),
 )
 # It restarts without ending a session: the proxy and the jobs are not its children.
@@ -60,11 +66,11 @@ HUB = Daemon(
 )
 
 
-def render_settings(*, are_gpus_simulated: bool) -> str:
+def render_settings(cluster: Cluster) -> str:
     """Return the site's settings for this machine.
 
     Args:
-        are_gpus_simulated: Whether the pages have to say so.
+        cluster: The cluster of this machine.
 
     Returns:
         Text of portal.toml.
@@ -72,24 +78,29 @@ def render_settings(*, are_gpus_simulated: bool) -> str:
     tables: Mapping[str, Mapping[str, object]] = {
         "site": {
             "name": "Data Scientist Portal",
-            "simulated_gpus": are_gpus_simulated,
+            "simulated_gpus": cluster.has_simulated_gpus,
         },
         "hub": {
-            "address": HUB_ADDRESS,
+            "address": HEAD_ADDRESS,
             "api_port": HUB_API_PORT,
             "public_port": PUBLIC_PORT,
             "proxy_api_url": f"http://127.0.0.1:{PROXY_API_PORT}",
             "state_dir": str(HUB_STATE_DIR),
         },
         "login": {
-            "servers": ["ldap://127.0.0.1:389"],
+            "servers": [directory.ADDRESS],
             "tls": "starttls",
             "ca_certificates": str(LDAP_CA),
-            "user_dn_template": "uid={username},ou=people,dc=portal,dc=example",
+            "user_dn_template": f"uid={{username}},{directory.PEOPLE}",
             "allow_all": True,
         },
-        "resources": {"cores_per_gpu": 8, "memory_per_gpu_gib": 48, "session_hours": 8},
-        "partitions.jupyter": {},
+        "resources": {
+            "cores_per_gpu": cluster.cores_per_gpu,
+            "memory_per_gpu_gib": cluster.memory_gib_per_gpu,
+            "session_hours": SESSION_HOURS,
+            "max_session_hours": MAX_SESSION_HOURS,
+        },
+        f"partitions.{PARTITION}": {},
         "storage": {
             "isilon": str(ISILON_DIR),
             "templates": str(PREFIX_DIR / "templates"),
@@ -107,18 +118,18 @@ def render_settings(*, are_gpus_simulated: bool) -> str:
     return "\n".join(parts)
 
 
-def ensure_settings(*, are_gpus_simulated: bool) -> str:
+def ensure_settings(cluster: Cluster) -> str:
     """Write the site's settings where they differ.
 
     Args:
-        are_gpus_simulated: Whether the pages have to say so.
+        cluster: The cluster of this machine.
 
     Returns:
         What was done, in words.
     """
     ensure_folder(PORTAL_TOML.parent)
     ensure_folder(HUB_STATE_DIR, mode=0o700, user=ACCOUNT)
-    is_new = ensure_file(PORTAL_TOML, render_settings(are_gpus_simulated=are_gpus_simulated))
+    is_new = ensure_file(PORTAL_TOML, render_settings(cluster))
     return f"written to {PORTAL_TOML}" if is_new else "unchanged"
 
 

@@ -18,8 +18,6 @@ CLUSTER_NAME = "dsp"
 PARTITION = "jupyter"
 DEFAULT_TIME = "08:00:00"
 MAX_TIME = "1-00:00:00"
-CORES_PER_GPU = 8
-MEMORY_MIB_PER_GPU = 49_152
 # A session that was stopped is gone within 5 s, whatever its programs do about SIGTERM.
 KILL_WAIT_S = 3
 
@@ -81,7 +79,8 @@ def render_slurm_conf(cluster: Cluster) -> str:
         f"AccountingStorageTRES={tres}",
         "AccountingStorageEnforce=associations,limits,qos",
         f"PartitionName={PARTITION} Nodes=ALL Default=YES State=UP DefaultTime={DEFAULT_TIME} "
-        f"MaxTime={MAX_TIME} DefMemPerGPU={MEMORY_MIB_PER_GPU} DefCpuPerGPU={CORES_PER_GPU}",
+        f"MaxTime={MAX_TIME} DefMemPerGPU={cluster.memory_gib_per_gpu * 1024} "
+        f"DefCpuPerGPU={cluster.cores_per_gpu}",
         *(_node_line(node) for node in cluster.nodes),
     ]
     return "\n".join(lines) + "\n"

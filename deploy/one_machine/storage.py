@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 
 from deploy.one_machine.files import ensure_folder
@@ -40,6 +41,9 @@ def ensure_projects() -> str:
 
 
 def remove_storage() -> None:
-    """Remove the folder if it was made here."""
+    """Remove the folder if it was made here, else only an empty folder for projects."""
     if MADE_HERE.exists():
         shutil.rmtree(ISILON_DIR, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            PROJECTS_DIR.rmdir()

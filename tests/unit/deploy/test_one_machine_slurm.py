@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine.cluster import (
-    SIMULATED_CORES,
-    SIMULATED_GPUS,
-    SIMULATED_HOSTS,
-    SIMULATED_MEMORY_MIB,
-    Cluster,
-    Node,
-    has_cgroups,
-    parse_memory_mib,
-)
+from deploy.one_machine.cluster import has_cgroups, parse_memory_mib
 from deploy.one_machine.gpus import Gpu
 from deploy.one_machine.node import parse_usable
 from deploy.one_machine.slurm import (
@@ -25,34 +16,9 @@ from deploy.one_machine.slurm import (
     render_slurm_conf,
     render_slurmdbd_conf,
 )
+from tests.unit.deploy.clusters import REAL, SIMULATED
 
 GOLDEN_DIR = Path(__file__).parent / "golden"
-
-SIMULATED = Cluster(
-    nodes=tuple(
-        Node(
-            host=host,
-            n_cores=SIMULATED_CORES,
-            memory_mib=SIMULATED_MEMORY_MIB,
-            gpus=SIMULATED_GPUS,
-        )
-        for host in SIMULATED_HOSTS
-    ),
-    has_simulated_gpus=True,
-    has_cgroups=True,
-)
-REAL = Cluster(
-    nodes=(
-        Node(
-            host=SIMULATED_HOSTS[0],
-            n_cores=15,
-            memory_mib=117_964,
-            gpus=(Gpu(minor=0, gres_type="h200"), Gpu(minor=1, gres_type="h200")),
-        ),
-    ),
-    has_simulated_gpus=False,
-    has_cgroups=False,
-)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +68,14 @@ def test_only_nodes_that_take_jobs_are_usable() -> None:
     sinfo = "n1|idle\nn2|mixed\nn3|idle*\nn4|down\nn5|drained\nn6|allocated\n"
 
     assert parse_usable(sinfo) == {"n1", "n2", "n6"}
+
+
+def test_all_gpus_of_a_small_machine_can_be_in_use_at_once() -> None:
+    small = replace(REAL, nodes=(replace(REAL.nodes[0], n_cores=6, memory_mib=16_000),))
+
+    assert (small.cores_per_gpu, small.memory_gib_per_gpu) == (3, 7)
+    assert "DefMemPerGPU=7168 DefCpuPerGPU=3" in render_slurm_conf(small)
+
+
+def test_a_gpu_never_comes_with_more_than_the_rule_says() -> None:
+    assert (SIMULATED.cores_per_gpu, SIMULATED.memory_gib_per_gpu) == (8, 48)

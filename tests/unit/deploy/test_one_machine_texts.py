@@ -9,6 +9,7 @@ import tomllib
 
 from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import render_sudoers
+from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.directory import render_entries, render_slapd_conf
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import refuse_foreign
@@ -18,6 +19,7 @@ from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, rend
 from deploy.one_machine.portal import render_settings
 from deploy.one_machine.users import ensure_password
 from portal.hub.settings import load_settings
+from tests.unit.deploy.clusters import REAL, SIMULATED
 
 NSSWITCH = """\
 # Name service
@@ -82,20 +84,20 @@ def test_sudo_allows_the_launcher_without_arguments_and_nothing_else() -> None:
     ]
 
 
-@pytest.mark.parametrize("are_simulated", [True, False])
-def test_the_settings_are_toml_that_the_hub_accepts(tmp_path: Path, are_simulated: bool) -> None:
+@pytest.mark.parametrize("cluster", [SIMULATED, REAL], ids=["simulated", "real"])
+def test_the_settings_are_toml_that_the_hub_accepts(tmp_path: Path, cluster: Cluster) -> None:
     path = tmp_path / "portal.toml"
-    path.write_text(render_settings(are_gpus_simulated=are_simulated))
+    path.write_text(render_settings(cluster))
 
     assert tomllib.loads(path.read_text())["login"]["servers"] == ["ldap://127.0.0.1:389"]
     settings = load_settings(path)
-    assert settings.site.simulated_gpus is are_simulated
+    assert settings.site.simulated_gpus is cluster.has_simulated_gpus
     assert settings.hub.address == "10.77.0.1"
     assert list(settings.partitions) == ["jupyter"]
 
 
 def test_settings_hold_no_secret() -> None:
-    text = render_settings(are_gpus_simulated=True).lower()
+    text = render_settings(SIMULATED).lower()
 
     assert "token" not in text
     assert "password" not in text

@@ -1,0 +1,39 @@
+"""The two clusters that deploy/up can make, for tests."""
+
+from __future__ import annotations
+
+from deploy.one_machine.cluster import (
+    SIMULATED_CORES,
+    SIMULATED_GPUS,
+    SIMULATED_HOSTS,
+    SIMULATED_MEMORY_MIB,
+    Cluster,
+    Node,
+)
+from deploy.one_machine.gpus import Gpu
+
+SIMULATED = Cluster(
+    nodes=tuple(
+        Node(
+            host=host,
+            n_cores=SIMULATED_CORES,
+            memory_mib=SIMULATED_MEMORY_MIB,
+            gpus=SIMULATED_GPUS,
+        )
+        for host in SIMULATED_HOSTS
+    ),
+    has_simulated_gpus=True,
+    has_cgroups=True,
+)
+REAL = Cluster(
+    nodes=(
+        Node(
+            host=SIMULATED_HOSTS[0],
+            n_cores=15,
+            memory_mib=117_964,
+            gpus=(Gpu(minor=0, gres_type="h200"), Gpu(minor=1, gres_type="h200")),
+        ),
+    ),
+    has_simulated_gpus=False,
+    has_cgroups=False,
+)
