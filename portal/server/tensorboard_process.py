@@ -34,7 +34,7 @@ _IFF_UP = 0x1
 _DATA_SERVER_TIMEOUT_S = 10
 _POLL_S = 0.005
 
-_NO_NAMESPACE = "this node does not let users make network namespaces ({error})"
+_NO_NAMESPACE = "this node does not let users make network namespaces"
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ def enter_private_network() -> None:
         user_namespaces(7) for the maps, netdevice(7) for the interface flags.
     """
     user_id, group_id = os.getuid(), os.getgid()
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None)
     if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
-        raise DataServerError(_NO_NAMESPACE.format(error=os.strerror(ctypes.get_errno())))
+        raise DataServerError(_NO_NAMESPACE)
     try:
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"{user_id} {user_id} 1", encoding="ascii")
@@ -129,7 +129,7 @@ def enter_private_network() -> None:
             loopback = struct.pack("16sh14x", b"lo", flags | _IFF_UP)
             fcntl.ioctl(control, _SIOCSIFFLAGS, loopback)
     except OSError as error:
-        raise DataServerError(_NO_NAMESPACE.format(error=error)) from error
+        raise DataServerError(_NO_NAMESPACE) from error
 
 
 def start_data_server(logdir: str, port_path: Path) -> tuple[str, IO[bytes]]:
