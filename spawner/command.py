@@ -77,14 +77,19 @@ async def run_command(
         raise SlurmUnavailableError(_NO_ANSWER_MESSAGE, argv=argv, stderr=stderr) from error
     finally:
         if process.returncode is None:
-            # The hub may not signal sudo, which runs as root; the launcher ends by itself.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                process.kill()
+            await _end(process)
     return Completed(
         exit_code=process.returncode or 0,
         stdout=out.decode("utf-8", "replace"),
         stderr=err.decode("utf-8", "replace"),
     )
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    # The hub may not signal sudo, which runs as root; the launcher ends by itself.
+    with contextlib.suppress(ProcessLookupError, PermissionError, asyncio.TimeoutError):
+        process.kill()
+        await asyncio.wait_for(process.communicate(), timeout=1.0)
 
 
 def is_no_answer(stderr: str) -> bool:

@@ -216,6 +216,7 @@ class Reporter:
                     return
             except urllib.error.HTTPError as error:
                 problem = f"{error.code} {error.reason}"
+                error.close()
                 if error.code in _FINAL_STATUSES:
                     raise ReportError(
                         f"The hub does not take this server: {problem}. The job ends; "

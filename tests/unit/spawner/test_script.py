@@ -47,7 +47,7 @@ PLANS = {
         resources=Resources(n_gpus=1, n_cores=3, memory_mib=1000),
     ),
     "prologue": plan(prologue="module load cuda\nulimit -n 4096", server_argv=(ODD_PATH, "--a b")),
-    "epilogue": plan(epilogue="rm -rf -- \"$TMPDIR\"", warning_s=600),
+    "epilogue": plan(epilogue='rm -rf -- "$TMPDIR"', warning_s=600),
 }
 
 
@@ -114,7 +114,9 @@ def test_the_server_gets_its_arguments_whole_whatever_is_in_them(tmp_path: Path)
 
 
 def test_a_signal_to_the_job_is_a_signal_to_the_server(tmp_path: Path) -> None:
-    path = server_program(tmp_path, "trap 'echo ended; exit 3' TERM\necho $$\nwhile :; do sleep 0.05; done")
+    path = server_program(
+        tmp_path, "trap 'echo ended; exit 3' TERM\necho $$\nwhile :; do sleep 0.05; done"
+    )
     process = run_script(path, build_job(plan(server_argv=(str(path),))))
     assert process.stdout is not None
 

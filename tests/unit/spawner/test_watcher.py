@@ -354,5 +354,3 @@ async def test_nothing_is_asked_when_nothing_is_watched(
     watch(watcher, cluster, 2)
     await clock.advance(1)
     assert len(cluster.asked_at) == before + 1
-
-

@@ -1,0 +1,47 @@
+"""The contract of `Slurm`, kept by the real one of the one-machine portal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("tests.slurm_contract")
+
+from spawner.slurm import Slurm  # noqa: E402
+from spawner.traits import SiteTraits  # noqa: E402
+from tests.slurm_contract import SlurmContract  # noqa: E402
+
+pytestmark = pytest.mark.cluster
+
+SLURM_CONF = Path("/etc/slurm/slurm.conf")
+
+
+@pytest.fixture
+def slurm() -> Slurm:
+    traits = SiteTraits()
+    return Slurm(launcher_argv=traits.launcher_argv, sudo_argv=traits.sudo_argv)
+
+
+@pytest.fixture
+def user() -> str:
+    return "grace"
+
+
+@pytest.fixture
+def without_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Ask a controller that is not there; the real one goes on for everybody else."""
+
+    def look_elsewhere() -> None:
+        text = SLURM_CONF.read_text()
+        path = tmp_path / "slurm.conf"
+        path.write_text(re.sub(r"(?m)^SlurmctldPort=.*$", "", text) + "\nSlurmctldPort=1\n")
+        monkeypatch.setenv("SLURM_CONF", str(path))
+
+    return look_elsewhere
+
+
+class TestRealSlurm(SlurmContract):
+    """Everything that the unit tests believe of Slurm is true."""

@@ -1,0 +1,60 @@
+"""A `Slurm` whose commands are those of fake_slurm."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from spawner.slurm import Slurm
+
+COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo")
+HERE = Path(__file__).parent
+
+
+class FakeCluster:
+    """One user on a cluster of plain processes.
+
+    Attributes:
+        user: Name of the user.
+        home: Their home folder.
+        slurm: Talks to the cluster.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.user = "ada"
+        self.home = folder / "home with 'quotes' and %j"
+        self.home.mkdir()
+        self._jobs = folder / "jobs"
+        self._jobs.mkdir()
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        program = self.bin / "fake_slurm"
+        # Without its site packages Python starts in a third of the time.
+        program.write_text(f"#!{sys.executable} -IS\n" + (HERE / "fake_slurm").read_text())
+        program.chmod(0o755)
+        for name in COMMANDS:
+            (self.bin / name).symlink_to(program)
+        self.slurm = Slurm(
+            launcher_argv=["dsportal-launcher"],
+            sudo_argv=[
+                sys.executable,
+                "-IS",
+                str(HERE / "fake_sudo"),
+                str(self.home),
+                str(self.bin),
+            ],
+            timeout_s=5.0,
+            path=f"{self.bin}:/usr/bin:/bin",
+        )
+
+    def set(self, flag: str, *, on: bool) -> None:
+        """Switch "down", "hang" or "no-accounting"."""
+        path = self._jobs / flag
+        if on:
+            path.touch()
+        else:
+            path.unlink(missing_ok=True)
+
+    def lose(self, job_id: int) -> None:
+        """Forget a job, as slurmctld does after a crash."""
+        (self._jobs / f"{job_id}.json").unlink()
