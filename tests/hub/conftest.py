@@ -1,0 +1,38 @@
+"""A private hub with a private LDAP server, for tests of login and pages without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.hub.private_hub import PrivateHub, find_proxy, running_hub
+from tests.hub.private_slapd import SLAPD, Authority, running_slapd
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Return a certificate authority that the hub trusts."""
+    return Authority.create(tmp_path_factory.mktemp("tls") / "good")
+
+
+@pytest.fixture(scope="module")
+def private_hub(
+    tmp_path_factory: pytest.TempPathFactory, authority: Authority
+) -> Iterator[PrivateHub]:
+    """Yield a running hub whose cluster tests set by hand."""
+    if not SLAPD or not find_proxy().exists():
+        pytest.skip(f"slapd and {find_proxy()} are needed")
+    folder = tmp_path_factory.mktemp("hub")
+    with (
+        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
+        running_hub(folder / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate) as hub,
+    ):
+        yield hub
+
+
+@pytest.fixture
+def hub(private_hub: PrivateHub) -> PrivateHub:
+    """Return the running hub with an idle cluster."""
+    private_hub.reset_cluster()
+    return private_hub

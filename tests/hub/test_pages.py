@@ -1,0 +1,307 @@
+"""The pages of a running hub, as a browser without JavaScript gets them."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from portal.hub.pages import HUB_DIR
+from tests.eventually import eventually
+from tests.hub.private_hub import ROOT, Browser, PrivateHub, node_line, running_hub
+from tests.hub.private_slapd import PASSWORD, Authority, silent_server
+
+
+@pytest.fixture
+def ada(hub: PrivateHub) -> Iterator[Browser]:
+    """Yield a logged-in user without a session."""
+    browser = Browser(hub)
+    assert browser.log_in("ada").url.endswith("/hub/home")
+    yield browser
+    hub.set_cluster(step=99)
+    browser.stop("ada")
+    eventually(lambda: "Not running" in browser.get("/hub/home").text, timeout_s=10)
+
+
+def words(page: requests.Response) -> str:
+    """Return the text of a page without its scripts."""
+    html = re.sub(r"<(script|style|noscript)\b.*?</\1>", " ", page.text, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_login_page_shows_the_site_and_asks_for_name_and_password(hub: PrivateHub) -> None:
+    page = requests.get(hub.url, timeout=10)
+
+    assert page.url.startswith(f"{hub.url}/hub/login")
+    assert "Sign in" in words(page)
+    assert "Data Scientist Portal" in words(page)
+    assert "help@example.com" in words(page)
+    assert 'autocomplete="current-password"' in page.text
+
+
+def test_after_the_login_comes_the_server_page_and_nothing_starts(ada: Browser) -> None:
+    page = ada.get("/")
+
+    assert page.url.endswith("/hub/home")
+    assert "My Server" in words(page)
+    assert "Not running" in words(page)
+    assert "Stop My Server" not in words(page)
+
+
+def test_a_wrong_password_brings_the_login_page_again_with_the_name_kept(hub: PrivateHub) -> None:
+    page = Browser(hub).log_in("grace", "wrong")
+
+    assert page.status_code == 403
+    assert "Invalid username or password" in words(page)
+    assert 'value="grace"' in page.text
+    assert "wrong" not in page.text
+
+
+def test_too_many_wrong_passwords_say_how_long_to_wait(hub: PrivateHub) -> None:
+    browser = Browser(hub)
+    for _ in range(5):
+        browser.log_in("linus", "wrong")
+
+    page = browser.log_in("linus")
+
+    assert page.status_code == 429
+    assert "Too many wrong passwords. Wait 1 second" in words(page)
+    assert int(page.headers["Retry-After"]) >= 1
+    eventually(lambda: browser.log_in("linus").url.endswith("/hub/home"), timeout_s=10)
+
+
+@pytest.mark.parametrize("name", ["ada\n", "ada\0", "\tada", "ada\x1b"])
+def test_a_name_with_a_control_character_is_refused_although_the_rest_is_right(
+    hub: PrivateHub, name: str
+) -> None:
+    assert Browser(hub).log_in(name, PASSWORD).status_code == 403
+
+
+def test_the_form_shows_every_choice_and_starts_without_javascript(ada: Browser) -> None:
+    form = ada.get("/hub/spawn/ada")
+    assert re.findall(r'name="gpus" value="(\d)"', form.text) == ["1", "2", "3", "4"]
+    assert "8 of 8 GPUs are free now." in words(form)
+
+    ada.choose("ada", gpus="2")
+
+    home = eventually(lambda: is_running(ada), timeout_s=20)
+    for fact in ("GPUs 2 simulated", "Node node01", "Time left 7 h 5", "Stop My Server"):
+        assert fact in home
+
+
+def is_running(browser: Browser) -> str | None:
+    text = words(browser.get("/hub/home"))
+    return text if "Running" in text else None
+
+
+@pytest.mark.parametrize("gpus", ["0", "9", "-1", "two", "1;id", "<b>1</b>", ""])
+def test_a_wrong_number_of_gpus_brings_the_form_again_with_a_sentence(
+    ada: Browser, gpus: str
+) -> None:
+    page = ada.choose("ada", gpus=gpus, gpu_type="none-such" if not gpus else "")
+
+    assert page.status_code == 400
+    assert "You asked for" in words(page)
+    assert "HTTP 400" not in words(page)
+    assert "<b>1</b>" not in page.text
+    assert 'name="gpus"' in page.text
+    assert "Not running" in ada.get("/hub/home").text
+
+
+def test_the_last_choice_is_marked_when_the_form_comes_again(ada: Browser) -> None:
+    ada.choose("ada", gpus="3")
+    eventually(lambda: is_running(ada), timeout_s=20)
+    ada.stop("ada")
+
+    form = ada.get("/hub/spawn/ada")
+
+    assert re.search(r'value="3" checked', form.text)
+
+
+def test_the_form_says_that_slurm_is_down_and_does_not_fail(ada: Browser) -> None:
+    ada.get("/hub/spawn/ada")
+    ada.hub.set_cluster(slurm_is_down=True)
+
+    form = ada.get("/hub/spawn/ada")
+
+    assert form.status_code == 200
+    assert "Slurm does not answer" in words(form)
+    assert re.search(r"last answer came at \d\d:\d\d", words(form))
+    assert "Try again" in words(form)
+    assert 'type="submit"' not in form.text
+
+
+def test_slurm_going_down_under_an_open_form_brings_a_sentence(ada: Browser) -> None:
+    ada.get("/hub/spawn/ada")
+    ada.hub.set_cluster(slurm_is_down=True)
+
+    page = ada.choose("ada", gpus="1")
+
+    assert page.status_code == 503
+    assert "Slurm does not answer" in words(page)
+    assert "Unhandled error" not in page.text
+
+
+def test_the_waiting_page_shows_what_was_asked_for_and_every_step(ada: Browser) -> None:
+    ada.hub.set_cluster(step=1, sinfo=node_line("node01", n_used=4))
+
+    page = ada.choose("ada", gpus="2")
+
+    assert "/hub/spawn-pending/ada" in page.url
+    assert "You asked for 2 simulated GPUs for 8 hours." in words(page)
+    steps = ["Submitted", "In the queue", "Running on a node", "Notebook server starting", "Ready"]
+    assert [s for s in steps if s in words(page)] == steps
+    assert "Cancel" in words(page)
+    assert 'http-equiv="refresh"' in page.text, "without JavaScript the page loads itself again"
+    assert "Starting" in words(ada.get("/hub/home"))
+
+
+def test_a_start_can_be_cancelled(ada: Browser) -> None:
+    ada.hub.set_cluster(step=1)
+    ada.choose("ada", gpus="1")
+
+    assert ada.stop("ada").ok
+
+    assert "Not running" in words(ada.get("/hub/home"))
+
+
+def test_the_failure_page_has_the_reason_the_log_and_a_way_to_try_again(ada: Browser) -> None:
+    ada.hub.set_cluster(step=1)
+    ada.choose("ada", gpus="1")
+    ada.hub.set_cluster(failure="The node node01 failed. Start again; Slurm takes another node.")
+
+    text = eventually(lambda: failure_of(ada), timeout_s=10)
+
+    assert "Your session did not start" in text
+    assert "The node node01 failed. Start again" in text
+    assert "Killed &lt;process&gt;" in text, "the log is shown as text"
+    assert "Try again" in text
+
+
+def failure_of(browser: Browser) -> str | None:
+    text = words(browser.get("/hub/spawn-pending/ada"))
+    return text if "did not start" in text else None
+
+
+def test_an_unknown_page_says_so_in_words(ada: Browser) -> None:
+    page = ada.get("/hub/nothing-here")
+
+    assert page.status_code == 404
+    assert "There is no such page" in words(page)
+    assert "None" not in words(page)
+
+
+@pytest.mark.parametrize("path", ["/hub/login", "/hub/home", "/hub/spawn/ada", "/hub/token"])
+def test_every_page_says_that_the_gpus_are_simulated_and_forbids_frames(
+    ada: Browser, path: str
+) -> None:
+    page = Browser(ada.hub).get(path) if path == "/hub/login" else ada.get(path)
+
+    assert page.ok
+    assert "Simulated GPUs" in words(page)
+    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    assert page.headers["Referrer-Policy"] == "same-origin"
+
+
+def test_static_files_are_kept_by_browsers_for_as_long_as_they_do_not_change(
+    hub: PrivateHub,
+) -> None:
+    login = requests.get(hub.url, timeout=10)
+    (style,) = re.findall(r'href="(/hub/portal/static/portal\.css\?v=\w+)"', login.text)
+
+    named = requests.get(hub.url + style, timeout=10)
+    bare = requests.get(hub.url + style.partition("?")[0], timeout=10)
+
+    assert named.ok
+    assert "max-age=" in named.headers["Cache-Control"]
+    assert bare.headers["Cache-Control"] == "no-cache"
+    assert named.headers["Content-Type"] == "text/css"
+
+
+@pytest.mark.parametrize("path", ["../apply.py", "%2e%2e/apply.py", "..%2fsettings.py"])
+def test_no_other_file_can_be_fetched(hub: PrivateHub, path: str) -> None:
+    request = requests.Request("GET", hub.url).prepare()
+    request.url = f"{hub.url}/hub/portal/static/{path}"
+
+    assert requests.Session().send(request, timeout=10).status_code in {403, 404}
+
+
+def test_session_cookies_are_out_of_reach_of_scripts(ada: Browser) -> None:
+    login = next(c for c in ada.http.cookies if c.name == "jupyterhub-hub-login")
+
+    assert login.has_nonstandard_attr("HttpOnly")
+
+
+def test_a_user_sees_nobody_elses_pages(ada: Browser) -> None:
+    assert ada.get("/hub/spawn/grace").status_code in {403, 404}
+    assert ada.get("/hub/admin").status_code in {403, 404}
+
+
+def test_an_administrator_of_the_settings_has_the_admin_page(hub: PrivateHub) -> None:
+    grace = Browser(hub)
+    grace.log_in("grace")
+
+    assert grace.get("/hub/admin").ok
+
+
+def test_the_hub_answers_others_while_a_silent_ldap_server_holds_twenty_logins(
+    tmp_path: Path, authority: Authority
+) -> None:
+    pages: list[tuple[float, requests.Response]] = []
+
+    def log_in(hub: PrivateHub, name: str) -> None:
+        browser = Browser(hub)
+        browser.get("/hub/login")
+        before = time.monotonic()
+        page = browser.log_in(name)
+        pages.append((time.monotonic() - before, page))
+
+    answers_s: list[float] = []
+    with (
+        silent_server() as port,
+        running_hub(tmp_path / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate) as hub,
+    ):
+        logins = [threading.Thread(target=log_in, args=(hub, f"user{n}")) for n in range(20)]
+        for login in logins:
+            login.start()
+        while any(login.is_alive() for login in logins):
+            before = time.monotonic()
+            requests.get(f"{hub.url}/hub/health", timeout=10).raise_for_status()
+            answers_s.append(time.monotonic() - before)
+            logins[0].join(0.05)
+
+    assert len(pages) == 20
+    for took_s, page in pages:
+        assert page.status_code == 503
+        assert "the LDAP server did not answer" in words(page)
+        assert took_s < 6
+    assert statistics.median(answers_s) < 0.1
+    assert max(answers_s) < 1
+
+
+def test_a_wrong_settings_file_stops_the_hub_with_one_sentence(tmp_path: Path) -> None:
+    settings = tmp_path / "portal.toml"
+    settings.write_text("[hub]\nadress = '127.0.0.1'\n")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "jupyterhub", "-f", HUB_DIR / "jupyterhub_config.py"],
+        env={"PORTAL_SETTINGS": str(settings), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode != 0
+    assert "Unknown key 'adress'" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,172 @@
+"""The pages in Chromium: on a phone, with the keyboard alone, in the dark, and during a start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS
+from tests.hub.private_hub import PrivateHub, node_line
+from tests.hub.private_slapd import PASSWORD
+
+PHONE = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, hub: PrivateHub) -> Iterator[Page]:
+    """Yield a tab of a phone in which ada is logged in and has no session."""
+    context = chromium.new_context(viewport=PHONE, base_url=hub.url)
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    log_in(page)
+    yield page
+    hub.set_cluster(step=99)
+    page.goto("/hub/home")
+    if page.locator("#stop").count():
+        page.locator("#stop").click()
+        expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
+    context.close()
+
+
+def log_in(page: Page) -> None:
+    page.goto("/hub/login")
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile("/hub/home"))
+
+
+def start(page: Page) -> None:
+    page.goto("/hub/spawn/ada")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile("/hub/spawn-pending/ada|/user/ada"))
+
+
+@pytest.mark.parametrize("path", ["/hub/home", "/hub/spawn/ada", "/hub/nothing-here", "/hub/token"])
+def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
+    page.goto(path)
+
+    width = page.locator("html").evaluate("element => element.scrollWidth")
+
+    assert width <= PHONE["width"]
+
+
+def test_gpus_are_chosen_and_started_with_the_keyboard_alone(page: Page) -> None:
+    page.goto("/hub/spawn/ada")
+    choices = page.locator("input[name=gpus]")
+    choices.first.focus()
+
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(choices.nth(2)).to_be_checked()
+    assert outline_of(page, ".portal-choice:has(input:focus-visible)") != "none"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url(re.compile("/user/ada|/hub/spawn-pending/ada"))
+
+
+def outline_of(page: Page, selector: str) -> str:
+    return str(page.locator(selector).evaluate("element => getComputedStyle(element).outlineStyle"))
+
+
+def test_the_page_follows_the_start_and_opens_the_server(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=0)
+    start(page)
+    steps = page.locator(".portal-step")
+    expect(steps.nth(0)).to_have_attribute("data-state", "now")
+    expect(steps.nth(0)).to_contain_text("Job 4711 is submitted")
+
+    hub.set_cluster(step=2)
+    expect(steps.nth(1)).to_have_attribute("data-state", "done")
+    expect(steps.nth(2)).to_contain_text("runs on node01")
+    expect(page).to_have_title(re.compile("^Running on a node"))
+
+    hub.set_cluster(step=99)
+    page.wait_for_url(re.compile("/user/ada"))
+
+
+def test_coming_back_to_the_waiting_page_shows_all_steps_again(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=2)
+    start(page)
+    expect(page.locator(".portal-step").nth(2)).to_have_attribute("data-state", "now")
+
+    page.goto("/hub/home")
+    page.goto("/hub/spawn-pending/ada")
+
+    page.get_by_text("Log", exact=True).click()
+    log = page.locator("#waiting-log li")
+    expect(log.filter(has_text="Job 4711 is submitted")).to_have_count(1)
+    expect(log.filter(has_text="All GPUs of this size are taken")).to_have_count(1)
+
+
+def test_cancel_leads_back_to_the_server_page(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1)
+    start(page)
+
+    page.get_by_role("button", name="Cancel").click()
+
+    page.wait_for_url(re.compile("/hub/home"))
+    expect(page.locator("#session-state")).to_have_text("Not running")
+
+
+def test_a_start_that_fails_turns_into_the_failure_page(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1)
+    start(page)
+
+    hub.set_cluster(failure="The node node01 failed. Start again; Slurm takes another node.")
+
+    expect(page.locator("h1")).to_have_text("Your session did not start")
+    expect(page.get_by_role("alert")).to_contain_text("The node node01 failed.")
+    page.get_by_role("link", name="Try again").click()
+    expect(page.locator("input[name=gpus]").first).to_be_visible()
+
+
+def test_stop_my_server_stops_it_and_shows_so(page: Page) -> None:
+    start(page)
+    page.wait_for_url(re.compile("/user/ada"))
+    page.goto("/hub/home")
+    expect(page.locator("#session-state")).to_have_text("Running")
+
+    page.get_by_role("button", name="Stop My Server").click()
+
+    expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
+
+
+def test_a_choice_that_has_to_wait_can_still_be_started(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(sinfo=node_line("node01", n_used=4), step=1)
+    page.goto("/hub/spawn/ada")
+    expect(page.get_by_text("has to wait")).to_have_count(4)
+
+    page.get_by_role("button", name="Start").click()
+
+    page.wait_for_url(re.compile("/hub/spawn-pending/ada"))
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_pages_follow_the_colours_of_the_system(
+    chromium: Browser, hub: PrivateHub, scheme: str, is_dark: bool
+) -> None:
+    context = chromium.new_context(color_scheme=scheme, base_url=hub.url)
+    page = context.new_page()
+    page.goto("/hub/login")
+
+    ground = page.locator("body").evaluate("element => getComputedStyle(element).backgroundColor")
+    brightness = sum(int(part) for part in re.findall(r"\d+", ground)[:3]) / 3
+    context.close()
+
+    assert (brightness < 128) is is_dark
