@@ -46,7 +46,7 @@ def die_on_rank_1():
 
 def wait_for_ever(folder):
     """Runs on a rank: leaves its process id and trains for an hour."""
-    Path(folder, f"{os.environ['HOROVOD_RANK']}.pid").write_text(str(os.getpid()))
+    Path(folder, f"{os.environ['HOROVOD_RANK']}.pid").write_text(f"{os.getpid()}\n")
     time.sleep(3600)
 
 
@@ -98,12 +98,12 @@ def case_killed():
 
 def case_interrupt():
     """The interrupt button."""
-    return _interrupted(wait_for_ever)
+    return interrupted(wait_for_ever)
 
 
 def case_interrupt_deaf():
     """The interrupt button, with ranks that ignore requests to end."""
-    return _interrupted(ignore_signals)
+    return interrupted(ignore_signals)
 
 
 def case_long_lines():
@@ -150,6 +150,18 @@ def case_script():
     return {"result": run("train.py", "--epochs", 3)}
 
 
+def case_open_store():
+    """Leaves the address of the run's store, and waits for a file that ends it."""
+
+    def wait(folder):
+        Path(folder, "address").write_text(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"])
+        while not Path(folder, "done").exists():
+            time.sleep(0.05)
+
+    run(wait, str(Path.cwd()), gpus=1)
+    return {}
+
+
 def case_lost_kernel():
     """Prints where the ranks are and waits to be killed itself."""
     folder = Path.cwd()
@@ -180,7 +192,8 @@ def _refusal(call):
     return {}
 
 
-def _interrupted(function):
+def interrupted(function):
+    """Return how long a run took to end after the interrupt button, and which ranks it left."""
     pressed_at = []
 
     def press():
@@ -207,16 +220,21 @@ def _runs(pid):
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def main(names):
-    """Run cases one after the other, as cells of one notebook."""
+def main(names, cases):
+    """Run cases one after the other, as cells of one notebook.
+
+    Args:
+        names: Which ones.
+        cases: Where `case_NAME` is found.
+    """
     top = Path.cwd()
     for name in names:
         folder = top / name
         folder.mkdir(exist_ok=True)
         os.chdir(folder)
-        value = globals()[f"case_{name}"]()
+        value = cases[f"case_{name}"]()
         print("OUTCOME", json.dumps({"case": name, "value": value}), flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], globals())

@@ -1,7 +1,8 @@
 """What must hold for portal.launch wherever its ranks run.
 
 A suite imports these tests and gives them a `session` fixture: an object with `working_dir`,
-`run_case(name) -> Outcome`, `lose_kernel()` and `wait_until_no_rank_runs(timeout_s)`.
+`gpu_words`, `node` (known once a case has run), `run_case(name) -> Outcome`, `lose_kernel()` and
+`wait_until_no_rank_runs(timeout_s)`.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def test_the_cell_shows_rank_0_only(session):
 def test_the_cell_says_how_many_ranks_where_and_on_what(session):
     first_line = session.run_case("logs").cell.splitlines()[0]
 
-    assert first_line.startswith("2 ranks on node01, each with a simulated GPU and ")
+    assert first_line.startswith(f"2 ranks on {session.node}, each with {session.gpu_words} and ")
     assert "Logs: ~/portal-runs/" in first_line
 
 
@@ -100,10 +101,10 @@ def test_nobody_else_can_look_into_the_folder_of_a_run(session):
 def test_an_exception_on_a_rank_ends_all_and_is_shown(session):
     failure = session.run_case("crash").value
 
-    assert (failure["rank"], failure["node"]) == (1, "node01")
+    assert (failure["rank"], failure["node"]) == (1, session.node)
     assert "ValueError: no such label: 11" in failure["text"]
     assert "in fail_on_rank_1" in failure["text"]
-    assert "rank 1 of 2 on node01" in failure["text"]
+    assert f"rank 1 of 2 on {session.node}" in failure["text"]
     assert "rank-1.log" in failure["text"]
     assert "ValueError: no such label: 11" in failure["log"]
     assert failure["seconds"] < 15

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def load_digits(path: str | os.PathLike[str] = DIGITS_PATH) -> Digits:
     try:
         with np.load(path) as file:
             images, labels = file["x"], file["y"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
         raise DataError(f"{path} cannot be read as digits ({error}). Make it anew.") from error
     if images.shape[1:] != (28, 28) or len(images) != len(labels) or len(images) <= N_TRAINING:
         raise DataError(

@@ -51,7 +51,8 @@ class RankError(LaunchError):
         rank: The rank that failed first.
         node: Name of the node that it ran on.
         log_path: File with everything that the rank printed.
-        traceback_text: The rank's own traceback, or the end of its log where it left none.
+        traceback_text: The rank's own traceback, or the end of its log where it left none; empty
+            where the message says it all.
     """
 
     def __init__(
@@ -64,4 +65,4 @@ class RankError(LaunchError):
         self.traceback_text = traceback_text
 
     def __str__(self) -> str:
-        return f"{self.message}\n\n{self.traceback_text.rstrip()}"
+        return f"{self.message}\n\n{self.traceback_text}".rstrip()

@@ -33,7 +33,7 @@ def explain_failure(
     failures = folder.read_failures(n_ranks)
     for failure in failures:
         with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
-            log.write(failure.traceback_text)
+            log.write(failure.traceback_text or failure.summary)
     if failures:
         failure = failures[0]
         return _rank_error(

@@ -43,15 +43,7 @@ def main(argv: list[str]) -> int:
     except BaseException as error:
         if isinstance(error, SystemExit) and error.code in {None, 0}:
             return 0
-        folder.write_failure(
-            Failure(
-                rank=placement.rank,
-                node=placement.node,
-                time_s=time.time(),
-                summary="".join(traceback.format_exception_only(error)).strip(),
-                traceback_text=_traceback_from_function(error),
-            )
-        )
+        folder.write_failure(_failure(error, placement))
         # Not sys.exit: Horovod would wait for ranks that wait for this one.
         os._exit(1)
     return 0
@@ -77,10 +69,20 @@ def _prepare(plan: Plan, placement: Placement) -> None:
     install_guards(plan.n_ranks)
 
 
+def _failure(error: BaseException, placement: Placement) -> Failure:
+    is_ours = isinstance(error, LaunchError)
+    lines = traceback.format_exception_only(error)
+    return Failure(
+        rank=placement.rank,
+        node=placement.node,
+        time_s=time.time(),
+        summary=f"{type(error).__name__}: {error}" if is_ours else "".join(lines).strip(),
+        traceback_text="" if is_ours else _traceback_from_function(error),
+    )
+
+
 def _traceback_from_function(error: BaseException) -> str:
-    """Return the traceback of an error without the frames of this module."""
-    if isinstance(error, LaunchError):
-        return f"{type(error).__name__}: {error}"
+    """Return the traceback of an error without the frames of this package."""
     frames: TracebackType | None = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename in {
         __file__,

@@ -75,7 +75,7 @@ def run(
 def _plan(session: Session, n_ranks: int, n_results: int) -> Plan:
     return Plan(
         n_ranks=n_ranks,
-        cores_per_rank=max(1, session.n_cores // n_ranks),
+        cores_per_rank=max(1, session.n_usable_cores // n_ranks),
         simulated_gpus=session.simulated_gpus,
         working_dir=str(Path.cwd()),
         module_paths=tuple(sys.path),

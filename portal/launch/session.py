@@ -23,7 +23,9 @@ class Session:
         job_id: The Slurm job of the session.
         node: Slurm's name of the node.
         n_gpus: GPUs of the session, real or simulated; 0 where the job asked for none.
-        n_cores: Cores of the session on this node that this process can really use.
+        n_cores: Cores that Slurm gave to the session.
+        n_usable_cores: Those of them that are there. Where Slurm was told of more cores than the
+            node has, this is the smaller number.
         simulated_gpus: True where the site only counts GPUs and has none.
     """
 
@@ -31,6 +33,7 @@ class Session:
     node: str
     n_gpus: int
     n_cores: int
+    n_usable_cores: int
     simulated_gpus: bool
 
     def check_ranks(self, gpus: object, nodes: object) -> int:
@@ -71,8 +74,7 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
 
     Args:
         environ: Environment of the notebook, with the SLURM_* variables of its job.
-        n_usable_cores: Cores that the process may run on; None asks the system. Where Slurm is
-            told of more cores than the node has, this is the smaller number.
+        n_usable_cores: Cores that the process may run on; None asks the system.
 
     Returns:
         The session. PORTAL_N_GPUS, where the portal set it, goes before Slurm's own count.
@@ -89,12 +91,15 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
     if n_usable_cores is None:
         n_usable_cores = len(os.sched_getaffinity(0))
     n_gpus = environ.get("PORTAL_N_GPUS") or environ.get("SLURM_GPUS_ON_NODE") or "0"
-    n_slurm_cores = environ.get("SLURM_CPUS_ON_NODE") or str(n_usable_cores)
+    n_cores = _number(
+        "SLURM_CPUS_ON_NODE", environ.get("SLURM_CPUS_ON_NODE") or str(n_usable_cores)
+    )
     return Session(
         job_id=_number("SLURM_JOB_ID", job_id),
         node=environ.get("SLURMD_NODENAME") or os.uname().nodename,
         n_gpus=_number("the number of GPUs", n_gpus),
-        n_cores=min(_number("SLURM_CPUS_ON_NODE", n_slurm_cores), n_usable_cores),
+        n_cores=n_cores,
+        n_usable_cores=min(n_cores, n_usable_cores),
         simulated_gpus=environ.get("PORTAL_GPUS_SIMULATED") == "1",
     )
 

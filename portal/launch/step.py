@@ -34,9 +34,9 @@ def step_argv(
         command: What each rank runs.
 
     Returns:
-        The arguments, srun first. The step shares the job's cores, memory and GPUs with the
+        The arguments, srun first. The step shares all of the job's cores, memory and GPUs with the
         notebook server instead of waiting for what the server holds, and one rank that fails ends
-        all.
+        all. As nothing is said of GPUs, Slurm shows every rank those of the job.
 
     Source:
         srun(1), Slurm 22.05.
@@ -50,6 +50,7 @@ def step_argv(
         "--nodes=1",
         f"--nodelist={session.node}",
         f"--ntasks={n_ranks}",
+        f"--cpus-per-task={max(1, session.n_cores // n_ranks)}",
         "--mem=0",
         "--cpu-bind=none",
         "--mpi=none",

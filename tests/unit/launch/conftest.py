@@ -21,6 +21,9 @@ PROGRAM = CHECKOUT / "tests" / "launch_cases.py"
 class StandInSession:
     """A session whose srun is `fake_srun`: no Slurm, everything else as it is."""
 
+    node = "node01"
+    gpu_words = "a simulated GPU"
+
     def __init__(self, folder: Path) -> None:
         programs = folder / "bin"
         programs.mkdir()

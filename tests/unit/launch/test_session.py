@@ -21,12 +21,14 @@ def session(n_gpus: int) -> Session:
 
 def test_a_portal_session_is_read_from_its_environment():
     assert read_session(PORTAL_SESSION, n_usable_cores=40) == Session(
-        job_id=41, node="node02", n_gpus=2, n_cores=16, simulated_gpus=True
+        job_id=41, node="node02", n_gpus=2, n_cores=16, n_usable_cores=16, simulated_gpus=True
     )
 
 
 def test_cores_that_the_machine_does_not_have_are_not_counted():
-    assert read_session(PORTAL_SESSION, n_usable_cores=2).n_cores == 2
+    found = read_session(PORTAL_SESSION, n_usable_cores=2)
+
+    assert (found.n_cores, found.n_usable_cores) == (16, 2)
 
 
 def test_a_job_of_the_users_own_counts_by_slurm():

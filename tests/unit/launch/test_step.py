@@ -5,7 +5,9 @@ from pathlib import Path
 from portal.launch.session import Session
 from portal.launch.step import step_argv
 
-SESSION = Session(job_id=41, node="node02", n_gpus=2, n_cores=16, simulated_gpus=True)
+SESSION = Session(
+    job_id=41, node="node02", n_gpus=2, n_cores=16, n_usable_cores=2, simulated_gpus=True
+)
 
 
 def argv() -> list[str]:
@@ -24,6 +26,10 @@ def test_the_step_belongs_to_the_job_and_node_of_the_session():
 
 def test_the_step_shares_what_the_notebook_server_holds():
     assert {"--overlap", "--mem=0", "--cpu-bind=none"} <= set(argv())
+
+
+def test_the_ranks_may_use_all_cores_of_the_session():
+    assert "--cpus-per-task=8" in argv()
 
 
 def test_one_bad_rank_ends_all():

@@ -1,0 +1,158 @@
+"""Every template notebook, run to its end in the kernel that it names, in a real session."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.templates.conftest import ENVIRONMENTS, SlurmSession
+
+pytestmark = pytest.mark.cluster
+
+TEMPLATES = Path("/opt/data-scientist-portal/templates")
+OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
+JUPYTER = ENVIRONMENTS / "server" / "bin" / "jupyter"
+TIME_LIMIT_S = 180
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executed:
+    """A notebook after its run, and the folder that it ran in."""
+
+    cells: list[dict[str, Any]]
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """What the cells printed."""
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        return "".join("".join(output.get("text", "")) for output in outputs)
+
+    @property
+    def errors(self) -> list[str]:
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        return [
+            "\n".join(output["traceback"]) for output in outputs if output["output_type"] == "error"
+        ]
+
+    @property
+    def pictures(self) -> list[bytes]:
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        encoded = [output["data"].get("image/png") for output in outputs if "data" in output]
+        return [base64.b64decode(picture) for picture in encoded if picture]
+
+    @property
+    def standard_error(self) -> str:
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        return "".join(
+            "".join(output["text"]) for output in outputs if output.get("name") == "stderr"
+        )
+
+
+def execute(session: SlurmSession, name: str, *, keep: bool = True) -> Executed:
+    """Run a notebook of the installed templates as its user does, in a copy in the home."""
+    home = session.working_dir
+    folder = home / "templates" / name.partition("/")[0]
+    job = session.submit(
+        f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {folder}",
+        f"timeout {TIME_LIMIT_S} {JUPYTER} nbconvert --to notebook --execute --allow-errors "
+        f"--log-level=ERROR --output=executed.ipynb {name.partition('/')[2]}",
+    )
+    printed = session.output_of(job)
+    executed = folder / "executed.ipynb"
+    assert executed.exists(), f"not executed within {TIME_LIMIT_S} s:\n{printed}"
+    cells = json.loads(executed.read_text())["cells"]
+    found = Executed(cells=cells, folder=folder)
+    if keep:
+        target = OUTPUT_DIR / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(executed.read_bytes())
+        for number, picture in enumerate(found.pictures, start=1):
+            target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
+    return found
+
+
+@pytest.fixture(scope="module")
+def keras_digits(session):
+    return execute(session, "tensorflow/digits.ipynb")
+
+
+@pytest.fixture(scope="module")
+def horovod_digits(session):
+    return execute(session, "horovod/digits.ipynb")
+
+
+def accuracies(text: str) -> list[float]:
+    return [float(value) for value in re.findall(r"^Test Accuracy ([\d.]+)$", text, re.MULTILINE)]
+
+
+def test_the_keras_notebook_runs_to_its_end_without_an_error(keras_digits):
+    assert keras_digits.errors == []
+    assert keras_digits.standard_error == ""
+
+
+def test_the_keras_notebook_reads_at_least_97_of_100_test_digits(keras_digits):
+    assert accuracies(keras_digits.text)[-1] >= 0.97
+
+
+def test_the_keras_notebook_reports_training_and_test_accuracy_as_it_goes(keras_digits):
+    reports = re.findall(
+        r"^Epoch (\d+) Global Step (\d+), Training Accuracy [\d.]+\nTest Accuracy [\d.]+$",
+        keras_digits.text,
+        re.MULTILINE,
+    )
+
+    assert reports[:2] == [("1", "1"), ("1", "101")]
+    assert len(reports) >= 10
+
+
+def test_the_keras_notebook_draws_digits_curves_and_misread_digits(keras_digits):
+    assert len(keras_digits.pictures) == 3
+
+
+def test_the_keras_notebook_writes_logs_for_tensorboard_beside_itself(keras_digits):
+    assert list((keras_digits.folder / "logs").glob("*/train/events.out.tfevents.*"))
+
+
+def test_the_horovod_notebook_runs_to_its_end_without_an_error(horovod_digits):
+    assert horovod_digits.errors == []
+
+
+def test_the_horovod_notebook_trains_on_all_gpus_of_the_session(horovod_digits):
+    assert re.search(r"^2 ranks on \S+, each with a ", horovod_digits.text, re.MULTILINE)
+
+
+def test_the_horovod_notebook_reads_at_least_97_of_100_test_digits(horovod_digits):
+    assert accuracies(horovod_digits.text)[-1] >= 0.97
+
+
+def test_the_horovod_notebook_ends_with_equal_weights_on_all_ranks(horovod_digits):
+    rows = re.findall(r"^ +\d  +4,000 +([0-9a-f]{16}) ", horovod_digits.text, re.MULTILINE)
+
+    assert len(rows) == 2
+    assert len(set(rows)) == 1
+    assert "All ranks have equal weights." in horovod_digits.text
+
+
+def test_the_horovod_notebook_writes_logs_for_tensorboard_beside_itself(horovod_digits):
+    assert list((horovod_digits.folder / "logs").glob("*/train/events.out.tfevents.*"))
+
+
+def test_without_the_data_a_notebook_says_how_to_put_it_there(session):
+    link = session.working_dir / "isilon"
+    target = link.readlink()
+    link.unlink()
+    try:
+        errors = execute(session, "horovod/digits.ipynb", keep=False).errors
+    finally:
+        link.symlink_to(target)
+
+    assert "The digits are not at" in errors[0]
+    assert "deploy/environments/build datasets" in errors[0]
+    assert "digits_data.py" not in errors[0]

@@ -1,0 +1,30 @@
+"""portal.launch.run inside a real session: the same tests as over the stand-in for srun."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.eventually import eventually
+from tests.launch_contract import *  # noqa: F403
+from tests.templates.conftest import run_beside
+
+pytestmark = pytest.mark.cluster
+
+
+def test_another_user_of_the_node_cannot_speak_to_the_run_even_with_its_secret(session):
+    job_id = session.start_case("open_store")
+    folder = session.working_dir / "open_store"
+    address = eventually(lambda: (folder / "address").read_text(), timeout_s=30)
+    host, _, path = address.partition("/")
+    ask = (
+        "import http.client\n"
+        f"client = http.client.HTTPConnection({host!r}, timeout=5)\n"
+        f"client.request('GET', '/{path}:0/global_/0')\n"
+        "print('STATUS', client.getresponse().status)\n"
+    )
+    try:
+        statuses = {user: run_beside(job_id, user, ask) for user in ("ada", "grace")}
+    finally:
+        (folder / "done").touch()
+
+    assert statuses == {"ada": "STATUS 404", "grace": "STATUS 403"}

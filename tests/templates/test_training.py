@@ -1,0 +1,84 @@
+"""Training with Horovod from a session: gradients, refusals, crashes and the interrupt button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.cluster
+
+PROGRAM = Path(__file__).with_name("training_cases.py")
+CASES = (
+    "gradients",
+    "save_and_warm_up",
+    "refusals",
+    "crash_in_training",
+    "interrupt_training",
+)
+
+
+@pytest.fixture(scope="module")
+def found(session):
+    return session.run_cases(PROGRAM, CASES)
+
+
+def test_two_ranks_end_with_the_same_weights_to_the_last_bit(found):
+    assert found["gradients"].value["ranks_equal"]
+
+
+def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found):
+    gradients = found["gradients"].value
+
+    assert gradients["largest_weight"] > 0.1
+    assert gradients["largest_difference"] < 1e-5
+
+
+def test_figures_of_an_epoch_are_averaged_over_the_ranks(found):
+    assert found["gradients"].value["average_of_ranks"] == [0.5, 0.5]
+
+
+def test_the_learning_rate_rises_from_that_of_one_rank_to_that_of_all(found):
+    rates = found["save_and_warm_up"].value["rates"]
+    n_steps = len(rates) // 3
+
+    assert 0.1 < rates[0] < 0.11
+    assert rates == sorted(rates)
+    assert rates[2 * n_steps - 1 :] == pytest.approx([0.2] * (n_steps + 1))
+
+
+def test_a_model_saved_by_a_rank_loads_without_horovod(found):
+    assert found["save_and_warm_up"].value["optimizer"] == "SGD"
+
+
+def test_horovods_own_optimizer_is_refused_loudly(found):
+    text = found["refusals"].value["stock_optimizer"]
+
+    assert "does not average gradients under Keras 3" in text
+    assert "import portal.launch.horovod_keras as hvd" in text
+
+
+def test_an_optimizer_that_was_not_made_to_average_is_refused(found):
+    text = found["refusals"].value["forgotten_optimizer"]
+
+    assert "2 ranks would train with Adam, which does not average" in text
+
+
+def test_ranks_that_would_train_alone_are_refused(found):
+    assert "2 ranks were started and Horovod sees 1" in found["refusals"].value["no_gloo"]
+
+
+def test_a_crash_of_rank_1_in_an_epoch_shows_its_traceback(found):
+    crash = found["crash_in_training"].value
+
+    assert crash["rank"] == 1
+    assert "ValueError: bad image 1234.jpg" in crash["text"]
+    assert "in fail_in_training" in crash["text"]
+    assert crash["seconds"] < 60
+
+
+def test_the_interrupt_button_ends_a_training_within_5_s(found):
+    interrupted = found["interrupt_training"].value
+
+    assert interrupted["alive"] == []
+    assert interrupted["seconds"] < 5

@@ -1,0 +1,232 @@
+"""Training with Horovod from a session, as in a notebook; run as `training_cases.py CASE...`.
+
+The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import launch_cases
+import numpy as np
+
+from portal.launch import LaunchError, RankError, run
+
+N_STEPS = 12
+GLOBAL_BATCH = 32
+
+
+def make_model():
+    """Return a model with an embedding, whose gradient is sparse, and without chance."""
+    import keras
+    from keras import layers
+
+    keras.utils.set_random_seed(5)
+    words = keras.Input((6,), dtype="int32")
+    text = layers.Flatten()(layers.Embedding(20, 4)(words))
+    hidden = layers.Dense(16, activation="tanh")(text)
+    return keras.Model(words, layers.Dense(3, activation="softmax")(hidden))
+
+
+def make_data():
+    """Return words int32 (n, 6) and labels int32 (n,) for all steps, the same everywhere."""
+    chance = np.random.default_rng(3)
+    words = chance.integers(0, 20, (N_STEPS * GLOBAL_BATCH, 6), dtype=np.int32)
+    return words, (words.sum(axis=1) % 3).astype(np.int32)
+
+
+def compile_model(model, optimizer):
+    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=False)
+
+
+def make_optimizer():
+    import keras
+
+    return keras.optimizers.Adam(0.01, clipnorm=0.5)
+
+
+def train_on_ranks():
+    """Runs on a rank: every step on its part of the same global batch."""
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    model = make_model()
+    if hvd.rank() != 0:
+        model.set_weights([weights + 1 for weights in model.get_weights()])
+    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
+    words, labels = make_data()
+    mine = np.arange(len(words)) % GLOBAL_BATCH // (GLOBAL_BATCH // hvd.size()) == hvd.rank()
+    metrics = {"mine": float(hvd.rank())}
+    hvd.callbacks.MetricAverageCallback().on_epoch_end(0, metrics)
+    model.fit(
+        words[mine],
+        labels[mine],
+        batch_size=GLOBAL_BATCH // hvd.size(),
+        shuffle=False,
+        verbose=0,
+        callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)],
+    )
+    return {"weights": model.get_weights(), "average_of_ranks": metrics["mine"]}
+
+
+def train_alone():
+    """Return the weights after one process took the same global batches with stock Keras."""
+    model = make_model()
+    compile_model(model, make_optimizer())
+    words, labels = make_data()
+    model.fit(words, labels, batch_size=GLOBAL_BATCH, shuffle=False, verbose=0)
+    return model.get_weights()
+
+
+def case_gradients():
+    """Two ranks against one process with the same global batch."""
+    first, second = run(train_on_ranks, results="all")
+    alone = train_alone()
+    return {
+        "ranks_equal": all(
+            np.array_equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True)
+        ),
+        "largest_difference": max(
+            float(np.abs(a - b).max()) for a, b in zip(first["weights"], alone, strict=True)
+        ),
+        "largest_weight": max(float(np.abs(a).max()) for a in alone),
+        "average_of_ranks": [first["average_of_ranks"], second["average_of_ranks"]],
+    }
+
+
+def save_and_warm_up(folder):
+    """Runs on a rank: warms up the learning rate, and rank 0 saves the model."""
+    import keras
+
+    import portal.launch.horovod_keras as hvd
+
+    rates = []
+
+    class Rates(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            rates.append(float(self.model.optimizer.learning_rate))
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, hvd.DistributedOptimizer(keras.optimizers.SGD(0.2, momentum=0.9)))
+    words, labels = make_data()
+    model.fit(
+        words,
+        labels,
+        batch_size=GLOBAL_BATCH,
+        epochs=3,
+        verbose=0,
+        callbacks=[
+            hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+            hvd.callbacks.LearningRateWarmupCallback(0.2, warmup_epochs=2),
+            Rates(),
+        ],
+    )
+    if hvd.rank() == 0:
+        model.save(f"{folder}/model.keras")
+    return rates
+
+
+def case_save_and_warm_up():
+    """The learning rates of each step, and the saved model in another process without Horovod."""
+    rates = run(save_and_warm_up, str(Path.cwd()))
+    import keras
+
+    loaded = keras.models.load_model("model.keras")
+    return {"rates": rates, "optimizer": type(loaded.optimizer).__qualname__}
+
+
+def stock_optimizer():
+    """Runs on a rank: what tutorials for Keras 2 say."""
+    import horovod.tensorflow.keras as hvd
+
+    hvd.init()
+    hvd.DistributedOptimizer(make_optimizer())
+
+
+def forgotten_optimizer():
+    """Runs on a rank: broadcasts, and never averages."""
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, make_optimizer())
+    words, labels = make_data()
+    broadcast = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
+    model.fit(words, labels, callbacks=[broadcast], verbose=0)
+
+
+def no_gloo():
+    """Runs on a rank: a Horovod that was not told of the others."""
+    for name in [name for name in os.environ if name.startswith("HOROVOD_")]:
+        del os.environ[name]
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+
+
+def fail_in_training():
+    """Runs on a rank: rank 1 fails while rank 0 waits for its gradients."""
+    import keras
+
+    import portal.launch.horovod_keras as hvd
+
+    class Trip(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 3 and hvd.rank() == 1:
+                raise ValueError("bad image 1234.jpg")
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
+    model.fit(*make_data(), epochs=1000, callbacks=[Trip()], verbose=0)
+
+
+def train_long(folder):
+    """Runs on a rank: trains until it is interrupted."""
+    import keras
+
+    import portal.launch.horovod_keras as hvd
+
+    class Sign(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            if epoch == 1:
+                Path(folder, f"{hvd.rank()}.pid").write_text(str(os.getpid()))
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
+    model.fit(*make_data(), epochs=1_000_000, callbacks=[Sign()], verbose=0)
+
+
+def case_refusals():
+    """Every way to train side by side without averaging."""
+    refusals = {}
+    for function in (stock_optimizer, forgotten_optimizer, no_gloo):
+        try:
+            run(function)
+        except LaunchError as error:
+            refusals[function.__name__] = str(error)
+    return refusals
+
+
+def case_crash_in_training():
+    """Rank 1 fails in the middle of an epoch."""
+    started = time.monotonic()
+    try:
+        run(fail_in_training)
+    except RankError as error:
+        return {"rank": error.rank, "text": str(error), "seconds": time.monotonic() - started}
+    return {}
+
+
+def case_interrupt_training():
+    """The interrupt button in the middle of an epoch."""
+    return launch_cases.interrupted(train_long)
+
+
+if __name__ == "__main__":
+    launch_cases.main(sys.argv[1:], globals())

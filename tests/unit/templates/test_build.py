@@ -1,0 +1,105 @@
+"""The notebooks and their sources."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+TEMPLATES = Path(__file__).parents[3] / "notebook_templates"
+SOURCE = """# ---
+# jupyter:
+#   kernelspec:
+#     display_name: TensorFlow
+#     name: tensorflow
+# ---
+
+# %% [markdown]
+# # Title
+#
+# Text with *stars*.
+
+# %%
+x = 1
+
+
+def double(x):
+    return 2 * x
+
+# %%
+double(x)
+"""
+
+
+def load_builder():
+    spec = importlib.util.spec_from_file_location("build", TEMPLATES / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+build = load_builder()
+
+
+@pytest.mark.parametrize("source", build.find_sources(), ids=lambda path: f"{path.parent.name}")
+def test_a_notebook_equals_what_its_source_describes(source):
+    notebook = source.with_suffix(".ipynb")
+    expected = build.notebook_text(source.read_text("utf-8"))
+
+    assert notebook.exists(), "run notebook_templates/build.py"
+    assert notebook.read_text("utf-8") == expected, (
+        f"{source.name} was changed: run notebook_templates/build.py. "
+        f"If {notebook.name} was changed, move the change to {source.name} first."
+    )
+
+
+def test_every_notebook_has_a_source():
+    notebooks = set(TEMPLATES.glob("*/*.ipynb"))
+
+    assert notebooks == {path.with_suffix(".ipynb") for path in build.find_sources()}
+
+
+def test_a_source_becomes_cells_of_text_and_code():
+    notebook = json.loads(build.notebook_text(SOURCE))
+
+    assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "code", "code"]
+    assert "".join(notebook["cells"][0]["source"]) == "# Title\n\nText with *stars*."
+    assert "".join(notebook["cells"][1]["source"]) == (
+        "x = 1\n\n\ndef double(x):\n    return 2 * x"
+    )
+    assert notebook["metadata"]["kernelspec"]["name"] == "tensorflow"
+
+
+def test_notebooks_are_valid_have_no_outputs_and_are_the_same_each_time():
+    text = build.notebook_text(SOURCE)
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+
+    assert all(cell.get("outputs", []) == [] for cell in notebook.cells)
+    assert build.notebook_text(SOURCE) == text
+
+
+def test_two_equal_cells_have_different_ids():
+    cells = json.loads(build.notebook_text(SOURCE + "\n# %%\ndouble(x)\n"))["cells"]
+
+    assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("source", ["x = 1\n", "# %%\nx = 1\n"])
+def test_a_source_without_a_kernel_is_refused(source):
+    with pytest.raises(build.SourceError, match="names display_name and name of its kernel"):
+        build.notebook_text(source)
+
+
+@pytest.mark.parametrize("source", build.find_sources(), ids=lambda path: f"{path.parent.name}")
+def test_a_notebook_states_data_time_and_devices_at_its_top(source):
+    first_cell = json.loads(build.notebook_text(source.read_text("utf-8")))["cells"][0]
+    text = "".join(first_cell["source"])
+
+    assert all(f"**{word}**" in text for word in ("Data", "Time", "Devices"))
+    assert source.with_suffix(".ipynb").relative_to(TEMPLATES).as_posix() in (
+        TEMPLATES / "README.md"
+    ).read_text("utf-8")
