@@ -7,6 +7,8 @@
         SlurmUnavailableError    Slurm gave no answer in time             HTTP 503
         JobRejectedError         sbatch said no                           HTTP 400
       JobEndedError              the job ended before its server answered HTTP 500
+
+The status is what a page or a REST call is answered with.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_asking_for_a_wrong_number_of_gpus_names_the_limit(n_gpus: int, catalog:
 
 
 def test_a_limit_of_the_user_below_the_largest_node_is_named_as_such(catalog: Catalog) -> None:
-    with pytest.raises(OptionsError, match="you may use 2. Choose 1 to 2"):
+    with pytest.raises(OptionsError, match=r"you may use 2\. Choose 1 to 2"):
         JobOptions(n_gpus=3).check(catalog, Limits(max_gpus=2), Shape())
 
 
