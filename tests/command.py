@@ -1,0 +1,138 @@
+"""The command line of tests/run."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
+
+EPILOG = """\
+Without a name: all but bench. 'all' includes bench, whose figures take their time.
+What follows '--' goes to pytest: tests/run unit -- -k ldap
+"""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the suites that were named, then sum up.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        0 if tests ran and none failed, 1 otherwise, 130 when interrupted.
+    """
+    suites, pytest_arguments = parse_arguments(argv)
+    counts: dict[str, Counts] = {}
+    try:
+        if prepare(suites, counts):
+            run_suites(suites, pytest_arguments, counts)
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    print(summary(counts))
+    n_failed = sum(c.n_failed for c in counts.values())
+    n_passed = sum(c.n_passed for c in counts.values())
+    return 0 if n_passed and not n_failed else 1
+
+
+def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
+    """Read the command line.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        The suites to run, in their fixed order, and further arguments for pytest.
+    """
+    words = list(argv)
+    cut = words.index("--") if "--" in words else len(words)
+    parser = argparse.ArgumentParser(
+        prog="tests/run",
+        description="Test the portal; suites on the cluster start it with deploy/up.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(BY_NAME)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"all, {names}")
+    named = parser.parse_args(words[:cut]).suites
+    for name in named:
+        if name != "all" and name not in BY_NAME:
+            parser.error(f"no suite '{name}'. There are: all, {names}.")
+        if name != "all" and not BY_NAME[name].exists:
+            parser.error(f"there are no tests in tests/{BY_NAME[name].folder}.")
+    wanted = [
+        suite
+        for suite in SUITES
+        if suite.exists
+        and ("all" in named or suite.name in named or (not named and suite.is_default))
+    ]
+    return wanted, words[cut + 1 :]
+
+
+def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
+    """Install what the tests need.
+
+    Args:
+        suites: Suites that will run.
+        counts: Gets an entry where that fails.
+
+    Returns:
+        Whether the tests can be run.
+    """
+    targets = ["test", *(["browser"] if any(s.needs_browser for s in suites) else [])]
+    return _step("environment", ["deploy/environments/build", *targets], counts)
+
+
+def run_suites(
+    suites: Sequence[Suite], pytest_arguments: Sequence[str], counts: dict[str, Counts]
+) -> None:
+    """Run suites; start the portal before the first one that needs it.
+
+    Args:
+        suites: The suites, those without a need for the portal first.
+        pytest_arguments: Further arguments for pytest.
+        counts: Gets an entry for each.
+    """
+    for suite in suites:
+        if suite.needs_cluster and "deploy/up" not in counts:
+            _step("deploy/up", ["deploy/up"], counts)
+        if suite.needs_cluster and counts["deploy/up"].n_failed:
+            print(f"\n== {suite.name}: not run, because deploy/up failed", flush=True)
+            continue
+        print(f"\n== {suite.name}", flush=True)
+        counts[suite.name] = run_suite(suite, pytest_arguments)
+
+
+def _step(name: str, command: Sequence[str], counts: dict[str, Counts]) -> bool:
+    """Run a command that the tests build upon; only its failure counts."""
+    print(f"\n== {name}", flush=True)
+    before = time.monotonic()
+    status = subprocess.run(
+        [CHECKOUT / command[0], *command[1:]], cwd=CHECKOUT, check=False
+    ).returncode
+    took_s = time.monotonic() - before
+    counts[name] = Counts(n_failed=int(status != 0), took_s=took_s)
+    return status == 0
+
+
+def summary(counts: Mapping[str, Counts]) -> str:
+    """Return the closing table and, as its last line, the sums.
+
+    Args:
+        counts: How the tests of each suite ended, by name.
+
+    Returns:
+        Several lines; the last is such as "12 passed, 0 failed, 1 skipped".
+    """
+    lines = ["", f"{'suite':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
+    for name, c in counts.items():
+        lines.append(f"{name:<12}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
+    n_passed = sum(c.n_passed for c in counts.values())
+    n_failed = sum(c.n_failed for c in counts.values())
+    n_skipped = sum(c.n_skipped for c in counts.values())
+    lines += ["", f"{n_passed} passed, {n_failed} failed, {n_skipped} skipped"]
+    return "\n".join(lines)
