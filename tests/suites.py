@@ -96,6 +96,7 @@ SUITES = (
     Suite(name="unit", folder="unit", needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
     Suite(name="slurm", folder="slurm"),
+    Suite(name="server", folder="server", needs_browser=True),
     Suite(name="hub", folder="hub"),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),

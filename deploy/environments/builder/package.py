@@ -65,7 +65,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
 
 
 def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
-    """Build the wheel from a copy, so that nothing is left behind in the checkout.
+    """Build the wheel.
 
     Args:
         plan: Folders and choices; the environment `package` must be there.
@@ -78,18 +78,30 @@ def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
     Raises:
         StepError: If setuptools fails.
     """
-    copy = folder / "source"
-    for source in sources(plan):
-        files = source_files(source) if source.is_dir() else [source]
-        for file in files:
-            target = copy / file.relative_to(plan.source_dir)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
+    copy = copy_sources(plan, folder / "source")
     python = plan.environment("package") / "bin/python"
     options = ["--no-deps", "--no-build-isolation", "--wheel-dir", folder]
     run([python, "-m", "pip", "wheel", *options, copy], log=log)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def copy_sources(plan: Plan, copy: Path) -> Path:
+    """Copy what the wheel is made from, so that nothing is left behind in the checkout.
+
+    Args:
+        plan: Folders and choices.
+        copy: A folder that does not exist yet.
+
+    Returns:
+        The same folder.
+    """
+    for source in sources(plan):
+        for file in source_files(source) if source.is_dir() else [source]:
+            target = copy / file.relative_to(plan.source_dir)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+    return copy
 
 
 def enable_in_jupyter(plan: Plan, log: IO[str]) -> None:

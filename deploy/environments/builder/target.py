@@ -75,11 +75,14 @@ def source_files(folder: Path) -> list[Path]:
         folder: A folder of the checkout.
 
     Returns:
-        Paths of files; nothing of caches, checkpoints or installed node modules.
+        Paths of files; nothing of caches, hidden folders or installed node modules.
     """
-    skipped = {"__pycache__", ".ipynb_checkpoints", "node_modules"}
     files = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(f for f in files if not skipped & set(f.relative_to(folder).parts))
+    return sorted(file for file in files if not _is_by_product(file.relative_to(folder)))
+
+
+def _is_by_product(path: Path) -> bool:
+    return any(part in {"__pycache__", "node_modules"} or part[0] == "." for part in path.parts)
 
 
 def read_stamp(name: str, plan: Plan) -> str | None:

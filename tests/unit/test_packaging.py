@@ -1,0 +1,126 @@
+"""The wheel that users install: what it declares and what is in it."""
+
+from __future__ import annotations
+
+import email
+import importlib
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from configparser import ConfigParser
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+import spawner
+from deploy.environments.builder.package import copy_sources
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import source_files
+
+CHECKOUT = Path(__file__).parents[2]
+BUILD = "import setuptools.build_meta as build; build.build_wheel('.')"
+# Written by hand: a misspelt key in setup.cfg loses a requirement without a word.
+REQUIREMENTS = {
+    "traitlets>=5.14",
+    'batchspawner>=1.3; extra == "hub"',
+    'jupyterhub<7,>=6.1; extra == "hub"',
+    'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
+    'tomli>=2; python_version < "3.11" and extra == "hub"',
+    'httpcore>=1; extra == "server"',
+    'jupyter-server>=2.15; extra == "server"',
+    'jupyterhub<7,>=6.1; extra == "server"',
+    'jupyterlab<5,>=4.6; extra == "server"',
+    'notebook<8,>=7.6; extra == "server"',
+    'tensorboard>=2.21; extra == "server"',
+    'horovod>=0.28.1; extra == "horovod"',
+    'tensorflow>=2.15; extra == "horovod"',
+}
+ENTRY_POINTS = {
+    "dsportal": "portal.cli:main",
+    "dsportal-singleuser": "spawner.singleuser:main",
+    "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
+}
+# Sources of what is shipped built.
+NOT_SHIPPED = ("portal/server/labextension_src/",)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
+    copy = copy_sources(Plan(), tmp_path_factory.mktemp("wheel") / "source")
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(copy.glob("*.whl"))) as archive:
+        yield archive
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return email.message_from_bytes(wheel.read(name))
+
+
+def test_the_wheel_says_what_it_is(metadata: Message) -> None:
+    assert metadata["Name"] == "data_scientist_portal"
+    assert metadata["Version"] == spawner.__version__
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.10"
+
+
+def test_every_requirement_arrives_in_the_wheel(metadata: Message) -> None:
+    assert set(metadata.get_all("Requires-Dist", [])) == REQUIREMENTS
+
+
+def test_every_command_of_the_wheel_can_be_imported(wheel: zipfile.ZipFile) -> None:
+    (name,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+    parser = ConfigParser()
+    parser.read_string(wheel.read(name).decode())
+    declared = {
+        key: value for section in parser.sections() for key, value in parser[section].items()
+    }
+
+    assert declared == ENTRY_POINTS
+    for target in declared.values():
+        module, _, attribute = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), attribute))
+
+
+def test_only_the_three_packages_are_installed(wheel: zipfile.ZipFile) -> None:
+    roots = {name.partition("/")[0] for name in wheel.namelist()}
+
+    assert {root for root in roots if not root.endswith(".dist-info")} == {
+        "notebook_templates",
+        "portal",
+        "spawner",
+    }
+
+
+@pytest.mark.parametrize("package", ["spawner", "portal", "notebook_templates"])
+def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package: str) -> None:
+    files = (str(path.relative_to(CHECKOUT)) for path in source_files(CHECKOUT / package))
+    expected = {name for name in files if not name.startswith(NOT_SHIPPED)}
+
+    assert expected - set(wheel.namelist()) == set()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "portal/hub/templates/*.html",
+        "portal/server/config/*.json",
+        "portal/server/labextension/package.json",
+        "portal/server/labextension/static/*.js",
+        "notebook_templates/*/*.ipynb",
+    ],
+)
+def test_what_is_no_python_module_is_shipped_too(wheel: zipfile.ZipFile, pattern: str) -> None:
+    assert [name for name in wheel.namelist() if Path(name).match(pattern)]
