@@ -14,6 +14,7 @@ UNTYPED = ""
 SHARD = "shard"
 
 _ITEM = re.compile(r"(?P<words>[^,()]+)(?:\((?P<detail>[^()]*)\))?(?:,|$)")
+_SHARES = re.compile(r"(?<![0-9])([0-9]{1,9})/[0-9]")
 _COUNT = re.compile(r"(?P<number>[0-9]{1,18})(?P<unit>[KMGTP]?)", re.IGNORECASE)
 _COUNT_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 
@@ -62,9 +63,10 @@ class _GresItem:
 
     @property
     def n_shared_gpus(self) -> int:
-        """GPUs of which a shard is taken, from a detail such as "4/4,1/4,0/4"."""
-        shares = [share for share in self.detail.split(",") if "/" in share]
-        return sum(not share.startswith("0/") for share in shares)
+        """GPUs of which a shard is taken: "5(4/4,1/4,0/4)" is 2; in 22.05 "2(IDX:0-1)" is 2."""
+        if self.detail.startswith("IDX:"):
+            return self.count
+        return sum(int(taken) > 0 for taken in _SHARES.findall(self.detail))
 
 
 def parse_gres(text: str) -> dict[str, int]:
@@ -96,7 +98,8 @@ def count_gpus(
     """Return the GPUs of a node by type, and how many are taken.
 
     A GPU is given out whole or as shards. So a GPU of which a shard is taken counts as used, and
-    so do all shards of a GPU that is taken whole.
+    so do all shards of a GPU that is taken whole. Slurm 22.05 does not say how many shards are
+    taken but only on how many GPUs: all shards of those count as used there.
 
     Args:
         gres: What sinfo prints as Gres; see `parse_gres`.
@@ -111,17 +114,20 @@ def count_gpus(
         SlurmError: If a number cannot be read.
 
     Source:
-        gres.html, "Sharding", Slurm 22.05 to 25.11. The shards taken of each GPU are printed
-        from 23.02 on.
+        gres.html, "Sharding", Slurm 22.05 to 25.11, and our captures of 22.05.8.
     """
     totals = parse_gres(gres)
     used = Counter(parse_gres(gres_used))
     n_gpus = sum(total for gpu_type, total in totals.items() if gpu_type != SHARD)
     if SHARD in totals and n_gpus:
+        n_shards_per_gpu = totals[SHARD] // n_gpus
         n_whole = sum(count for gpu_type, count in used.items() if gpu_type != SHARD)
-        used[SHARD] += n_whole * (totals[SHARD] // n_gpus)
+        used[SHARD] += n_whole * n_shards_per_gpu
         for item in _parse_items(gres_used):
-            used[item.type_name] += item.n_shared_gpus if item.name == SHARD else 0
+            if item.name == SHARD:
+                used[item.type_name] += item.n_shared_gpus
+                if item.detail.startswith("IDX:"):
+                    used[SHARD] += item.count * (n_shards_per_gpu - 1)
     counts = {}
     for gpu_type, total in totals.items():
         n_used = min(used[gpu_type], total)

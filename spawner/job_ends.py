@@ -57,6 +57,7 @@ CANCELLED_BY: dict[str, Words] = {
         "An administrator cancelled the session.",
         "Ask the administrators why before you start a new one.",
     ),
+    "uid": ("The user with uid {uid} cancelled the session's job.", _WHEN_NEEDED),
     "other": (
         "Somebody else (uid {uid}) cancelled the session.",
         "Ask the administrators why before you start a new one.",
@@ -166,12 +167,10 @@ def explain_end(
     parts = _parts(node, situation, exit_code)
     if state is JobState.CANCELLED:
         return _explain_cancelled(cancelled_by_uid, situation, reason, parts)
-    if state in {JobState.FAILED, JobState.NODE_FAIL, JobState.TIMEOUT, JobState.BOOT_FAIL}:
-        words = _words_of_reason(reason)
-        if words is not None:
-            return diagnose(words, parts)
     if state is JobState.FAILED:
-        return _explain_failed(exit_code, signal or 0, parts)
+        return _explain_failed(exit_code, signal or 0, reason, parts)
+    if state is JobState.TIMEOUT:
+        return diagnose(_words_of_reason(reason) or END_STATES[state], parts)
     if state in END_STATES:
         return diagnose(END_STATES[state], parts)
     if state is JobState.UNKNOWN:
@@ -195,26 +194,26 @@ def _explain_cancelled(
     elif uid == 0:
         who = "administrator"
     else:
-        who = "other"
+        who = "uid" if situation.user_uid is None else "other"
     return diagnose(CANCELLED_BY[who], {"uid": str(uid)})
 
 
-def _explain_failed(exit_code: int | None, signal: int, parts: dict[str, str]) -> Diagnosis:
+def _explain_failed(
+    exit_code: int | None, signal: int, reason: str, parts: dict[str, str]
+) -> Diagnosis:
     if not signal and exit_code and _name_of_signal(exit_code - 128):
         signal = exit_code - 128
     if signal == _FILES_SIGNAL:
         return diagnose(FILES, parts)
+    # Slurm says JobLaunchFailure also for a script that a signal ended, so the signal goes first.
     if signal:
         name = _name_of_signal(signal) or str(signal)
-        words = SIGNALS.get(name, (f"The session was ended{{node}} by the signal {name}.", _LOG))
-        return diagnose(words, parts)
-    if exit_code in EXIT_CODES:
-        return diagnose(EXIT_CODES[exit_code], parts)
+        words = (f"The session was ended{{node}} by the signal {name}.", _LOG)
+        return diagnose(SIGNALS.get(name, words), parts)
     if exit_code:
-        return diagnose(
-            ("The session's job ended with an error{node} (exit code {code}).", _LOG), parts
-        )
-    return diagnose(END_STATES[JobState.FAILED], parts)
+        words = ("The session's job ended with an error{node} (exit code {code}).", _LOG)
+        return diagnose(EXIT_CODES.get(exit_code, words), parts)
+    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts)
 
 
 def _words_of_reason(reason: str) -> Words | None:

@@ -90,6 +90,7 @@ REJECTIONS: dict[str, Words] = {
         "The nodes that the session needs are not available now.",
         "Try again later, or choose another partition.",
     ),
+    "Invalid node name": ("A node that the site asks for does not exist.", _ADMIN),
     "Invalid feature|Invalid preferred feature|Invalid extra constraints": (
         "No node has a feature that the site asks for.",
         _ADMIN,

@@ -117,6 +117,11 @@ def test_a_cancelled_session_says_by_whom(uid: int | None, who: str) -> None:
     assert who in diagnosis.sentence
 
 
+def test_nobody_else_is_named_where_the_users_own_uid_is_not_known() -> None:
+    diagnosis = explain_end(JobState.CANCELLED, cancelled_by_uid=20001)
+    assert diagnosis.sentence == "The user with uid 20001 cancelled the session's job."
+
+
 SUBMIT_FAILED = "sbatch: error: Batch job submission failed: "
 POLICY = (
     SUBMIT_FAILED + "Job violates accounting/QOS policy (job submit limit, user's size and/or "

@@ -58,6 +58,18 @@ def test_a_gres_without_its_number_is_an_error_and_not_zero_gpus(text: str) -> N
             id="gpus-with-a-shard-taken-are-used",
         ),
         pytest.param(
+            "gpu:v100:2,shard:v100:8",
+            "gpu:v100:0(IDX:N/A),shard:v100:1(IDX:0)",
+            {"v100": 1, SHARD: 4},
+            id="22.05-says-only-on-which-gpus-shards-are-taken",
+        ),
+        pytest.param(
+            "gpu:v100:2,shard:v100:8",
+            "gpu:v100:0(IDX:N/A),shard:v100:0(IDX:N/A)",
+            {"v100": 0, SHARD: 0},
+            id="no-shard-taken",
+        ),
+        pytest.param(
             "gpu:v100:4,shard:v100:16",
             "gpu:v100:1(IDX:0),shard:v100:0(0/4,0/4,0/4,0/4)",
             {"v100": 1, SHARD: 4},
