@@ -35,8 +35,8 @@ class QueuedJob:
     name: str
 
 
-def jobs_of(user: str) -> list[QueuedJob]:
-    """Return the jobs of a user that squeue shows (waiting or running)."""
+def sessions_of(user: str) -> list[QueuedJob]:
+    """Return the jobs of a user's sessions that squeue shows (waiting, running or ending)."""
     text = subprocess.run(
         ["squeue", "-h", "-u", user, "-o", "%i|%u|%T|%N|%C|%m|%l|%b|%j"],
         check=True,
@@ -45,7 +45,8 @@ def jobs_of(user: str) -> list[QueuedJob]:
         timeout=30,
     ).stdout
     fields = (line.split("|", 8) for line in text.splitlines())
-    return [QueuedJob(int(f[0]), *f[1:4], int(f[4]), *f[5:]) for f in fields]
+    jobs = [QueuedJob(int(f[0]), *f[1:4], int(f[4]), *f[5:]) for f in fields]
+    return [job for job in jobs if job.name.startswith("dsportal-")]
 
 
 class PortalClient:

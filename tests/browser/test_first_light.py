@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import picture
 from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, demo_password, jobs_of
+from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 
@@ -28,7 +28,7 @@ def no_session_before_and_after() -> Iterator[None]:
 
     def stop() -> None:
         client.rest("DELETE", f"/users/{USER}/server", token)
-        eventually(lambda: not jobs_of(USER), timeout_s=30)
+        eventually(lambda: not sessions_of(USER), timeout_s=30)
 
     stop()
     yield
@@ -75,7 +75,7 @@ def test_4_the_session_is_a_slurm_job_and_the_page_follows_it(page: Page) -> Non
 
     page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
 
-    (job,) = jobs_of(USER)
+    (job,) = sessions_of(USER)
     assert (job.state, job.n_cpus, job.memory) == ("RUNNING", 8 * N_GPUS, f"{48 * N_GPUS}G")
     assert job.walltime == "8:00:00"
     assert job.gres.endswith(f":{N_GPUS}")
@@ -113,12 +113,17 @@ def test_5_the_classic_page_has_the_new_menu(context: BrowserContext) -> None:
 def open_notebook(page: Page, folder: str, name: str) -> None:
     page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/test/tree/templates/{folder}/{name}?reset")
     expect(page.locator(".jp-Notebook").first).to_be_visible(timeout=60_000)
+    # Before its kernel has started, a restart would ask which kernel is meant.
+    expect(page.locator(".jp-Toolbar-kernelName").first).to_contain_text(
+        "TensorFlow", timeout=60_000
+    )
+    expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=60_000)
 
 
 def restart_and_run_all(page: Page) -> None:
     page.get_by_role("menuitem", name="Kernel", exact=True).click()
     page.locator(".lm-Menu-item").filter(has_text="Restart Kernel and Run All Cells").click()
-    page.locator(".jp-Dialog").get_by_role("button", name=re.compile("Restart")).click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Confirm Kernel Restart").click()
 
 
 def expect_run_to_its_end(page: Page) -> None:
@@ -198,5 +203,5 @@ def test_9_stop_my_server_frees_the_gpus_within_five_seconds(page: Page) -> None
         page.get_by_role("link", name="Stop My Server")
     ).first.click()
 
-    eventually(lambda: jobs_of(USER) == [], timeout_s=5)
+    eventually(lambda: sessions_of(USER) == [], timeout_s=5)
     picture(page, "9-stopped")

@@ -10,7 +10,7 @@ import requests
 
 from tests import parts
 from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, jobs_of
+from tests.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 
@@ -65,4 +65,4 @@ def test_starting_a_session_while_slurm_is_down_says_so_and_leaves_no_job() -> N
         assert form.status_code < 500
         assert "Slurm" in form.text
 
-    eventually(lambda: jobs_of("grace") == [], timeout_s=30)
+    eventually(lambda: sessions_of("grace") == [], timeout_s=30)

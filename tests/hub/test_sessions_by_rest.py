@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, QueuedJob, jobs_of
+from tests.portal_client import ADDRESS, PortalClient, QueuedJob, sessions_of
 
 pytestmark = pytest.mark.cluster
 
@@ -41,13 +41,13 @@ def server(client: PortalClient, token: str) -> dict:
 def stop(client: PortalClient, token: str) -> None:
     client.rest("DELETE", f"/users/{USER}/server", token)
     eventually(lambda: not server(client, token), timeout_s=30)
-    eventually(lambda: not jobs_of(USER), timeout_s=30)
+    eventually(lambda: not sessions_of(USER), timeout_s=30)
 
 
 def start(client: PortalClient, token: str, options: object) -> QueuedJob:
     answer = client.rest("POST", f"/users/{USER}/server", token, json=options)
     assert answer.status_code in {201, 202}, answer.text
-    return eventually(lambda: jobs_of(USER)[0], timeout_s=20)
+    return eventually(lambda: sessions_of(USER)[0], timeout_s=20)
 
 
 def wait_until_ready(client: PortalClient, token: str) -> None:
@@ -76,7 +76,7 @@ def test_stopping_a_session_frees_its_gpus_within_five_seconds(
 
     grace.rest("DELETE", f"/users/{USER}/server", token)
 
-    eventually(lambda: not jobs_of(USER), timeout_s=5)
+    eventually(lambda: not sessions_of(USER), timeout_s=5)
 
 
 def test_a_session_that_still_starts_can_be_stopped(
@@ -86,7 +86,7 @@ def test_a_session_that_still_starts_can_be_stopped(
 
     grace.rest("DELETE", f"/users/{USER}/server", token)
 
-    eventually(lambda: not jobs_of(USER), timeout_s=10)
+    eventually(lambda: not sessions_of(USER), timeout_s=10)
 
 
 @pytest.mark.parametrize("gpus", [0, 9, -1, "two", "1;id", 1.5, None, True, [1, 2], "$(id)", "1\n2"])
@@ -100,7 +100,7 @@ def test_a_wrong_number_of_gpus_is_refused_in_words_and_starts_nothing(
     assert "GPU" in message
     assert "4" in message, "the limit is named"
     assert "Traceback" not in message
-    assert jobs_of(USER) == []
+    assert sessions_of(USER) == []
     assert not server(grace, token)
 
 
@@ -121,7 +121,7 @@ def test_an_option_outside_the_form_is_refused(
     answer = grace.rest("POST", f"/users/{USER}/server", token, json=options)
 
     assert answer.status_code == 400
-    assert jobs_of(USER) == []
+    assert sessions_of(USER) == []
 
 
 def session_token(job: QueuedJob) -> str:
