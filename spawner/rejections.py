@@ -10,6 +10,16 @@ from spawner.limit_reasons import explain_limit, parse_limit
 _LATER = "Try again in a minute; if it does not help, ask the administrators."
 _ADMIN = "Ask the administrators."
 
+_NO_ANSWER = (
+    "Unable to contact slurm controller|Connection refused|Connection timed out"
+    "|Communication connection failure|Socket timed out|in standby mode|Zero Bytes were"
+    "|Message (send|receive) failure|Communication shutdown failure|connect failure"
+)
+_NO_MUNGE = (
+    "Protocol authentication error|Invalid authentication credential|Authentication failure"
+    "|Munge|Authentication credential"
+)
+
 # What sbatch prints and its words, the more telling lines first. {partition} is " jupyter" or
 # empty.
 #
@@ -132,14 +142,11 @@ REJECTIONS: dict[str, Words] = {
         "Slurm does not let you submit jobs.",
         "Ask the administrators whether your user is known on the head of the cluster.",
     ),
-    "Unable to contact slurm controller|Connection refused|Connection timed out"
-    "|Communication connection failure|Socket timed out|in standby mode|Zero Bytes were"
-    "|Message (send|receive) failure|Communication shutdown failure|connect failure": (
+    _NO_ANSWER: (
         "Slurm did not answer, so nothing is known about the session.",
         _LATER,
     ),
-    "Protocol authentication error|Invalid authentication credential|Authentication failure"
-    "|[Mm]unge|Authentication credential": (
+    _NO_MUNGE: (
         "Slurm could not check who you are: its authentication service does not answer.",
         _LATER,
     ),
@@ -189,6 +196,21 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
         next_step="Change what you ask for if this tells you how, or show it to the "
         "administrators.",
     )
+
+
+def is_no_answer(stderr: str) -> bool:
+    """Return whether Slurm gave no answer at all, so that nothing was decided.
+
+    Args:
+        stderr: What a Slurm command printed on standard error.
+
+    Returns:
+        True where slurmctld or its authentication could not be reached.
+
+    Source:
+        slurm_errno.c of Slurm 22.05 to 25.11, and our captures of 22.05.8.
+    """
+    return re.search(f"{_NO_ANSWER}|{_NO_MUNGE}", stderr, re.IGNORECASE) is not None
 
 
 def said_by_slurm(stderr: str) -> str:
