@@ -130,12 +130,26 @@ def _run_pytest(suite: Suite, arguments: Sequence[str]) -> tuple[int, int, int]:
     report = OUTPUT_DIR / f"{suite.name}.xml"
     report.unlink(missing_ok=True)
     pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-    status = _status_of([*pytest, f"tests/{suite.folder}", *arguments])
-    n_passed, n_failed, n_skipped = read_report(report)
-    # An interrupted or broken run of pytest may leave a report without a failure.
-    if status not in {0, 1, PYTEST_RAN_NO_TEST} or (status == 1 and n_failed == 0):
-        n_failed += 1
-    return n_passed, n_failed, n_skipped
+    status = _status_of([*pytest, str(CHECKOUT / "tests" / suite.folder), *arguments])
+    return with_status(read_report(report), status)
+
+
+def with_status(counted: tuple[int, int, int], status: int) -> tuple[int, int, int]:
+    """Let a run that pytest calls unsuccessful count as a failure even if no test failed.
+
+    Args:
+        counted: Numbers of passed, failed and skipped tests in its report.
+        status: Exit status of pytest: 0 for success, 5 where no test was selected.
+
+    Returns:
+        The numbers, with at least one failure for any other status.
+
+    Source:
+        https://docs.pytest.org/en/stable/reference/exit-codes.html
+    """
+    n_passed, n_failed, n_skipped = counted
+    is_success = status in {0, PYTEST_RAN_NO_TEST}
+    return n_passed, n_failed or int(not is_success), n_skipped
 
 
 def read_report(path: Path) -> tuple[int, int, int]:
