@@ -1,0 +1,201 @@
+"""The cluster on this machine: nodes are hosts of their own, accounts and secrets are guarded."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.portal_client import demo_password
+
+pytestmark = pytest.mark.cluster
+
+STATE_DIR = Path("/var/lib/data-scientist-portal")
+LOG_DIR = Path("/var/log/data-scientist-portal")
+ADDRESSES = {"node01": "10.77.0.11", "node02": "10.77.0.12"}
+LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
+
+
+def run(*argv: str, user: str = "", stdin: str = "") -> subprocess.CompletedProcess[str]:
+    as_user: Sequence[str] = ()
+    if user:
+        account = pwd.getpwnam(user)
+        ids = (f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}")
+        as_user = ("setpriv", *ids, "--init-groups", "--reset-env")
+    return subprocess.run(
+        [*as_user, *argv],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        timeout=60,
+        check=False,
+    )
+
+
+def on_node(script: str, *options: str) -> str:
+    """Run shell text as ada in a job and return what it printed."""
+    done = run("srun", "-Q", "-n1", "-N1", "--mem=100M", *options, "bash", "-c", script, user="ada")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def has_device_control() -> bool:
+    return "TaskPlugin=task/cgroup" in Path("/etc/slurm/slurm.conf").read_text()
+
+
+def are_gpus_simulated() -> bool:
+    return "simulated_gpus = true" in Path("/etc/data-scientist-portal/portal.toml").read_text()
+
+
+def test_a_node_has_its_own_name_address_and_temporary_folder() -> None:
+    mark = Path("/tmp/dsportal-test-head-only")
+    mark.touch()
+    try:
+        script = f"hostname; hostname -I; ls {mark} 2>&1 | grep -c 'No such'"
+        name, address, n_missing = on_node(script).split()
+    finally:
+        mark.unlink()
+
+    assert ADDRESSES[name] == address
+    assert n_missing == "1"
+
+
+def test_a_node_finds_itself_and_the_others_by_name() -> None:
+    script = "getent hosts dsphead node01 | cut -d' ' -f1; hostname; hostname -i"
+    head, first_node, name, address = on_node(script).split()
+
+    assert (head, first_node) == ("10.77.0.1", "10.77.0.11")
+    assert ADDRESSES[name] == address
+
+
+def test_a_job_sees_no_process_of_the_head() -> None:
+    commands = on_node("cat /proc/[0-9]*/comm 2>/dev/null").split()
+
+    assert "slurmd" in commands
+    assert not {"slurmctld", "slurmdbd", "mariadbd", "slapd", "munged"} & set(commands)
+
+
+def test_a_job_reaches_neither_the_proxys_control_port_nor_ldap() -> None:
+    script = (
+        "for port in 8001 389; do for host in 127.0.0.1 10.77.0.1; do "
+        "(exec 3<>/dev/tcp/$host/$port) 2>/dev/null && echo open; done; done; echo done"
+    )
+
+    assert on_node(script).split() == ["done"]
+
+
+def test_a_job_opens_only_the_devices_it_was_given() -> None:
+    if not (has_device_control() and are_gpus_simulated()):
+        pytest.skip("needs simulated GPUs and control groups of version 1 on this machine")
+    script = "for n in 0 1 2 3; do (exec 3</dev/nvidia$n) 2>&1 | sed 's/.*: //'; done"
+    answers = on_node(script, "--gpus-per-node=2").splitlines()
+
+    # A device without a driver behind it cannot be opened, but that is another refusal.
+    assert sorted(answers) == ["No such device or address"] * 2 + ["Operation not permitted"] * 2
+
+
+def test_each_gpu_comes_with_its_cores_and_memory() -> None:
+    done = run(
+        *("srun", "-Q", "-N1", "-n1", "--gpus-per-node=1", "bash", "-c"),
+        "scontrol show job $SLURM_JOB_ID",
+        user="ada",
+    )
+    text = done.stdout
+    tres = next(line for line in text.split() if line.startswith("TRES="))
+
+    assert "cpu=8" in tres
+    assert "mem=48G" in tres
+    assert "gres/gpu=1" in tres
+
+
+def test_demo_users_are_accounts_of_this_machine() -> None:
+    group = grp.getgrnam("dsusers")
+    for name in ("ada", "grace"):
+        account = pwd.getpwnam(name)
+        home = Path(account.pw_dir).stat()
+        assert account.pw_gid == group.gr_gid
+        assert (home.st_uid, stat.S_IMODE(home.st_mode)) == (account.pw_uid, 0o700)
+
+
+def test_nobody_but_its_owner_reads_a_secret() -> None:
+    guarded = [
+        STATE_DIR / "demo-password",
+        STATE_DIR / "munge" / "munge.key",
+        STATE_DIR / "hub",
+        STATE_DIR / "mariadb",
+        STATE_DIR / "slapd" / "data",
+        STATE_DIR / "slapd" / "tls",
+        LOG_DIR / "hub.log",
+        Path("/etc/slurm/slurmdbd.conf"),
+    ]
+    open_to_others = [path for path in guarded if path.stat().st_mode & 0o077]
+
+    assert open_to_others == []
+
+
+def test_no_secret_is_in_a_command_line() -> None:
+    secrets = [demo_password()]
+    secrets += [path.read_text().strip() for path in (STATE_DIR / "hub").glob("*-token")]
+    lines = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            lines.append((folder / "cmdline").read_bytes().decode(errors="replace"))
+        except OSError:
+            continue
+
+    assert secrets[0]
+    assert not any(secret in line for secret in secrets for line in lines)
+
+
+def test_ldap_takes_no_password_over_an_open_connection() -> None:
+    name = "uid=ada,ou=people,dc=portal,dc=example"
+    plain = ("ldapwhoami", "-x", "-H", "ldap://127.0.0.1", "-D", name, "-y", "/dev/stdin")
+    done = run(*plain, stdin=demo_password())
+
+    assert done.returncode == 13
+    assert "Confidentiality required" in done.stderr
+
+
+def test_ldap_shows_no_password_hash() -> None:
+    search = ("ldapsearch", "-x", "-LLL", "-H", "ldap://127.0.0.1", "-b", "dc=portal,dc=example")
+    done = run(*search)
+
+    assert "uid: ada" in done.stdout
+    assert "userPassword" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("-u", "ada", LAUNCHER, "--help"),
+        ("-u", "ada", "/bin/sh", "-c", "id"),
+        ("-u", "root", LAUNCHER),
+        ("-u", "dsportal", LAUNCHER),
+    ],
+    ids=["argument", "other program", "root", "own account"],
+)
+def test_the_hub_may_run_nothing_but_the_launcher_of_a_user(argv: tuple[str, ...]) -> None:
+    done = run("sudo", "-n", *argv, user="dsportal", stdin="{}")
+
+    assert done.returncode != 0
+    assert "password is required" in done.stderr or "not allowed" in done.stderr
+
+
+def test_the_hub_may_run_the_launcher_of_a_user() -> None:
+    done = run("sudo", "-n", "-H", "-u", "ada", LAUNCHER, user="dsportal", stdin="{}")
+
+    assert "password is required" not in done.stderr
+    assert '"ok"' in done.stdout
+
+
+def test_the_accounts_of_hub_and_proxy_have_no_rights() -> None:
+    for part in ("hub", "proxy"):
+        pid = int(Path(f"/run/data-scientist-portal/{part}.pid").read_text().split()[0])
+        assert os.stat(f"/proc/{pid}").st_uid == pwd.getpwnam("dsportal").pw_uid
