@@ -98,8 +98,9 @@ class Catalog:
             fields = dict(zip(_FIELDS, values, strict=False))
             try:
                 name = fields["PartitionName"]
-                partition = partitions.setdefault(name, _parse_partition(fields))
-                nodes.setdefault(name, []).append(_parse_node(fields, is_up=partition.is_up))
+                if name not in partitions:
+                    partitions[name], nodes[name] = _parse_partition(fields), []
+                nodes[name].append(_parse_node(fields, is_up=partitions[name].is_up))
             except (ValueError, OptionsError) as error:
                 raise SlurmError(_unreadable(line), argv=SINFO_ARGV) from error
         return cls(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from spawner.errors import SlurmError
@@ -92,9 +94,11 @@ def parse_gres(text: str) -> dict[str, int]:
     return dict(gpus)
 
 
+# Thousands of nodes print few different texts.
+@functools.lru_cache(maxsize=1024)
 def count_gpus(
     gres: str, gres_used: str, *, idle_are: Literal["free", "planned", "down"]
-) -> dict[str, GpuCount]:
+) -> Mapping[str, GpuCount]:
     """Return the GPUs of a node by type, and how many are taken.
 
     A GPU is given out whole or as shards. So a GPU of which a shard is taken counts as used, and
@@ -132,7 +136,7 @@ def count_gpus(
     for gpu_type, total in totals.items():
         n_used = min(used[gpu_type], total)
         counts[gpu_type] = GpuCount(total=total, used=n_used, **{idle_are: total - n_used})
-    return counts
+    return MappingProxyType(counts)
 
 
 def _parse_items(text: str) -> Iterator[_GresItem]:

@@ -213,4 +213,4 @@ def test_a_thousand_nodes_are_read_in_a_fraction_of_a_second() -> None:
     catalog = Catalog.parse(text)
     catalog.count_cluster_gpus()
     assert catalog.count_cluster_gpus().total == 4000
-    assert time.process_time() - start_s < 1
+    assert time.process_time() - start_s < 0.3
