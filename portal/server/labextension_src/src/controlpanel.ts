@@ -19,6 +19,7 @@ export const controlPanelPlugin: JupyterFrontEndPlugin<void> = {
       onClick: () => void window.open(url, '_blank')
     });
     button.id = 'data-scientist-portal-control-panel';
+    button.node.style.alignSelf = 'center';
     app.shell.add(button, 'top', { rank: 10_000 });
   }
 };
