@@ -79,7 +79,7 @@ def load_digits(path: str | os.PathLike[str] = DIGITS_PATH) -> Digits:
             "and give that path to load_digits."
         )
     try:
-        with np.load(path) as file:
+        with path.open("rb") as stream, np.load(stream) as file:
             images, labels = file["x"], file["y"]
     except (OSError, EOFError, ValueError, KeyError, BadZipFile) as error:
         raise DataError(f"{path} cannot be read as digits ({error}). Make it anew.") from error

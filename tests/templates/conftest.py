@@ -24,7 +24,7 @@ ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNEL_PYTHON = ENVIRONMENTS / "tensorflow" / "bin" / "python"
 SETTINGS = tomllib.loads(Path("/etc/data-scientist-portal/portal.toml").read_text())
 N_GPUS = 2
-JOB_TIMEOUT_S = 600
+JOB_TIMEOUT_S = 1200
 
 
 class SlurmSession:
@@ -52,7 +52,7 @@ class SlurmSession:
             "PORTAL_N_GPUS": str(N_GPUS),
             **({"PORTAL_GPUS_SIMULATED": "1"} if self.is_simulated else {}),
         }
-        options = ["--nodes=1", "--ntasks=1", f"--gpus-per-node={N_GPUS}", "--time=15"]
+        options = ["--nodes=1", "--ntasks=1", f"--gpus-per-node={N_GPUS}", "--time=25"]
         done = subprocess.run(
             [
                 *("/usr/sbin/runuser", "-u", self.user, "--", "sbatch", "--parsable", *options),
@@ -79,9 +79,11 @@ class SlurmSession:
             subprocess.run(["scancel", job_id], check=False)
         return self.working_dir.joinpath(f"job-{job_id}.txt").read_text(errors="replace")
 
-    def run_cases(self, program: Path, names: Sequence[str]) -> dict[str, Outcome]:
+    def run_cases(
+        self, program: Path, names: Sequence[str], python: Path = KERNEL_PYTHON
+    ) -> dict[str, Outcome]:
         """Run cases of a program one after the other in one session."""
-        command = f"PYTHONPATH={TESTS_DIR} {KERNEL_PYTHON} {program} {' '.join(names)}"
+        command = f"PYTHONPATH={TESTS_DIR} {python} {program} {' '.join(names)}"
         printed = self.output_of(self.submit(command))
         first_line, _, rest = printed.partition("\n")
         self.node = first_line.removeprefix("NODE ")

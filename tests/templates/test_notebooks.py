@@ -18,7 +18,7 @@ pytestmark = pytest.mark.cluster
 TEMPLATES = Path("/opt/data-scientist-portal/templates")
 OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
 JUPYTER = ENVIRONMENTS / "server" / "bin" / "jupyter"
-TIME_LIMIT_S = 180
+HANGS_AFTER_S = 900
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +35,6 @@ class Executed:
         return "".join("".join(output.get("text", "")) for output in outputs)
 
     @property
-    def errors(self) -> list[str]:
-        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
-        return [
-            "\n".join(output["traceback"]) for output in outputs if output["output_type"] == "error"
-        ]
-
-    @property
     def pictures(self) -> list[bytes]:
         outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
         encoded = [output["data"].get("image/png") for output in outputs if "data" in output]
@@ -55,27 +48,33 @@ class Executed:
         )
 
 
-def execute(session: SlurmSession, name: str, *, keep: bool = True) -> Executed:
-    """Run a notebook of the installed templates as its user does, in a copy in the home."""
-    home = session.working_dir
-    folder = home / "templates" / name.partition("/")[0]
-    job = session.submit(
-        f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {folder}",
-        f"timeout {TIME_LIMIT_S} {JUPYTER} nbconvert --to notebook --execute --allow-errors "
-        f"--log-level=ERROR --output=executed.ipynb {name.partition('/')[2]}",
-    )
-    printed = session.output_of(job)
-    executed = folder / "executed.ipynb"
-    assert executed.exists(), f"not executed within {TIME_LIMIT_S} s:\n{printed}"
-    cells = json.loads(executed.read_text())["cells"]
-    found = Executed(cells=cells, folder=folder)
-    if keep:
-        target = OUTPUT_DIR / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(executed.read_bytes())
-        for number, picture in enumerate(found.pictures, start=1):
-            target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
+def execute(session: SlurmSession, name: str) -> Executed:
+    """Run a notebook as its user does, and keep it with its pictures under tests/output."""
+    printed, path = run_notebook(session, name)
+    if not path.exists():
+        pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
+    found = Executed(cells=json.loads(path.read_text())["cells"], folder=path.parent)
+    target = OUTPUT_DIR / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(path.read_bytes())
+    for number, picture in enumerate(found.pictures, start=1):
+        target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
     return found
+
+
+def run_notebook(session: SlurmSession, name: str) -> tuple[str, Path]:
+    """Run a copy of an installed template until its end or its first error.
+
+    Returns what was printed beside the notebook, and the path of the executed one.
+    """
+    folder, _, file = name.partition("/")
+    here = session.working_dir / "templates" / folder
+    job = session.submit(
+        f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {here}",
+        f"timeout {HANGS_AFTER_S} {JUPYTER} nbconvert --to notebook --execute "
+        f"--log-level=ERROR --output=executed.ipynb {file}",
+    )
+    return session.output_of(job), here / "executed.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +91,7 @@ def accuracies(text: str) -> list[float]:
     return [float(value) for value in re.findall(r"^Test Accuracy ([\d.]+)$", text, re.MULTILINE)]
 
 
-def test_the_keras_notebook_runs_to_its_end_without_an_error(keras_digits):
-    assert keras_digits.errors == []
+def test_the_keras_notebook_runs_to_its_end_without_a_warning(keras_digits):
     assert keras_digits.standard_error == ""
 
 
@@ -118,10 +116,6 @@ def test_the_keras_notebook_draws_digits_curves_and_misread_digits(keras_digits)
 
 def test_the_keras_notebook_writes_logs_for_tensorboard_beside_itself(keras_digits):
     assert list((keras_digits.folder / "logs").glob("*/train/events.out.tfevents.*"))
-
-
-def test_the_horovod_notebook_runs_to_its_end_without_an_error(horovod_digits):
-    assert horovod_digits.errors == []
 
 
 def test_the_horovod_notebook_trains_on_all_gpus_of_the_session(horovod_digits):
@@ -149,10 +143,10 @@ def test_without_the_data_a_notebook_says_how_to_put_it_there(session):
     target = link.readlink()
     link.unlink()
     try:
-        errors = execute(session, "horovod/digits.ipynb", keep=False).errors
+        printed, _ = run_notebook(session, "horovod/digits.ipynb")
     finally:
         link.symlink_to(target)
 
-    assert "The digits are not at" in errors[0]
-    assert "deploy/environments/build datasets" in errors[0]
-    assert "digits_data.py" not in errors[0]
+    assert "DataError: The digits are not at" in printed
+    assert "deploy/environments/build datasets" in printed
+    assert "digits_data.py" not in printed

@@ -103,7 +103,8 @@ def install_templates(plan: Plan, log: IO[str]) -> None:
     new.mkdir(parents=True)
     for file in source_files(source):
         relative = file.relative_to(source)
-        if NOT_FOR_USERS & set(relative.parts):
+        is_source_of_notebook = file.suffix == ".py" and file.with_suffix(".ipynb").exists()
+        if NOT_FOR_USERS & set(relative.parts) or is_source_of_notebook:
             continue
         (new / relative).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, new / relative)

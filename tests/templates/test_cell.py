@@ -1,0 +1,28 @@
+"""A run in a cell of a real kernel: lines as they come, and the interrupt button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.templates.conftest import ENVIRONMENTS
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def cell(session):
+    program = Path(__file__).with_name("kernel_cases.py")
+    python = ENVIRONMENTS / "server" / "bin" / "python"
+    return session.run_cases(program, ["interrupt_a_cell"], python=python)["interrupt_a_cell"].value
+
+
+def test_lines_reach_the_cell_as_they_are_printed(cell):
+    assert 0.8 < cell["seconds_between_lines_0_and_5"] < 10
+
+
+def test_the_interrupt_button_of_a_notebook_ends_all_ranks_within_5_s(cell):
+    assert cell["error"] == "KeyboardInterrupt"
+    assert cell["seconds_after_button"] < 5
+    assert cell["alive"] == []
