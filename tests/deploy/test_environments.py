@@ -1,0 +1,171 @@
+"""What the builder leaves on this machine, used as an account without rights would use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from deploy.environments.builder.environment import ADDED_LATER, canonical_name, read_pins
+from deploy.environments.builder.files import launcher_path
+from deploy.environments.builder.node import AS_NOBODY
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import SYSTEM_PATH
+from deploy.environments.builder.proxy import program
+from deploy.environments.builder.target import PROGRAMS_DIR
+
+PLAN = Plan()
+SERVER = PLAN.environment("server")
+TENSORFLOW = PLAN.environment("tensorflow")
+ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow")
+HEAVY_TARGETS = ("hub", "server", "tensorboard", "horovod", "proxy", "kernels", "datasets")
+
+INSTALLED = """
+import importlib.metadata, json
+print(json.dumps({d.name: d.version for d in importlib.metadata.distributions()}))
+"""
+DIGITS = """
+import json, numpy, sys
+with numpy.load(sys.argv[1]) as digits:
+    x, y = digits["x"], digits["y"]
+n_of_each = numpy.bincount(y).tolist()
+print(json.dumps([str(x.dtype), x.shape, int(x.max()), n_of_each, y[:500].tolist()]))
+"""
+PAGE = """
+import json
+from jupyterlab_server.config import get_page_config
+print(json.dumps(get_page_config([])))
+"""
+RUN_CELL = """
+import sys, nbformat, nbclient
+notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
+nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=120).execute()
+print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder of an account without rights."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    subprocess.run(["chown", "65534:65534", folder], check=True)
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(parent.stat().st_mode | 0o111)
+    return folder
+
+
+def as_nobody(argv: Sequence[str | Path], home: Path | None = None) -> str:
+    place = [f"HOME={home}"] if home else []
+    done = subprocess.run(
+        [*AS_NOBODY, "env", f"PATH={SYSTEM_PATH}", *place, *map(str, argv)],
+        cwd=home or "/",
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_building_again_changes_nothing_and_takes_no_time() -> None:
+    build = [PLAN.recipes_dir / "build", *HEAVY_TARGETS]
+    subprocess.run(build, check=True, capture_output=True, timeout=900)
+
+    before = time.monotonic()
+    said = subprocess.run(build, check=True, capture_output=True, text=True).stdout
+    took_s = time.monotonic() - before
+
+    *targets, _ = said.splitlines()
+    assert targets
+    assert {line.split()[1] for line in targets} == {"unchanged"}
+    assert took_s < 5
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_an_environment_holds_what_its_pinned_file_names_and_nothing_else(name: str) -> None:
+    text = as_nobody([PLAN.environment(name) / "bin/python", "-c", INSTALLED])
+    installed = {canonical_name(key): version for key, version in json.loads(text).items()}
+
+    assert "data-scientist-portal" in installed
+    ours = ADDED_LATER | {"pip"}
+    assert {key: v for key, v in installed.items() if key not in ours} == read_pins(PLAN.pins(name))
+
+
+def test_every_account_can_read_the_environments_and_none_but_root_can_change_them() -> None:
+    find = ["find", PLAN.prefix / "environments", "-not", "-type", "l"]
+
+    closed = subprocess.run([*find, "-not", "-perm", "-o+r"], capture_output=True, text=True)
+    open_to_all = subprocess.run([*find, "-perm", "/go+w"], capture_output=True, text=True)
+
+    assert closed.stdout == ""
+    assert open_to_all.stdout == ""
+
+
+def test_the_proxy_starts_without_rights() -> None:
+    assert as_nobody([program(PLAN), "--version"]).strip() == "5.3.0"
+
+
+def test_only_root_can_change_the_program_that_sudo_allows() -> None:
+    launcher = launcher_path(PLAN)
+
+    for path in (launcher, *launcher.parents):
+        assert path.stat().st_uid == 0
+        assert path.stat().st_mode & 0o022 == 0, path
+
+
+def test_the_digits_are_real_and_any_slice_holds_all_of_them() -> None:
+    text = as_nobody(
+        [SERVER / "bin/python", "-c", DIGITS, PLAN.datasets_dir / "mnist/mnist-10k.npz"]
+    )
+    dtype, shape, largest, n_of_each, first = json.loads(text)
+
+    assert (dtype, shape, largest) == ("uint8", [10_000, 28, 28], 255)
+    # Counted in the package's own files, digit by digit.
+    assert n_of_each == [1001, 1127, 991, 1032, 980, 863, 1014, 1070, 944, 978]
+    assert set(first) == set(range(10))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "cell"),
+    [
+        ("python3", "import pandas; print(pandas.Series([1, 2]).sum())"),
+        ("tensorflow", "import tensorflow as tf; print(int(tf.reduce_sum([1, 2])))"),
+        ("ir", "cat(1 + 2)"),
+    ],
+)
+def test_each_kernel_runs_a_cell(home: Path, kernel: str, cell: str) -> None:
+    said = as_nobody([SERVER / "bin/python", "-c", RUN_CELL, kernel, cell], home)
+
+    assert said.split()[-1] == "3"
+
+
+def test_two_ranks_add_their_numbers(home: Path) -> None:
+    horovodrun = [TENSORFLOW / "bin/horovodrun", "-np", "2", "-H", "localhost:2", "--gloo"]
+
+    said = as_nobody(
+        [*horovodrun, TENSORFLOW / "bin/python", PROGRAMS_DIR / "allreduce_check.py"], home
+    )
+
+    assert "rank 0 of 2: sum 3.0" in said
+    assert "rank 1 of 2: sum 3.0" in said
+
+
+def test_jupyterlab_neither_offers_a_rebuild_nor_fetches_news() -> None:
+    page = json.loads(as_nobody([SERVER / "bin/python", "-c", PAGE]))
+
+    assert page["buildCheck"] is False
+    assert "@jupyterlab/apputils-extension:announcements" in page["disabledExtensions"]
+
+
+def test_the_buttons_of_the_portal_are_known_to_jupyterlab() -> None:
+    page = json.loads(as_nobody([SERVER / "bin/python", "-c", PAGE]))
+    extensions = SERVER / "share/jupyter/labextensions"
+
+    assert (extensions / "data-scientist-portal" / "package.json").is_file()
+    assert "data-scientist-portal" not in page["disabledExtensions"]
