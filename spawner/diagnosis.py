@@ -5,7 +5,7 @@ Pure: plain values in, words out. The tables stand in modules of their own:
     waiting, waiting_reasons     why a job waits
     limit_reasons                limits of accounts and of qualities of service, by rule
     job_ends                     why a job ended
-    rejections                   why sbatch refused a job
+    rejections, rejection_texts  why sbatch refused a job
     job_logs                     the end of a log, without secrets
 """
 

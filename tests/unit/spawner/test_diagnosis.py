@@ -178,14 +178,14 @@ POLICY = (
             "sbatch: error: CPU count per node can not be satisfied\n"
             + SUBMIT_FAILED
             + "Requested node configuration is not available\n",
-            "No node of the partition jupyter",
+            "as many CPU cores",
             "fewer GPUs",
         ),
         (
             "sbatch: error: Memory specification can not be satisfied\n"
             + SUBMIT_FAILED
             + "Requested node configuration is not available\n",
-            "No node of the partition jupyter",
+            "as much memory",
             "fewer GPUs",
         ),
         (
