@@ -162,7 +162,9 @@ def test_7_tensorboard_button_opens_a_folder_in_a_tab(page: Page, context: Brows
     expect(file_in_browser(page, "logs")).to_be_visible(timeout=60_000)
     file_in_browser(page, "logs").click()
     with context.expect_page() as opened:
-        page.locator(".jp-FileBrowser-toolbar").get_by_title(re.compile("TensorBoard")).first.click()
+        page.locator(".jp-FileBrowser-toolbar").get_by_title(
+            re.compile("TensorBoard")
+        ).first.click()
     tab = opened.value
 
     tab.wait_for_url(re.compile(f"/user/{USER}/portal/tensorboards/"), timeout=20_000)
