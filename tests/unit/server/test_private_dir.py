@@ -39,7 +39,7 @@ def test_the_users_run_time_folder_comes_first_and_then_the_jobs(make: MakeDir) 
     run_time, job = make(), make()
 
     assert make(XDG_RUNTIME_DIR=run_time, SLURM_TMPDIR=job).parent == run_time
-    assert make(XDG_RUNTIME_DIR="/nowhere", SLURM_TMPDIR=job).parent == job
+    assert make(XDG_RUNTIME_DIR=run_time / "gone", SLURM_TMPDIR=job).parent == job
 
 
 def test_a_folder_where_others_may_rename_is_not_used(make: MakeDir) -> None:

@@ -90,9 +90,13 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
     logs = Logdir(name="logs", path=Path("logs"))
 
-    with pytest.raises(TensorBoardError, match=r"/nowhere/python \(No such file.*administrators"):
+    with pytest.raises(TensorBoardError, match=r"python \(No such file.*administrators"):
         await start_tensorboard(
-            (logs,), python="/nowhere/python", private_dir=tmp_path, base_url="/", timeout_s=5
+            (logs,),
+            python=str(tmp_path / "python"),
+            private_dir=tmp_path,
+            base_url="/",
+            timeout_s=5,
         )
 
 
