@@ -68,7 +68,7 @@ CANCELLED_BY: dict[str, Words] = {
 # 128 ended by a signal. 53 is the signal that Slurm writes where it cannot open a job's files.
 EXIT_CODES: dict[int, Words] = {
     126: (
-        "The program of the session{node} may not be run (exit code 126).",
+        "The program of the session may not be run{node} (exit code 126).",
         "Tell the administrators that the server environment is not readable on that node.",
     ),
     127: (
@@ -78,7 +78,7 @@ EXIT_CODES: dict[int, Words] = {
 }
 SIGNALS: dict[str, Words] = {
     "SIGKILL": (
-        "The session was killed{node}, most often because its memory was full.",
+        "The session was killed{node}, often because its memory was full.",
         "Start a new session with more GPUs, since memory comes with them.",
     ),
     "SIGTERM": ("The session was asked to stop{node} and did.", _WHEN_NEEDED),

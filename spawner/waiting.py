@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from spawner.advice import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
+from spawner.advice import UNKNOWN_SITUATION, Diagnosis, Situation, Words, diagnose, quote
 from spawner.limit_reasons import explain_limit, parse_limit, parse_limit_sentence
+from spawner.states import JobState
 from spawner.units import format_walltime
 from spawner.waiting_reasons import WAITING_REASONS
 
@@ -39,7 +40,33 @@ _SENTENCES = tuple(
 )
 
 
-def explain_waiting(reason: str, situation: Situation = UNKNOWN_SITUATION) -> Diagnosis:
+# In these states the reason is left over from before, or "None".
+WAITING_STATES: dict[JobState, Words] = {
+    JobState.CONFIGURING: (
+        "A node was found and is being switched on or set up.",
+        "No action is needed: the session starts by itself, which can take some minutes.",
+    ),
+    JobState.POWER_UP_NODE: (
+        "A node was found and is being switched on.",
+        "No action is needed: the session starts by itself, which can take some minutes.",
+    ),
+    JobState.REQUEUED: (
+        "The job's node failed or was taken away, and the job went back to the queue.",
+        "No action is needed: the session starts by itself.",
+    ),
+    JobState.EXPEDITING: (
+        "The job's node failed, and the job went back to the head of the queue.",
+        "No action is needed: the session starts by itself.",
+    ),
+}
+
+
+def explain_waiting(
+    reason: str,
+    situation: Situation = UNKNOWN_SITUATION,
+    *,
+    state: JobState = JobState.PENDING,
+) -> Diagnosis:
     """Return why a session waits.
 
     Args:
@@ -47,6 +74,7 @@ def explain_waiting(reason: str, situation: Situation = UNKNOWN_SITUATION) -> Di
             "QOSMaxGRESPerUser" or a sentence such as
             "ReqNodeNotAvail, UnavailableNodes:node01", with or without brackets around it.
         situation: What is known about the session; numbers are named where they are known.
+        state: The job's state, one of those that wait.
 
     Returns:
         The diagnosis. An unknown reason is quoted, not guessed at.
@@ -54,6 +82,8 @@ def explain_waiting(reason: str, situation: Situation = UNKNOWN_SITUATION) -> Di
     Source:
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.
     """
+    if state in WAITING_STATES:
+        return diagnose(WAITING_STATES[state])
     text = normalize_reason(reason)
     limit = parse_limit(text) or parse_limit_sentence(text)
     if limit is not None:

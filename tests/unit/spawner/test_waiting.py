@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.diagnosis import Situation, explain_waiting
+from spawner.states import JobState
 
-REASONS = (
-    (Path(__file__).parents[3] / "docs" / "slurm-reasons.txt").read_text(encoding="utf-8").split()
-)
+DOCS = Path(__file__).parents[3] / "docs"
+REASONS = (DOCS / "slurm-reasons.txt").read_text(encoding="utf-8").split()
 
 
 def test_the_list_of_slurms_reasons_is_whole() -> None:
@@ -131,6 +132,12 @@ def test_a_time_limit_names_what_was_asked_and_what_is_allowed() -> None:
     assert "partition jupyter allows (1-00:00:00)" in diagnosis.sentence
 
 
+def test_a_node_that_boots_is_not_called_a_place_in_the_queue() -> None:
+    diagnosis = explain_waiting("None", state=JobState.CONFIGURING)
+    assert "is being switched on" in diagnosis.sentence
+    assert "queue" not in diagnosis.sentence
+
+
 def test_an_unknown_reason_is_quoted_and_not_guessed_at() -> None:
     diagnosis = explain_waiting("QuantumFluxTooLow")
     assert diagnosis.sentence == (
@@ -144,3 +151,13 @@ def test_any_reason_gives_one_line_of_bounded_length(reason: str) -> None:
     text = str(explain_waiting(reason))
     assert text.isprintable()
     assert len(text) < 700
+
+
+def test_the_page_for_users_is_what_the_portal_says() -> None:
+    """Run "python docs/make_reasons.py" after a change of words."""
+    spec = importlib.util.spec_from_file_location("make_reasons", DOCS / "make_reasons.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "reasons.md").read_text(encoding="utf-8") == module.render_reasons()
