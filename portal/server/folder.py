@@ -63,6 +63,12 @@ class Folder:
     def read(self, name: str) -> bytes | None:
         """Return what is in a file, or None where nothing has this name.
 
+        Args:
+            name: Its name.
+
+        Returns:
+            All of it.
+
         Raises:
             NotPlainError: If it is no plain file.
             OSError: If it cannot be read.

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import gzip
+import io
 import json
 import logging
+import mimetypes
 import os
 import signal
 import socket
@@ -20,6 +23,7 @@ import struct
 import subprocess
 import sys
 import time
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -171,6 +175,64 @@ def start_data_server(logdir: str, port_path: Path) -> tuple[str, IO[bytes]]:
     raise DataServerError(f"the data server did not start within {_DATA_SERVER_TIMEOUT_S} s")
 
 
+class Assets:
+    """TensorBoard's scripts and fonts, packed when a browser asks for them.
+
+    TensorBoard packs all of them at every start: 0.26 s of 0.62 s on our machine.
+
+    Source:
+        Our measurement with tensorboard 2.21.0, on 2 cores.
+    """
+
+    def __init__(self) -> None:
+        from tensorboard import assets
+
+        self._archive = zipfile.ZipFile(assets.get_default_assets_zip_provider()())
+        self._names = set(self._archive.namelist()) - {"index.html"}
+
+    def open_page_alone(self) -> IO[bytes]:
+        """Return an archive with only the page in it, as TensorBoard's `assets_zip_provider` does.
+
+        Its fonts are named from the page; TensorBoard names them from the root of the host.
+        """
+        page = self._archive.read("index.html").replace(b"url(/font-", b"url(font-")
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("index.html", page)
+        packed.seek(0)
+        return packed
+
+    def serve_beside(self, wsgi_app: Any, path_prefix: str) -> Any:
+        """Return an app that serves the scripts and fonts, and leaves the rest to TensorBoard.
+
+        Args:
+            wsgi_app: TensorBoard's own app.
+            path_prefix: Path of its pages, without a slash at the end.
+
+        Returns:
+            A WSGI app.
+        """
+
+        def serve(environ: dict[str, Any], start_response: Any) -> Any:
+            name = environ["PATH_INFO"].removeprefix(f"{path_prefix}/")
+            app = self._answer(name, environ) if name in self._names else wsgi_app
+            return app(environ, start_response)
+
+        return serve
+
+    def _answer(self, name: str, environ: dict[str, Any]) -> Any:
+        from werkzeug.wrappers import Response
+
+        content = self._archive.read(name)
+        is_versioned = "_file_hash=" in environ.get("QUERY_STRING", "")
+        headers = {"Cache-Control": "private, max-age=86400" if is_versioned else "no-cache"}
+        if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", ""):
+            content = gzip.compress(content, compresslevel=3)
+            headers["Content-Encoding"] = "gzip"
+        mimetype = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return Response(content, headers=headers, mimetype=mimetype)
+
+
 def serve(request: Request, loader: str) -> None:
     """Start TensorBoard in a thread; it listens on the socket when this returns.
 
@@ -180,27 +242,15 @@ def serve(request: Request, loader: str) -> None:
     """
     from tensorboard import program
     from werkzeug.serving import ThreadedWSGIServer
-    from werkzeug.wrappers import Response
 
-    def with_relative_fonts(wsgi_app: Any) -> Any:
-        """Return the app with fonts named from the page, not from the root of the host."""
-
-        def serve_page(environ: dict[str, Any], start_response: Any) -> Any:
-            if environ["PATH_INFO"] != f"{request.path_prefix}/":
-                return wsgi_app(environ, start_response)
-            environ.pop("HTTP_ACCEPT_ENCODING", None)
-            page = Response.from_app(wsgi_app, environ, buffered=True)
-            page.set_data(page.get_data().replace(b"url(/font-roboto/", b"url(font-roboto/"))
-            return page(environ, start_response)
-
-        return serve_page
+    assets = Assets()
 
     class UnixSocketServer(ThreadedWSGIServer, program.TensorBoardServer):
         request_queue_size = 128
 
         def __init__(self, wsgi_app: Any, flags: Any) -> None:
+            app = assets.serve_beside(wsgi_app, request.path_prefix)
             old_mask = os.umask(0o177)
-            app = with_relative_fonts(wsgi_app)
             try:
                 super().__init__(f"unix://{request.socket}", 0, app)
             finally:
@@ -215,7 +265,9 @@ def serve(request: Request, loader: str) -> None:
             return f"{request.path_prefix}/"
 
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    tensorboard = program.TensorBoard(server_class=UnixSocketServer)
+    tensorboard = program.TensorBoard(
+        assets_zip_provider=assets.open_page_alone, server_class=UnixSocketServer
+    )
     tensorboard.configure(
         argv=[
             "tensorboard",

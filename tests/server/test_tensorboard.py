@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,10 +64,30 @@ def test_new_points_appear_while_training_goes_on(
 def test_its_page_asks_this_host_for_nothing_outside_its_own_address(
     notebook_server: NotebookServer,
 ) -> None:
-    page = notebook_server.page(notebook_server.open("logs"))
+    board = notebook_server.open("logs")
+    page = notebook_server.page(board).text
 
-    assert "url(font-roboto/" in page.text
-    assert "url(/" not in page.text
+    named = re.findall(r"url\((?!data:)([^)]+)\)", page) + re.findall(r'src="([^"]+)"', page)
+    assert len(named) > 20
+    assert [address for address in named if address.startswith(("/", "http"))] == []
+    for address in (named[0], named[-1]):
+        assert notebook_server.page(board, address).ok
+
+
+def test_its_scripts_come_packed_and_are_kept_by_the_browser(
+    notebook_server: NotebookServer,
+) -> None:
+    board = notebook_server.open("logs")
+
+    script = notebook_server.page(board, "index.js?_file_hash=1")
+    unpacked = notebook_server.page(board, "index.js", headers={"Accept-Encoding": "identity"})
+
+    assert script.headers["Content-Encoding"] == "gzip"
+    assert script.headers["Content-Type"].startswith("text/javascript")
+    assert "max-age=86400" in script.headers["Cache-Control"]
+    assert "Content-Encoding" not in unpacked.headers
+    assert unpacked.headers["Cache-Control"] == "no-cache"
+    assert unpacked.content == script.content
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
