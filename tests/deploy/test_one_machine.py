@@ -7,6 +7,7 @@ import os
 import pwd
 import stat
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,13 +17,18 @@ from tests.portal_client import demo_password
 
 pytestmark = pytest.mark.cluster
 
+CHECKOUT = Path(__file__).parents[2]
+SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
+RUN_DIR = Path("/run/data-scientist-portal")
 STATE_DIR = Path("/var/lib/data-scientist-portal")
 LOG_DIR = Path("/var/log/data-scientist-portal")
 ADDRESSES = {"node01": "10.77.0.11", "node02": "10.77.0.12"}
 LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
 
 
-def run(*argv: str, user: str = "", stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    *argv: str, user: str = "", stdin: str = "", timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
     as_user: Sequence[str] = ()
     if user:
         account = pwd.getpwnam(user)
@@ -34,7 +40,7 @@ def run(*argv: str, user: str = "", stdin: str = "") -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         cwd="/",
-        timeout=60,
+        timeout=timeout_s,
         check=False,
     )
 
@@ -51,7 +57,7 @@ def has_device_control() -> bool:
 
 
 def are_gpus_simulated() -> bool:
-    return "simulated_gpus = true" in Path("/etc/data-scientist-portal/portal.toml").read_text()
+    return "simulated_gpus = true" in SETTINGS.read_text()
 
 
 def test_a_node_has_its_own_name_address_and_temporary_folder() -> None:
@@ -199,3 +205,25 @@ def test_the_accounts_of_hub_and_proxy_have_no_rights() -> None:
     for part in ("hub", "proxy"):
         pid = int(Path(f"/run/data-scientist-portal/{part}.pid").read_text().split()[0])
         assert os.stat(f"/proc/{pid}").st_uid == pwd.getpwnam("dsportal").pw_uid
+
+
+def pid_files() -> dict[str, str]:
+    return {path.name: path.read_text() for path in RUN_DIR.glob("*.pid")}
+
+
+def test_setting_up_again_changes_nothing_and_is_quick() -> None:
+    up = str(CHECKOUT / "deploy" / "up")
+    # What has changed in the checkout since the last time is installed now, not below.
+    assert run(up, timeout_s=300).returncode == 0
+    configuration = [Path("/etc/slurm/slurm.conf"), SETTINGS, Path("/etc/nsswitch.conf")]
+    before = pid_files(), [path.stat().st_mtime_ns for path in configuration]
+
+    started = time.monotonic()
+    done = run(up, timeout_s=60)
+    took_s = time.monotonic() - started
+
+    assert done.returncode == 0
+    assert (pid_files(), [path.stat().st_mtime_ns for path in configuration]) == before
+    assert took_s < 30
+    assert "http://127.0.0.1:8000" in done.stdout
+    assert all(word in done.stdout for word in ("ada", "grace", demo_password(), "deploy/down"))
