@@ -45,6 +45,7 @@ class Suite:
         name: Its name on the command line.
         commands: Checks that pass or fail as a whole; none for a folder of tests.
         folder: Folder of tests under tests/; empty for checks.
+        options: Options of pytest for this folder.
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
         is_default: Whether it runs when no suite is named.
@@ -53,6 +54,7 @@ class Suite:
     name: str
     commands: tuple[tuple[str, ...], ...] = ()
     folder: str = ""
+    options: tuple[str, ...] = ()
     needs_cluster: bool = True
     needs_browser: bool = False
     is_default: bool = True
@@ -93,7 +95,13 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
-    Suite(name="unit", folder="unit", needs_cluster=False),
+    # Tests that share a running program stay in one process.
+    Suite(
+        name="unit",
+        folder="unit",
+        options=("-n", "auto", "--dist", "loadfile"),
+        needs_cluster=False,
+    ),
     Suite(name="deploy", folder="deploy"),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True),
@@ -130,7 +138,9 @@ def _run_pytest(suite: Suite, arguments: Sequence[str]) -> tuple[int, int, int]:
     report = OUTPUT_DIR / f"{suite.name}.xml"
     report.unlink(missing_ok=True)
     pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-    status = _status_of([*pytest, str(CHECKOUT / "tests" / suite.folder), *arguments])
+    status = _status_of(
+        [*pytest, *suite.options, str(CHECKOUT / "tests" / suite.folder), *arguments]
+    )
     return with_status(read_report(report), status)
 
 
