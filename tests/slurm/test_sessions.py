@@ -1,0 +1,244 @@
+"""Sessions on the real cluster: how they start, wait, fail, end and outlive a crash of the hub."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import time
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.private_hub import PrivateHub
+from tests.slurm.conftest import USER, release, session_token, sessions, start, wait_until_ready
+
+pytestmark = pytest.mark.cluster
+
+
+# A held job waits until somebody releases it, whatever else the cluster does.
+HELD = {"req_options": "--hold"}
+
+
+def test_a_killed_hub_takes_up_a_session_that_was_ready(hub: PrivateHub) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    before = hub.session(USER)
+
+    hub.kill()
+    hub.start()
+
+    wait_until_ready(hub)
+    assert hub.session(USER) == before
+    assert [job.job_id for job in sessions()] == [before["job_id"]]
+
+
+def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
+    hub: PrivateHub,
+) -> None:
+    hub.start(**HELD)
+    start(hub)
+    (job,) = eventually(sessions, timeout_s=20)
+    assert job.state == "PENDING"
+
+    hub.kill()
+    hub.start(**HELD)
+
+    assert hub.server(USER)["pending"] == "spawn"
+    release()
+    wait_until_ready(hub)
+    assert [job.job_id for job in sessions()] == [job.job_id]
+    routes = requests.get(
+        f"http://127.0.0.1:{hub._proxy_port}/api/routes",
+        headers={"Authorization": f"token {hub._token}"},
+        timeout=10,
+    ).json()
+    assert f"/user/{USER}" in routes
+
+
+def test_a_killed_hub_takes_up_a_waiting_session_that_can_then_be_stopped(
+    hub: PrivateHub,
+) -> None:
+    hub.start(**HELD)
+    start(hub)
+    eventually(sessions, timeout_s=20)
+    hub.kill()
+    hub.start(**HELD)
+
+    hub.rest("DELETE", f"/users/{USER}/server")
+
+    eventually(lambda: not sessions(), timeout_s=5)
+    eventually(lambda: not hub.server(USER), timeout_s=10)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
+def test_a_hub_killed_at_any_moment_of_a_start_loses_no_session_and_no_job(
+    hub: PrivateHub, after_s: float
+) -> None:
+    hub.start(wait_s=2)
+    thread = start(hub)
+    time.sleep(after_s)
+
+    hub.kill()
+    thread.join()
+    hub.start(wait_s=2)
+
+    def is_settled() -> bool:
+        server, jobs = hub.server(USER), sessions()
+        if not server:
+            return not jobs
+        return bool(server["ready"]) and [j.job_id for j in jobs] == [hub.session(USER)["job_id"]]
+
+    eventually(is_settled, timeout_s=60)
+
+
+def test_a_hub_that_is_away_while_the_server_reports_gets_its_port_later(hub: PrivateHub) -> None:
+    hub.start(wait_s=3)
+    start(hub)
+    eventually(lambda: any(job.state == "RUNNING" for job in sessions()), timeout_s=20)
+
+    hub.kill()
+    log = eventually(lambda: "did not take the port yet" in job_log(), timeout_s=20)
+    hub.start(wait_s=3)
+
+    assert log
+    wait_until_ready(hub)
+
+
+def job_log() -> str:
+    (job,) = sessions()
+    path = f"/home/{USER}/.local/state/data-scientist-portal/logs/session-{job.job_id}.log"
+    with open(path) as file:
+        return file.read()
+
+
+def test_a_job_that_dies_before_its_server_answers_is_explained_within_five_seconds(
+    hub: PrivateHub,
+) -> None:
+    hub.start(wait_s=1, exit_code=7)
+    before = time.monotonic()
+
+    answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
+
+    assert answer.status_code == 500
+    message = answer.json()["message"]
+    assert "exit code 7" in message
+    assert "it broke; token=[removed]" in message
+    assert time.monotonic() - before < 1 + 2 + 5
+    assert not hub.server(USER)
+
+
+def test_a_waiting_session_says_why_and_has_no_time_limit(
+    hub: PrivateHub,
+) -> None:
+    hub.start(running_start_timeout_s=5, start_timeout=1, **HELD)
+    start(hub)
+    eventually(sessions, timeout_s=20)
+    messages = []
+    with requests.get(
+        f"{hub.address}/api/users/{USER}/server/progress",
+        headers={"Authorization": f"token {hub._token}"},
+        stream=True,
+        timeout=60,
+    ) as page:
+        for line in page.iter_lines():
+            if line.startswith(b"data: "):
+                event = json.loads(line.removeprefix(b"data: "))
+                messages.append(event["message"])
+                if event.get("step") == "queued":
+                    time.sleep(8)
+                    release()
+                if event.get("ready") or event.get("failed"):
+                    break
+
+    wait_until_ready(hub)
+    text = "\n".join(messages)
+    assert "is submitted, with 1 simulated GPU" in text
+    assert "Server ready" in messages[-1]
+    assert any("put on hold" in message for message in messages), text
+
+
+def test_a_server_that_never_answers_is_given_up_after_the_jobs_own_time(hub: PrivateHub) -> None:
+    hub.start(wait_s=600, running_start_timeout_s=3)
+
+    answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
+
+    assert "did not answer" in answer.text
+    eventually(lambda: not sessions(), timeout_s=10)
+
+
+def test_a_job_that_is_cancelled_outside_the_portal_ends_the_session(hub: PrivateHub) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    (job,) = sessions()
+
+    subprocess.run(["scancel", str(job.job_id)], check=True)
+
+    eventually(lambda: not hub.server(USER), timeout_s=20)
+    assert "administrator cancelled" in hub.log()
+
+
+def test_a_job_of_a_session_that_the_database_forgot_is_cancelled_and_others_are_not(
+    hub: PrivateHub,
+) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    other = subprocess.run(
+        [
+            *("sbatch", "--parsable", "--uid", USER, "--job-name=dsportal-other", "--mem=1G"),
+            *("--comment=data-scientist-portal hub=000000000000", "--output=/dev/null"),
+            *("--chdir=/", "--time=5", "--wrap=exec sleep 300"),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    hub.kill()
+    with sqlite3.connect(hub.folder / "hub.sqlite") as database:
+        database.execute("update spawners set server_id = null, state = '{}'")
+    hub.start(orphan_interval_s=1, orphan_after_s=3)
+    hub.rest("POST", f"/users/{USER}/server", {"gpus": 99})
+
+    eventually(lambda: [str(job.job_id) for job in sessions()] == [other], timeout_s=20)
+    assert "belongs to no session of this hub" in hub.log()
+
+
+def test_a_port_is_taken_once(hub: PrivateHub) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    session = hub.session(USER)
+    token = session_token()
+
+    for port in (session["port"], 30001):
+        answer = hub.rest("POST", "/dsportal/port", {"port": port}, token=token)
+        assert answer.status_code == 409
+    assert hub.session(USER) == session
+
+
+def test_no_secret_of_a_session_stands_where_others_can_read_it(hub: PrivateHub) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    (job,) = sessions()
+    token = session_token()
+
+    commands = {
+        "ps": ["ps", "-eo", "args"],
+        "scontrol show job": ["scontrol", "show", "job", "-dd", str(job.job_id)],
+        "batch script": ["scontrol", "write", "batch_script", str(job.job_id), "-"],
+    }
+    for where, argv in commands.items():
+        text = output_of(argv)
+        assert job.name in text or where in {"batch script", "ps"}
+        assert token not in text, where
+    accounted = ["sacct", "-X", "-P", "-j", str(job.job_id), "--format=JobName,Comment,SubmitLine"]
+    assert job.name in eventually(lambda: output_of(accounted, job.name), timeout_s=20)
+    assert token not in output_of(accounted)
+    assert token not in hub.log(), "the hub's log at DEBUG"
+    assert token not in job_log()
+    assert token.encode() not in (hub.folder / "hub.sqlite").read_bytes()
+
+
+def output_of(argv: list[str], wanted: str = "") -> str:
+    text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    return text if wanted in text else ""
