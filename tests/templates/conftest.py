@@ -46,7 +46,6 @@ class SlurmSession:
     def submit(self, *lines: str, node: str | None = None) -> str:
         """Submit shell lines as one session's job; return the job's id."""
         environ = {
-            "HOME": str(self.working_dir),
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "PORTAL_N_GPUS": str(N_GPUS),
@@ -60,7 +59,15 @@ class SlurmSession:
                 f"--output={self.working_dir}/job-%j.txt",
                 *([f"--nodelist={node}"] if node else []),
             ],
-            input="\n".join(["#!/bin/bash", "echo NODE $SLURMD_NODENAME", *lines, ""]),
+            input="\n".join(
+                [
+                    "#!/bin/bash",
+                    f"export HOME={self.working_dir}",
+                    "echo NODE $SLURMD_NODENAME",
+                    *lines,
+                    "",
+                ]
+            ),
             env=environ,
             cwd="/",
             capture_output=True,
