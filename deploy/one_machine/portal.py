@@ -25,6 +25,7 @@ from deploy.one_machine.layout import (
     PREFIX_DIR,
 )
 from deploy.one_machine.network import HEAD_ADDRESS
+from deploy.one_machine.pidfile import running
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import PARTITION
 
@@ -192,7 +193,10 @@ def _hub_package_dir() -> Path:
 def _fingerprint(package_dir: Path) -> str:
     # pip writes RECORD anew with each install: a new package restarts the hub, new settings too.
     read_at_start = [PORTAL_TOML, *package_dir.glob("data_scientist_portal-*.dist-info/RECORD")]
-    return " ".join(str(path.stat().st_mtime_ns) for path in read_at_start)
+    changed = [path.stat().st_mtime_ns for path in read_at_start]
+    # A new proxy knows no session; the hub tells it about all of them when it starts.
+    proxy = running(PROXY.name)
+    return " ".join(str(number) for number in [*changed, proxy.start_ticks if proxy else 0])
 
 
 def _status(port: int, path: str) -> int | None:
