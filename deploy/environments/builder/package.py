@@ -58,8 +58,9 @@ def install_package(plan: Plan, log: IO[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="dsportal-package-") as folder:
         wheel = build_wheel(plan, Path(folder), log)
         for name in present_environments(plan):
-            pip = [plan.environment(name) / "bin/python", "-m", "pip", "install", "--no-deps"]
-            run([*pip, "--force-reinstall", wheel], log=log)
+            python = plan.environment(name) / "bin/python"
+            options = ("--no-deps", "--force-reinstall")
+            run([python, "-m", "pip", "install", *options, wheel], log=log)
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
 
@@ -80,7 +81,7 @@ def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
     """
     copy = copy_sources(plan, folder / "source")
     python = plan.environment("package") / "bin/python"
-    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(folder))
     run([python, "-m", "pip", "wheel", *options, copy], log=log)
     (wheel,) = folder.glob("*.whl")
     return wheel
