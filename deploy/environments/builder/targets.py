@@ -56,16 +56,7 @@ def _install_browser(plan: Plan, log: IO[str]) -> None:
 
 
 TARGETS = (
-    _environment_target("hub", "installing JupyterHub and what it needs"),
-    Target(
-        name="server",
-        summary="installing JupyterLab and Notebook",
-        build=server.install_server,
-        made_from=_server_sources,
-        results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
-        code=("server",),
-    ),
-    _environment_target("tensorboard", "installing TensorBoard"),
+    # The longest chain first.
     _environment_target("tensorflow", "installing TensorFlow, a large download"),
     Target(
         name="horovod",
@@ -76,6 +67,16 @@ TARGETS = (
         needs=("tensorflow",),
         code=("horovod",),
     ),
+    Target(
+        name="server",
+        summary="installing JupyterLab and Notebook",
+        build=server.install_server,
+        made_from=_server_sources,
+        results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
+        code=("server",),
+    ),
+    _environment_target("hub", "installing JupyterHub and what it needs"),
+    _environment_target("tensorboard", "installing TensorBoard"),
     Target(
         name="node",
         summary="looking for Node.js, or installing it",
