@@ -31,10 +31,19 @@ class Adoptable(Protocol):
     _spawn_future: asyncio.Task[None] | None
 
     async def resume(self) -> tuple[str, int]:
-        """Wait until the server answers, as in a start."""
+        """Wait until the server answers, as in a start.
+
+        Returns:
+            Its address and port.
+        """
 
     def add_poll_callback(self, callback: Callable[..., Any], *args: Any) -> None:
-        """Have something called when the server ends."""
+        """Have something called when the server ends.
+
+        Args:
+            callback: What to call.
+            args: With which arguments.
+        """
 
     def start_polling(self) -> None:
         """Look from time to time whether the server has ended."""

@@ -173,7 +173,15 @@ def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
 
 
 def match_job(key: JobKey, records: Iterable[JobRecord]) -> JobRecord | None:
-    """Return the record of this very job, or None where only another job has its id."""
+    """Return the record of this very job.
+
+    Args:
+        key: The job.
+        records: Lines of squeue.
+
+    Returns:
+        None where only another job has its id.
+    """
     return next((record for record in records if record.key == key), None)
 
 

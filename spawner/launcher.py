@@ -28,11 +28,8 @@ from pathlib import Path
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-STATE_FOLDER = ".local/state/data-scientist-portal"
 N_LOGS_KEPT = 20
 TIMEOUT_S = 15
-MOST_INPUT_BYTES = 4 * 1024 * 1024
-MOST_LOG_BYTES = 1024 * 1024
 
 # Options of sbatch that a job of the portal may have, by the form of their values. Options that
 # start other programs, name files or change whose job it is are not among them.
@@ -41,18 +38,13 @@ _OPTIONS_BY_FORM = {
         "account clusters cpu-freq gpu-bind gpu-freq gpus-per-node gres gres-flags hint job-name "
         "mail-type mcs-label mem-bind network partition power profile qos reservation wckey"
     ),
-    r"[0-9]+": (
-        "core-spec cores-per-socket cpus-per-gpu cpus-per-task priority sockets-per-node "
-        "thread-spec threads-per-core"
-    ),
+    r"[0-9]+": "cpus-per-gpu cpus-per-task priority threads-per-core",
     r"[0-9]+[KMGT]?": "mem mem-per-cpu mem-per-gpu tmp",
     r"[0-9:-]+": "time time-min",
-    r"[0-9@:-]+": "switches",
     r"[A-Za-z0-9:+-]+": "begin deadline",
     r"[A-Za-z0-9_.,\[\]-]+": "exclude nodelist",
     r"[A-Za-z0-9_.,:@|-]+": "licenses",
     r"[A-Za-z0-9_.+@-]+": "mail-user",
-    r"[A-Za-z0-9_.,:/+-]+": "tres-bind",
     r"[A-Za-z0-9_.,:&|*()\[\]-]+": "constraint",
     r"[A-Za-z0-9_.,:=/ +-]*": "comment",
     r"[A-Z0-9:@]+": "signal",
@@ -65,7 +57,6 @@ _FLAGS = frozenset(
     ("contiguous", "exclusive", "hold", "nice", "no-requeue", "oversubscribe", "use-min-nodes")
 )
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
-# These would change what the commands of Slurm do.
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
@@ -81,13 +72,14 @@ def main() -> int:
     Returns:
         0 where it was understood, whatever came of it; else 2.
     """
+    exit_code = 0
     try:
         answer = answer_request(_read_request(), _account())
     except (RequestError, OSError, KeyError, ValueError) as error:
-        _write({"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"})
-        return 2
-    _write(answer)
-    return 0
+        exit_code = 2
+        answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return exit_code
 
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
@@ -103,13 +95,8 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     Raises:
         RequestError: If the verb is unknown or a value is not of its form.
     """
-    verbs = {
-        "submit": _submit,
-        "forecast": _forecast,
-        "cancel": _cancel,
-        "log_tail": _log_tail,
-        "place_files": _place_files,
-    }
+    functions = (_submit, _forecast, _cancel, _log_tail, _place_files)
+    verbs = {function.__name__.removeprefix("_"): function for function in functions}
     verb = request.get("verb")
     if not isinstance(verb, str) or verb not in verbs:
         raise RequestError(f"unknown verb {verb!r:.60}")
@@ -141,68 +128,38 @@ def checked_arguments(arguments: object) -> list[str]:
     return arguments
 
 
-def checked_environment(environment: object) -> dict[str, str]:
-    """Return the variables for the job, without any that would change sbatch itself.
-
-    Args:
-        environment: What should be texts by name.
-
-    Returns:
-        The same mapping.
-
-    Raises:
-        RequestError: If a name or a value is of another form.
-    """
-    if not isinstance(environment, dict):
-        raise RequestError("environment must be an object")
-    for name, value in environment.items():
-        if not _ENVIRONMENT_NAME.fullmatch(name) or _SLURM_NAME.match(name):
-            raise RequestError(f"environment variable {name!r:.60} is not allowed")
-        if not isinstance(value, str) or "\0" in value:
-            raise RequestError(f"environment variable {name} has a bad value")
-    return environment
-
-
 def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    arguments = checked_arguments(request.get("arguments"))
+    environment = _environment(request)
+    script = _text(request, "script")
     log_dir = _private_dir(account, "logs")
     _forget_old_logs(log_dir)
-    # % starts a pattern in --output.
-    log_pattern = f"{str(log_dir).replace('%', '%%')}/session-%j.log"
-    done = _run(
-        [
-            "sbatch",
-            "--parsable",
-            "--export=ALL",
-            # The limits of the hub's own process are not those of a session.
-            "--propagate=NONE",
-            f"--chdir={account.pw_dir}",
-            f"--output={log_pattern}",
-            *checked_arguments(request.get("arguments")),
-        ],
-        account,
-        environment=checked_environment(request.get("environment")),
-        text=_text(request, "script"),
-    )
-    match = _PARSABLE_JOB_ID.search(done.get("stdout", ""))
-    if done["ok"] and match is None:
-        return {"ok": False, "exit_code": 0, "stderr": f"sbatch printed {done['stdout']!r:.200}"}
-    return done | ({"job_id": int(match[1])} if match else {})
+    fixed = [
+        "--parsable",
+        "--export=ALL",
+        # The limits of the hub's own process are not those of a session.
+        "--propagate=NONE",
+        f"--chdir={account.pw_dir}",
+        # % starts a pattern.
+        f"--output={str(log_dir).replace('%', '%%')}/session-%j.log",
+    ]
+    done = _run(["sbatch", *fixed, *arguments], account, environment=environment, text=script)
+    if not done["ok"]:
+        return done
+    match = _PARSABLE_JOB_ID.search(done["stdout"])
+    if match is None:
+        raise RequestError(f"sbatch printed no job id but {done['stdout']!r:.200}")
+    return done | {"job_id": int(match[1])}
 
 
 def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     arguments = checked_arguments(request.get("arguments"))
-    return _run(
-        ["sbatch", "--test-only", f"--chdir={account.pw_dir}", *arguments],
-        account,
-        text=_text(request, "script"),
-    )
+    return _run(["sbatch", "--test-only", *arguments], account, text=_text(request, "script"))
 
 
 def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     # After a crash of slurmctld a job id can belong to another job, so the name has to fit.
-    job_id, job_name = _job_id(request), request.get("job_name")
-    if not isinstance(job_name, str) or not _NAME.fullmatch(job_name):
-        raise RequestError(f"bad job_name {job_name!r:.60}")
+    job_id, job_name = _job_id(request), _name(request.get("job_name"))
     seen = _run(["squeue", "-h", "-j", str(job_id), "-o", "%U|%j"], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
         return seen
@@ -213,35 +170,30 @@ def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
 
 def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     n_bytes = request.get("n_bytes", 65536)
-    if type(n_bytes) is not int or not 0 < n_bytes <= MOST_LOG_BYTES:
+    if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
         raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
     path = _private_dir(account, "logs") / f"session-{_job_id(request)}.log"
-    try:
-        # The user may have put anything in its place: a pipe must not stop this program.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return {"ok": False, "exit_code": 1, "stderr": f"{path}: {error.strerror}"}
+    # The user may have put anything in its place: a pipe must not stop this program.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return {"ok": False, "exit_code": 1, "stderr": f"{path} is not a plain file"}
+            raise RequestError(f"{path} is not a plain file")
         file.seek(max(0, status.st_size - n_bytes))
         text = file.read(n_bytes).decode("utf-8", "replace")
-    return {"ok": True, "text": text, "path": str(path)}
+    return {"ok": True, "text": text}
 
 
 def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    folder, files = request.get("folder"), request.get("files")
-    if not isinstance(folder, str) or not _NAME.fullmatch(folder):
-        raise RequestError(f"bad folder {folder!r:.60}")
+    files = request.get("files")
     if not isinstance(files, dict) or not 0 < len(files) <= 8:
         raise RequestError("files must be 1 to 8 texts by name")
-    target_dir = _private_dir(account, "files", folder)
+    target_dir = _private_dir(account, "files", _name(request.get("folder")))
     paths = {}
     for name, text in files.items():
-        if not _NAME.fullmatch(name) or not isinstance(text, str):
+        if not isinstance(text, str) or "\0" in text:
             raise RequestError(f"bad file {name!r:.60}")
-        new_path = target_dir / f".{name}.new"
+        new_path = target_dir / f".{_name(name)}.new"
         new_path.unlink(missing_ok=True)
         descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -251,31 +203,40 @@ def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[st
 
 
 def _account() -> pwd.struct_passwd:
-    if len(sys.argv) != 1:
-        raise RequestError("this program takes no argument")
-    if os.getuid() == 0:
-        raise RequestError("this program does not work for root")
+    if len(sys.argv) != 1 or os.getuid() == 0:
+        raise RequestError("this program takes no argument and does not work for root")
     return pwd.getpwuid(os.getuid())
 
 
 def _read_request() -> dict[str, Any]:
-    data = sys.stdin.buffer.read(MOST_INPUT_BYTES + 1)
-    if len(data) > MOST_INPUT_BYTES:
-        raise RequestError(f"more than {MOST_INPUT_BYTES} bytes")
-    request = json.loads(data)
+    request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
     if not isinstance(request, dict):
         raise RequestError("not a JSON object")
     return request
 
 
-def _write(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer) + "\n")
+def _environment(request: dict[str, Any]) -> dict[str, str]:
+    environment = request.get("environment")
+    if not isinstance(environment, dict):
+        raise RequestError("environment must be an object")
+    for name, value in environment.items():
+        if not _ENVIRONMENT_NAME.fullmatch(name) or _SLURM_NAME.match(name):
+            raise RequestError(f"environment variable {name!r:.60} is not allowed")
+        if not isinstance(value, str) or "\0" in value:
+            raise RequestError(f"environment variable {name} has a bad value")
+    return environment
 
 
 def _text(request: dict[str, Any], key: str) -> str:
     value = request.get(key)
     if not isinstance(value, str) or "\0" in value:
         raise RequestError(f"{key} must be a text")
+    return value
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise RequestError(f"bad name {value!r:.60}")
     return value
 
 
@@ -306,27 +267,21 @@ def _run(
         done = subprocess.run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
             env=login | (environment or {}),
-            input=text,
+            input=text.encode(),
             cwd=account.pw_dir,
             capture_output=True,
-            text=True,
-            errors="replace",
             timeout=TIMEOUT_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
         error = f"{argv[0]} gave no answer in {TIMEOUT_S} s"
         return {"ok": False, "exit_code": None, "stderr": error}
-    return {
-        "ok": done.returncode == 0,
-        "exit_code": done.returncode,
-        "stdout": done.stdout,
-        "stderr": done.stderr,
-    }
+    out, err = (data.decode("utf-8", "replace") for data in (done.stdout, done.stderr))
+    return {"ok": not done.returncode, "exit_code": done.returncode, "stdout": out, "stderr": err}
 
 
 def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
-    path = Path(account.pw_dir, STATE_FOLDER)
+    path = Path(account.pw_dir, ".local/state/data-scientist-portal")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
     for name in names:
@@ -336,7 +291,6 @@ def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
 
 
 def _forget_old_logs(log_dir: Path) -> None:
-    # One place is kept free for the log that comes.
     logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
     for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
         path.unlink(missing_ok=True)

@@ -22,10 +22,24 @@ class PortTaker(Protocol):
     port_max: int
 
     def owns_token(self, token_id: int) -> bool:
-        """Tell whether this is the token that the session's server holds."""
+        """Tell whether this is the token that the session's server holds.
+
+        Args:
+            token_id: Row of the token in the hub's database.
+
+        Returns:
+            False also where there is no session.
+        """
 
     def take_port(self, port: int) -> bool:
-        """Take the port, if one is awaited."""
+        """Take the port, if one is awaited.
+
+        Args:
+            port: A port in the site's range.
+
+        Returns:
+            Whether it was awaited.
+        """
 
 
 class PortHandler(APIHandler):

@@ -3,24 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog import Catalog
 from spawner.errors import SettingsError
 from spawner.gres import SHARD
 from spawner.limits import Limits
-from spawner.options import JobOptions
+from spawner.options import JobOptions, most_gpus
 from spawner.script import JobPlan, parse_extra_options
 from spawner.session import Session
 from spawner.shape import Resources, Shape
 from spawner.traits import SiteTraits
 
 
-def limits_of(traits: SiteTraits, groups: Iterable[str] = ()) -> Limits:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a user asked for, checked.
+
+    Attributes:
+        options: As it was asked for.
+        resources: GPUs, cores and memory that it comes to.
+        partition: Where the job goes, or None for Slurm's default partition.
+        walltime_s: Length of the session in seconds.
+    """
+
+    options: JobOptions
+    resources: Resources
+    partition: str | None
+    walltime_s: int
+
+    @classmethod
+    def check(
+        cls, traits: Any, user_options: Mapping[str, object], catalog: Catalog, limits: Limits
+    ) -> Request:
+        """Return the request in the options of a form or of REST.
+
+        Args:
+            traits: The operator's settings.
+            user_options: The options.
+            catalog: What the cluster offers now.
+            limits: What the user may ask for.
+
+        Returns:
+            The request.
+
+        Raises:
+            OptionsError: If something is not offered or exceeds a limit.
+        """
+        options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
+        partition = options.choose_partition(catalog, limits)
+        shape = shape_of(
+            traits,
+            catalog,
+            n_gpus=options.n_gpus,
+            partition=partition,
+            gpu_type=options.gpu_type,
+        )
+        return cls(
+            options=options,
+            resources=options.check(catalog, limits, shape),
+            partition=partition,
+            walltime_s=options.walltime_s or limits.first_walltime_s,
+        )
+
+
+def limits_of(traits: Any, groups: Iterable[str] = ()) -> Limits:
     """Return what a user may ask for.
 
     Args:
-        traits: The operator's settings.
+        traits: The operator's settings, batchspawner's `req_partition` among them.
         groups: Names of the user's groups.
 
     Returns:
@@ -34,7 +86,7 @@ def limits_of(traits: SiteTraits, groups: Iterable[str] = ()) -> Limits:
         min_gpus=0 if traits.allow_cpu_only else 1,
         default_walltime_s=traits.default_walltime_s,
         max_walltime_s=traits.max_walltime_s,
-        partitions=tuple(traits.partitions),
+        partitions=tuple(traits.partitions or [traits.req_partition] * bool(traits.req_partition)),
         gpu_types=tuple(traits.gpu_types),
         accounts=tuple(traits.accounts),
         qos=tuple(traits.qos),
@@ -90,23 +142,13 @@ def shape_of(
     return shape
 
 
-def plan_of(
-    spawner: Any,
-    options: JobOptions,
-    session: Session,
-    *,
-    resources: Resources,
-    partition: str | None,
-    comment: str,
-) -> JobPlan:
+def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -> JobPlan:
     """Return the plan of a session's job.
 
     Args:
         spawner: Holds the operator's settings, batchspawner's `req_*` among them.
-        options: What the user asked for, checked.
+        request: What the user asked for.
         session: The session.
-        resources: Its GPUs, cores and memory.
-        partition: Where it goes, or None to leave that to `req_partition` and Slurm.
         comment: Comment of the job.
 
     Returns:
@@ -115,15 +157,16 @@ def plan_of(
     Raises:
         SettingsError: If `req_options` is wrong.
     """
+    options = request.options
     return JobPlan(
         job_name=session.job_name,
         comment=comment,
-        resources=resources,
+        resources=request.resources,
         walltime_s=session.walltime_s,
         server_argv=(*spawner.server_argv, *spawner.get_args()),
         gpu_type=None if options.gpu_type == SHARD else options.gpu_type,
         gres="shard" if options.gpu_type == SHARD else "gpu",
-        partition=partition or spawner.req_partition or None,
+        partition=request.partition,
         account=options.account or spawner.req_account or None,
         qos=options.qos or spawner.req_qos or None,
         reservation=options.reservation or spawner.req_reservation or None,

@@ -11,12 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 
 from spawner.cluster import Cluster
-from spawner.diagnosis import explain_waiting
-from spawner.endings import explain_session_end, late_start, read_log_lines, situation_of
 from spawner.errors import JobEndedError, SlurmError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
 from spawner.progress import Progress
+from spawner.reasons import explain_session_end, late_start, read_log_lines, tell_state
 from spawner.script import Job
 from spawner.session import Session
 from spawner.states import Phase
@@ -93,12 +92,7 @@ class SessionJob:
         await asyncio.shield(self._submission)
 
     async def find(self) -> bool:
-        """Look for the job of a session whose job id was never saved.
-
-        Returns:
-            Whether there is one. Slurm is asked until the launcher of a hub that died must have
-            ended.
-        """
+        """Return whether there is a job, looking for it where its id was never saved."""
         if self.session.job_id:
             return True
         with contextlib.suppress(AnyTimeoutError):
@@ -125,7 +119,7 @@ class SessionJob:
         deadline: float | None = None
         while True:
             self._news.clear()
-            self._tell(watch.record)
+            tell_state(self.progress, watch.record, self.session, gpus=self._gpus)
             if watch.is_over:
                 raise await self._failure()
             record = watch.record
@@ -150,9 +144,9 @@ class SessionJob:
             port: A port in the site's range.
 
         Returns:
-            Whether a port is awaited. A server that did not get the hub's answer may report the
-            same port again.
+            Whether a port is awaited.
         """
+        # A server that did not get the hub's answer reports the same port again.
         if self.session.is_ready or self.is_over or self.session.port not in {0, port}:
             return False
         if not self.session.port:
@@ -210,11 +204,7 @@ class SessionJob:
             self._watch = None
 
     async def read_end(self) -> JobEndedError:
-        """Return why the job ended.
-
-        Returns:
-            An error with one sentence and one next step.
-        """
+        """Return why the job ended."""
         return await explain_session_end(self._cluster.slurm, self.session)
 
     async def _submit(self, job: Job, environment: Mapping[str, str]) -> None:
@@ -258,21 +248,6 @@ class SessionJob:
         self._news.set()
         if self.is_over:
             self._on_over()
-
-    def _tell(self, record: JobRecord | None) -> None:
-        if record is None:
-            return
-        if record.state.phase is Phase.WAITING:
-            why = str(explain_waiting(record.reason, situation_of(self.session)))
-            if record.starts_at:
-                why += f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
-            self.progress.tell("queued", 30, why)
-        elif record.state.phase is Phase.RUNNING:
-            self.progress.tell(
-                "running",
-                60,
-                f"Job {record.key.job_id} runs on {record.node} with {self._gpus}.",
-            )
 
     async def _read_address(self, node: str) -> str:
         try:

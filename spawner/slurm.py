@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from spawner.as_user import Launcher
 from spawner.catalog import SINFO_ARGV, Catalog
 from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
-from spawner.diagnosis import explain_rejection
-from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
+from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import (
     SACCT_FORMAT,
     SQUEUE_FORMAT,
@@ -25,12 +23,8 @@ from spawner.jobs import (
 from spawner.script import Job
 from spawner.states import JobState
 
-# The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
-LAUNCHER_TIMEOUT_S = 25.0
-
 _NO_ACCOUNTING = re.compile(r"accounting storage is disabled|not configured", re.IGNORECASE)
 _NO_SUCH_JOB = "Invalid job id"
-_LAUNCHER_SAYS = "dsportal-launcher: "
 
 
 class Slurm:
@@ -51,8 +45,7 @@ class Slurm:
         timeout_s: float = 8.0,
         path: str = PATH,
     ) -> None:
-        self._launcher_argv = tuple(launcher_argv)
-        self._sudo_argv = tuple(sudo_argv)
+        self._launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
         self._timeout_s = timeout_s
         self._path = path
 
@@ -183,7 +176,7 @@ class Slurm:
             JobRejectedError: If sbatch refused it.
             SlurmUnavailableError: If Slurm did not answer; the job may exist all the same.
         """
-        answer = await self._launch(
+        answer = await self._launcher.order(
             user,
             {
                 "verb": "submit",
@@ -208,7 +201,7 @@ class Slurm:
             JobRejectedError: If sbatch would refuse it.
             SlurmUnavailableError: If Slurm did not answer.
         """
-        answer = await self._launch(
+        answer = await self._launcher.order(
             user, {"verb": "forecast", "arguments": list(job.argv), "script": job.script}
         )
         return str(answer["stderr"])
@@ -226,7 +219,7 @@ class Slurm:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If scancel failed.
         """
-        answer = await self._launch(
+        answer = await self._launcher.order(
             key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
         )
         return bool(answer["found"])
@@ -245,7 +238,7 @@ class Slurm:
             SlurmError: If the launcher could not be run.
         """
         request = {"verb": "log_tail", "job_id": key.job_id, "n_bytes": n_bytes}
-        answer = await self._ask_launcher(key.user, request)
+        answer = await self._launcher.ask(key.user, request)
         return str(answer.get("text", ""))
 
     async def place_files(
@@ -265,7 +258,7 @@ class Slurm:
             SlurmError: If the files could not be written.
         """
         request = {"verb": "place_files", "folder": folder, "files": dict(files)}
-        paths: dict[str, str] = (await self._launch(user, request))["paths"]
+        paths: dict[str, str] = (await self._launcher.order(user, request))["paths"]
         return paths
 
     async def _squeue(self, *filters: str) -> list[JobRecord]:
@@ -284,44 +277,3 @@ class Slurm:
         if done.exit_code == 0 and not is_no_answer(done.stderr):
             return done
         raise error_of(argv, done.exit_code, done.stderr)
-
-    async def _launch(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._ask_launcher(user, request)
-        if answer.get("ok"):
-            return answer
-        exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
-        argv = (*self._launcher_argv, str(request["verb"]))
-        if stderr.startswith(_LAUNCHER_SAYS):
-            raise SlurmError(
-                f"The portal's launcher did not take the order: "
-                f"{stderr.removeprefix(_LAUNCHER_SAYS)}. Tell the administrators.",
-                argv=argv,
-                exit_code=exit_code,
-                stderr=stderr,
-            )
-        if request["verb"] in {"submit", "forecast"} and not is_no_answer(stderr):
-            diagnosis = explain_rejection(stderr)
-            raise JobRejectedError(
-                str(diagnosis),
-                argv=argv,
-                exit_code=exit_code,
-                stderr=stderr,
-            )
-        raise error_of(argv, exit_code, stderr)
-
-    async def _ask_launcher(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        argv = (*self._sudo_argv, user, *self._launcher_argv)
-        done = await run_command(
-            argv, timeout_s=LAUNCHER_TIMEOUT_S, path=self._path, stdin=json.dumps(request)
-        )
-        try:
-            answer = json.loads(done.stdout)
-        except ValueError as error:
-            raise SlurmError(
-                f"The portal could not act as the user {user} on the head node. "
-                "Tell the administrators; the hub's log says more.",
-                argv=argv,
-                exit_code=done.exit_code,
-                stderr=done.stderr,
-            ) from error
-        return dict(answer)

@@ -6,34 +6,27 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from batchspawner import SlurmSpawner
-from jupyterhub.apihandlers.users import UserServerAPIHandler
 from jupyterhub.spawner import Spawner
 from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_server
 from traitlets import default
 
 from spawner import port_api
 from spawner.adoption import take_up
-from spawner.catalog import Catalog
-from spawner.cluster import Cluster, shared_cluster
+from spawner.certificates import names_of_nodes, place_certificates
+from spawner.choosing import ChoosingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
-from spawner.hubrows import HubRows
 from spawner.jobs import JobRecord
-from spawner.limits import Limits
-from spawner.options import JobOptions, most_gpus
 from spawner.progress import Progress
-from spawner.request import gpus_in_words, limits_of, normal_form, plan_of, shape_of
+from spawner.request import gpus_in_words, plan_of
 from spawner.script import build_job
 from spawner.session import Session, comment_of
 from spawner.sessionjob import SessionJob
-from spawner.shape import Resources, Shape
-from spawner.traits import SiteTraits
 
 port_api.register()
 
 
-class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
+class SlurmGPUSpawner(ChoosingSpawner):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
@@ -43,29 +36,11 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
 
     is_hidden = False
     _job: SessionJob | None = None
-    _request: tuple[JobOptions, Resources, str | None]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._progress = Progress()
         self._endings: set[asyncio.Task[None]] = set()
         super().__init__(*args, **kwargs)
-
-    @property
-    def cluster(self) -> Cluster:
-        """The one cluster of this hub."""
-        return shared_cluster(
-            self.user.settings, self, known_marks=self._rows.read_marks, log=self.log
-        )
-
-    @property
-    def limits(self) -> Limits:
-        """What the user may ask for."""
-        return limits_of(self, [group.name for group in self.user.groups])
-
-    @property
-    def shape(self) -> Shape:
-        """The site's rule of cores and memory for each GPU."""
-        return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
 
     @property
     def session(self) -> Session | None:
@@ -76,58 +51,6 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
     def job_record(self) -> JobRecord | None:
         """What Slurm said last about the session's job."""
         return None if self._job is None else self._job.record
-
-    async def read_catalog(self) -> Catalog:
-        """Return what the cluster offers, a few seconds old at most.
-
-        Returns:
-            Partitions, nodes and GPUs.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-        """
-        return await self.cluster.read_catalog()
-
-    @default("options_from_form")
-    def _options_from_form_default(self) -> Any:
-        return normal_form
-
-    @default("apply_user_options")
-    def _apply_user_options_default(self) -> Any:
-        return _take_options
-
-    async def take_options(self, user_options: Mapping[str, object]) -> None:
-        """Check what the user asked for; form and REST both come here.
-
-        Args:
-            user_options: Options of a form or of REST.
-
-        Raises:
-            StartFailed: If it is not offered, or Slurm cannot say.
-        """
-        handler = self.handler
-        is_rest = isinstance(handler, UserServerAPIHandler)
-        if is_rest and handler.get_server_json_body()["user_options"] is None:
-            # JupyterHub repeats the last options then; ours are the site's default.
-            user_options = {}
-        try:
-            limits = self.limits
-            catalog = await self.read_catalog()
-            options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
-            partition = options.choose_partition(catalog, limits) or self.req_partition or None
-            shape = shape_of(
-                self,
-                catalog,
-                n_gpus=options.n_gpus,
-                partition=partition,
-                gpu_type=options.gpu_type,
-            )
-            resources = options.check(catalog, limits, shape)
-        except PortalError as error:
-            raise StartFailed(error) from error
-        self._request = (options, resources, partition)
-        self.user_options = normal_form(user_options)
-        self._rows.save_options(self.user_options)
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the steps of the start, for JupyterHub's page.
@@ -148,26 +71,18 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
             StartFailed: If Slurm refused the job, or the job ended before its server answered.
         """
         self.port = 0
-        options, resources, partition = self._request
-        walltime_s = options.walltime_s or self.limits.first_walltime_s
+        request = self._request
         session = Session.create(
             self.user.name,
-            resources=resources,
-            walltime_s=walltime_s,
+            resources=request.resources,
+            walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
         self._job = job = self._make_job(session)
         try:
-            plan = plan_of(
-                self,
-                options,
-                session,
-                resources=resources,
-                partition=partition,
-                comment=comment_of(self.cluster.hub),
-            )
+            plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
             await job.submit(build_job(plan), self.get_env())
         except PortalError as error:
             raise StartFailed(error) from error
@@ -266,9 +181,12 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
         Returns:
             The same files in a folder that only the user can read, one folder for each server.
         """
-        texts = {name: await asyncio.to_thread(_read_text, path) for name, path in paths.items()}
-        folder = f"certificates-{self.name or 'default'}"
-        return dict(await self.cluster.slurm.place_files(self.user.name, folder, texts))
+        slurm = self.cluster.slurm
+        return await place_certificates(slurm, self.user.name, self.name, paths)
+
+    @default("ssl_alt_names")
+    def _ssl_alt_names_default(self) -> Any:
+        return _read_names_of_nodes
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take up the session in a saved state.
@@ -328,10 +246,6 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
         self.job_id = str(session.job_id or "")
         self._rows.save(session)
 
-    @property
-    def _rows(self) -> HubRows:
-        return HubRows(self.orm_spawner)
-
     def _hear_of_end(self) -> None:
         # JupyterHub would notice at its next poll only.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:
@@ -358,10 +272,5 @@ class SlurmGPUSpawner(SiteTraits, SlurmSpawner):
         )
 
 
-async def _take_options(spawner: SlurmGPUSpawner, user_options: Mapping[str, object]) -> None:
-    await spawner.take_options(user_options)
-
-
-def _read_text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+async def _read_names_of_nodes(spawner: SlurmGPUSpawner) -> list[str]:
+    return names_of_nodes(await spawner.read_catalog())

@@ -106,8 +106,10 @@ def test_what_a_site_may_want_is_allowed(arguments: list[str]) -> None:
     ids=repr,
 )
 def test_a_variable_that_is_none_or_would_change_sbatch_is_refused(environment: object) -> None:
-    with pytest.raises(RequestError):
-        launcher.checked_environment(environment)
+    request = {"verb": "submit", "arguments": [], "script": "", "environment": environment}
+
+    with pytest.raises(RequestError, match="environment"):
+        launcher.answer_request(request, ACCOUNT)
 
 
 @pytest.mark.parametrize(

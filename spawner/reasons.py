@@ -1,4 +1,4 @@
-"""Why a session did not start or came to its end: Slurm's answers and the log, put together."""
+"""Why a session waits or came to its end: Slurm's answers and the log, put together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,38 @@ import pwd
 import time
 from collections.abc import Sequence
 
-from spawner.diagnosis import Situation, explain_end, log_tail
+from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from spawner.errors import JobEndedError, SlurmError
-from spawner.jobs import JobEnd, JobKey
+from spawner.jobs import JobEnd, JobKey, JobRecord
+from spawner.progress import Progress
 from spawner.session import Session
 from spawner.slurm import Slurm
-from spawner.states import JobState
+from spawner.states import JobState, Phase
 
 _CLEANING_TIMEOUT_S = 2.0
 _PAUSE_S = 0.1
+
+
+def tell_state(
+    progress: Progress, record: JobRecord | None, session: Session, *, gpus: str
+) -> None:
+    """Add what squeue says about a session's job to the page.
+
+    Args:
+        progress: The page.
+        record: Slurm's last answer; nothing is added where there is none.
+        session: The session.
+        gpus: What its GPUs are called.
+    """
+    if record is None:
+        return
+    if record.state.phase is Phase.WAITING:
+        why = str(explain_waiting(record.reason, situation_of(session)))
+        if record.starts_at:
+            why += f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
+        progress.tell("queued", 30, why)
+    elif record.state.phase is Phase.RUNNING:
+        progress.tell("running", 60, f"Job {record.key.job_id} runs on {record.node} with {gpus}.")
 
 
 async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:

@@ -1,0 +1,92 @@
+"""The part of the spawner that forms and REST need: what is offered, and what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from batchspawner import SlurmSpawner
+from jupyterhub.apihandlers.users import UserServerAPIHandler
+from traitlets import default
+
+from spawner.catalog import Catalog
+from spawner.cluster import Cluster, shared_cluster
+from spawner.errors import PortalError
+from spawner.failure import StartFailed
+from spawner.hubrows import HubRows
+from spawner.limits import Limits
+from spawner.request import Request, limits_of, normal_form
+from spawner.shape import Shape
+from spawner.traits import SiteTraits
+
+
+class ChoosingSpawner(SiteTraits, SlurmSpawner):
+    """A spawner that knows the cluster and checks what users ask of it."""
+
+    _request: Request
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one cluster of this hub."""
+        return shared_cluster(
+            self.user.settings, self, known_marks=self._rows.read_marks, log=self.log
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What the user may ask for."""
+        return limits_of(self, [group.name for group in self.user.groups])
+
+    @property
+    def shape(self) -> Shape:
+        """The site's rule of cores and memory for each GPU."""
+        return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers, a few seconds old at most.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return await self.cluster.read_catalog()
+
+    @default("options_from_form")
+    def _options_from_form_default(self) -> Any:
+        return normal_form
+
+    @default("apply_user_options")
+    def _apply_user_options_default(self) -> Any:
+        return _take_options
+
+    async def take_options(self, user_options: Mapping[str, object]) -> None:
+        """Check what the user asked for; form and REST both come here.
+
+        Args:
+            user_options: Options of a form or of REST.
+
+        Raises:
+            StartFailed: If it is not offered, or Slurm cannot say.
+        """
+        handler = self.handler
+        is_rest = isinstance(handler, UserServerAPIHandler)
+        if is_rest and handler.get_server_json_body()["user_options"] is None:
+            # JupyterHub repeats the last options then; ours are the site's default.
+            user_options = {}
+        try:
+            catalog = await self.read_catalog()
+            self._request = Request.check(self, user_options, catalog, self.limits)
+        except PortalError as error:
+            raise StartFailed(error) from error
+        self.user_options = normal_form(user_options)
+        self._rows.save_options(self.user_options)
+
+    @property
+    def _rows(self) -> HubRows:
+        return HubRows(self.orm_spawner)
+
+
+async def _take_options(spawner: ChoosingSpawner, user_options: Mapping[str, object]) -> None:
+    await spawner.take_options(user_options)
