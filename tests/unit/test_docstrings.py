@@ -34,7 +34,8 @@ class PublicFunction:
         names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
         is_bound = self.is_method and "staticmethod" not in _decorators(self.node)
         extra = [a.arg for a in (spec.vararg, spec.kwarg) if a is not None]
-        return [*names[1 if is_bound else 0 :], *extra]
+        given = [*names[1 if is_bound else 0 :], *extra]
+        return [name for name in given if not name.startswith("_")]
 
     @property
     def returns_something(self) -> bool:
