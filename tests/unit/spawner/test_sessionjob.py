@@ -1,0 +1,205 @@
+"""The job of one session, on a cluster of plain processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spawner.failure import StartFailed
+from spawner.progress import Progress
+from spawner.script import JobPlan, build_job
+from spawner.session import Session
+from spawner.sessionjob import SessionJob
+from spawner.shape import Shape
+from spawner.watcher import Watcher
+from tests.eventually import eventually_async
+from tests.unit.spawner.fake_cluster import FakeCluster
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+class Setting:
+    """One session job and everything around it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cluster = FakeCluster(folder)
+        slurm = self.cluster.slurm
+        self.watcher = Watcher(
+            slurm.list_jobs, slurm.read_ends, waiting_s=0.2, running_s=0.4, absent_s=1.0
+        )
+        self.saved: list[Session] = []
+        self.ends = 0
+        self.answers = asyncio.Event()
+        session = Session.create("ada", resources=Shape().resources(1), walltime_s=3600, token_id=1)
+        self.job = self.make_job(session)
+
+    def make_job(self, session: Session, **changes: Any) -> SessionJob:
+        arguments: dict[str, Any] = {
+            "save": self.saved.append,
+            "on_over": self.hear,
+            "running_start_timeout_s": 20,
+            "progress": Progress(),
+            "gpus": "1 simulated GPU",
+            "read_secret": lambda: TOKEN,
+            "log": logging.getLogger("job"),
+            **changes,
+        }
+        shared: Any = SimpleNamespace(
+            slurm=self.cluster.slurm, watcher=self.watcher, read_address=self.read_address
+        )
+        return SessionJob(shared, session, **arguments)
+
+    async def read_address(self, node: str) -> str:
+        return f"address-of-{node}"
+
+    def hear(self) -> None:
+        self.ends += 1
+
+    async def submit(self, command: str, job: SessionJob | None = None) -> None:
+        job = job or self.job
+        plan = JobPlan(
+            job_name=job.session.job_name,
+            comment="c",
+            resources=Shape().resources(1),
+            walltime_s=3600,
+            server_argv=("bash", "-c", command),
+        )
+        await job.submit(build_job(plan), {"TOKEN": TOKEN})
+
+    async def probe(self, address: str, port: int) -> None:
+        await self.answers.wait()
+
+
+@pytest.fixture
+async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
+    setting = Setting(tmp_path)
+    yield setting
+    await setting.job.stop()
+    setting.job.close()
+
+
+def steps(job: SessionJob) -> Callable[[], Any]:
+    async def read() -> list[str]:
+        job.progress.finish()
+        return [step.name async for step in job.progress.steps()]
+
+    return read
+
+
+async def test_the_job_id_is_saved_as_soon_as_there_is_one(setting: Setting) -> None:
+    await setting.submit("sleep 60")
+
+    assert setting.saved[-1].job_id == 1
+    assert setting.saved[-1].job_name == setting.job.session.job_name
+
+
+async def test_a_session_is_served_when_the_port_came_and_the_server_answers(
+    setting: Setting,
+) -> None:
+    await setting.submit("exec sleep 60")
+    served = asyncio.ensure_future(setting.job.wait_until_served(setting.probe))
+    assert setting.job.take_port(31000)
+    assert setting.job.take_port(31000), "the server asks again if it did not hear the answer"
+    assert not setting.job.take_port(31001)
+    setting.answers.set()
+
+    assert await served == ("address-of-n1", 31000)
+
+    assert setting.saved[-1].is_ready
+    assert setting.saved[-1].port == 31000
+    assert not setting.job.take_port(31000), "nothing is awaited any more"
+    assert await steps(setting.job)() == ["submitted", "running", "starting", "ready"]
+
+
+async def test_a_job_that_dies_in_the_queue_or_at_its_start_is_explained_with_its_log(
+    setting: Setting,
+) -> None:
+    await setting.submit('echo "no such module; token=$TOKEN"; exit 7')
+
+    with pytest.raises(StartFailed) as caught:
+        await setting.job.wait_until_served(setting.probe)
+
+    message = caught.value.jupyterhub_message
+    assert "exit code 7" in message
+    assert "no such module" in message
+    assert TOKEN not in message
+    assert "no such module" in caught.value.jupyterhub_html_message
+
+
+async def test_a_job_that_dies_after_the_port_came_is_explained_too(setting: Setting) -> None:
+    await setting.submit("sleep 1; exit 7")
+    setting.job.take_port(31000)
+
+    with pytest.raises(StartFailed, match="exit code 7"):
+        await setting.job.wait_until_served(setting.probe)
+
+
+async def test_a_server_that_never_answers_is_given_up(setting: Setting) -> None:
+    job = setting.make_job(setting.job.session, running_start_timeout_s=0.5)
+    await setting.submit("exec sleep 60", job)
+
+    with pytest.raises(StartFailed, match="did not answer"):
+        await job.wait_until_served(setting.probe)
+
+    assert await job.is_alive(5)
+    await job.stop()
+
+
+async def test_a_start_that_is_cancelled_while_sbatch_runs_leaves_no_job(
+    setting: Setting,
+) -> None:
+    start = asyncio.ensure_future(setting.submit("exec sleep 60"))
+    await asyncio.sleep(0.01)
+    start.cancel()
+
+    await setting.job.stop()
+
+    records = await setting.cluster.slurm.find_jobs(name=setting.job.session.job_name)
+    assert [record.state.phase.value for record in records] == ["over"]
+
+
+async def test_a_job_that_the_hub_never_heard_of_is_found_by_its_name(setting: Setting) -> None:
+    await setting.submit("exec sleep 60")
+    forgotten = setting.make_job(setting.job.session.changed(job_id=0))
+
+    assert await forgotten.find()
+
+    assert forgotten.session.job_id == setting.job.session.job_id
+
+
+async def test_stopping_ends_the_job_and_tells_once_that_it_is_over(setting: Setting) -> None:
+    await setting.submit("exec sleep 60")
+    assert await setting.job.is_alive(5)
+
+    await setting.job.stop()
+
+    assert not await setting.job.is_alive(5)
+    assert setting.ends >= 1
+    await setting.job.stop()
+
+
+async def test_a_slurm_that_does_not_answer_keeps_the_session_alive(setting: Setting) -> None:
+    await setting.submit("exec sleep 60")
+    assert await setting.job.is_alive(5)
+    setting.cluster.set("down", on=True)
+
+    assert await setting.job.is_alive(0.5)
+
+    setting.cluster.set("down", on=False)
+
+
+async def test_a_job_that_slurm_lost_is_over_after_a_while(setting: Setting) -> None:
+    await setting.submit("exec sleep 60")
+    assert await setting.job.is_alive(5)
+    setting.cluster.lose(1)
+
+    async def is_over() -> bool:
+        return not await setting.job.is_alive(0.1)
+
+    await eventually_async(is_over, 15)
