@@ -18,7 +18,7 @@ from spawner.slurm import Slurm
 from spawner.states import JobState, Phase
 
 _CLEANING_TIMEOUT_S = 2.0
-_PAUSE_S = 0.1
+_PAUSE_S = 0.2
 
 
 def tell_state(
@@ -126,8 +126,14 @@ async def _read_end(slurm: Slurm, key: JobKey) -> JobEnd:
     end: JobEnd | None = None
     with contextlib.suppress(SlurmError):
         end = await slurm.read_end(key)
-        # While the node cleans up, Slurm does not say how the job ended.
-        while end and end.state is JobState.COMPLETING and time.monotonic() < give_up_at:
+        while end and _may_say_more(end) and time.monotonic() < give_up_at:
             await asyncio.sleep(_PAUSE_S)
             end = await slurm.read_end(key)
     return end or JobEnd(state=JobState.UNKNOWN)
+
+
+def _may_say_more(end: JobEnd) -> bool:
+    # While the node cleans up, Slurm does not say how the job ended; who cancelled it is known
+    # only when accounting has heard of it.
+    is_anonymous = end.state is JobState.CANCELLED and end.cancelled_by_uid is None
+    return end.state is JobState.COMPLETING or is_anonymous

@@ -41,9 +41,7 @@ class ReportError(Exception):
 
 def main() -> None:
     """Serve one session until it is stopped."""
-    logging.basicConfig(
-        level=logging.INFO, format="[%(levelname).1s %(asctime)s dsportal] %(message)s"
-    )
+    _log_to_stderr()
     # The warning of --signal may come before the server listens to it; by default it would kill.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
@@ -239,12 +237,22 @@ def _make_opener(environment: Mapping[str, str]) -> urllib.request.OpenerDirecto
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if environment.get("JUPYTERHUB_SSL_CERTFILE"):
         context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
+        # As JupyterHub itself does: only the hub has a certificate of this authority.
         context.check_hostname = False
         context.load_cert_chain(
             environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
         )
         handlers.append(urllib.request.HTTPSHandler(context=context))
     return urllib.request.build_opener(*handlers)
+
+
+def _log_to_stderr() -> None:
+    # Not for the root logger: libraries that the server loads would talk through it.
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("[%(levelname).1s %(asctime)s dsportal] %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 def prepare_server(sock: socket.socket) -> Callable[[], None]:

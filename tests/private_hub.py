@@ -27,10 +27,10 @@ ANSWER_TIMEOUT_S = 60
 
 # Answers as jupyterhub-singleuser does, and starts in a tenth of the time.
 TRIVIAL_SERVER = """\
-import http.server, logging, os, signal, sys, time
-logging.basicConfig(level=logging.INFO)
+import http.server, os, signal, sys, time
 sys.path.insert(0, {package!r})
 from spawner import singleuser
+singleuser._log_to_stderr()
 if {wait_s}:
     time.sleep({wait_s})
 if {exit_code} is not None:
