@@ -195,7 +195,7 @@ async def test_a_slurm_that_does_not_answer_keeps_the_session_alive(setting: Set
 
 
 async def test_a_job_that_slurm_lost_is_over_after_a_while(setting: Setting) -> None:
-    await setting.submit("exec sleep 60")
+    await setting.submit("exec sleep 10")
     assert await setting.job.is_alive(5)
     setting.cluster.lose(1)
 
