@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,9 +70,14 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
+@functools.cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def _project_classes() -> set[str]:
-    trees = (ast.parse(path.read_text()) for path in _modules())
-    return {n.name for tree in trees for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    trees = (_tree(path.read_text()) for path in _modules())
+    return {n.name for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)}
 
 
 def _modules() -> list[Path]:
@@ -87,7 +93,7 @@ def _is_ours(node: ast.ClassDef, ours: set[str]) -> bool:
 
 def public_functions(text: str, place: str, ours: set[str]) -> Iterator[PublicFunction]:
     """Yield the public functions of a module and the public methods of its own classes."""
-    for node in ast.parse(text).body:
+    for node in _tree(text).body:
         if isinstance(node, Function) and not node.name.startswith("_"):
             yield PublicFunction(f"{place}:{node.lineno} {node.name}", node, is_method=False)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
@@ -159,7 +165,7 @@ def test_whatever_reads_text_of_slurm_says_where_its_form_is_described() -> None
         parsers = [
             f for f in public_functions(text, path.name, set()) if f.node.name.startswith("parse_")
         ]
-        module = ast.get_docstring(ast.parse(text)) or ""
+        module = ast.get_docstring(_tree(text)) or ""
         silent += [f.place for f in parsers if "Source:" not in f.docstring + module]
 
     assert silent == []
@@ -169,7 +175,7 @@ def test_every_setting_of_an_operator_has_a_help_text() -> None:
     silent = [
         f"{path.relative_to(CHECKOUT)}:{call.lineno}"
         for path in _modules()
-        for call in ast.walk(ast.parse(path.read_text()))
+        for call in ast.walk(_tree(path.read_text()))
         if _is_configurable_trait(call) and not _has_help(call.func.value)
     ]
 
