@@ -31,7 +31,7 @@ class Setting:
         self.cluster = FakeCluster(folder)
         slurm = self.cluster.slurm
         self.watcher = Watcher(
-            slurm.list_jobs, slurm.read_ends, waiting_s=0.2, running_s=0.4, absent_s=1.0
+            slurm.list_jobs, slurm.read_ends, waiting_s=0.1, running_s=0.2, absent_s=0.4
         )
         self.saved: list[Session] = []
         self.ends = 0
@@ -133,7 +133,7 @@ async def test_a_job_that_dies_in_the_queue_or_at_its_start_is_explained_with_it
 
 
 async def test_a_job_that_dies_after_the_port_came_is_explained_too(setting: Setting) -> None:
-    await setting.submit("sleep 1; exit 7")
+    await setting.submit("sleep 0.3; exit 7")
     setting.job.take_port(31000)
 
     with pytest.raises(StartFailed, match="exit code 7"):
@@ -141,7 +141,7 @@ async def test_a_job_that_dies_after_the_port_came_is_explained_too(setting: Set
 
 
 async def test_a_server_that_never_answers_is_given_up(setting: Setting) -> None:
-    job = setting.make_job(setting.job.session, running_start_timeout_s=0.5)
+    job = setting.make_job(setting.job.session, running_start_timeout_s=0.2)
     await setting.submit("exec sleep 60", job)
 
     with pytest.raises(StartFailed, match="did not answer"):
