@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spawner.states import JobState, parse_cancelled_by, parse_state
 
-# Free text stands last, so that a "|" inside it moves nothing that is read before it.
-SQUEUE_FORMAT = "%A|%u|%T|%B|%S|%j|%k|%r"
 SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
+
+# Free text stands last, so that a "|" inside it moves nothing that is read before it.
+_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%j|%k|%r"
 
 _SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|BatchHost)=")
 
@@ -73,11 +75,33 @@ class JobEnd:
     cancelled_by_uid: int | None = None
 
 
-def parse_squeue(text: str) -> list[JobRecord]:
+def new_mark() -> str:
+    """Return what tells the lines of one answer from text that users wrote into their jobs.
+
+    Slurm prints a line break in a job's name or comment as it is, so that a user could add a line
+    about somebody else's job; nobody knows the mark of an answer before it is printed.
+    """
+    return secrets.token_hex(8)
+
+
+def squeue_format(mark: str) -> str:
+    """Return the value of squeue's --format.
+
+    Args:
+        mark: What each line begins with; see `new_mark`.
+
+    Returns:
+        The fields that `parse_squeue` reads.
+    """
+    return f"{mark}|{_SQUEUE_FIELDS}"
+
+
+def parse_squeue(text: str, mark: str) -> list[JobRecord]:
     """Return the jobs in the output of squeue.
 
     Args:
-        text: Lines in SQUEUE_FORMAT. Lines of another form are left out.
+        text: Lines in `squeue_format`. Lines of another form are left out.
+        mark: What each line of Slurm's own begins with.
 
     Returns:
         One record a line.
@@ -86,9 +110,9 @@ def parse_squeue(text: str) -> list[JobRecord]:
         squeue(1), --format, Slurm 22.05 to 25.11.
     """
     records = []
-    for line in text.splitlines():
-        fields = line.split("|", 7)
-        if len(fields) != 8 or not fields[0].isdecimal():
+    for line in text.split("\n"):
+        line_mark, *fields = line.split("|", 8)
+        if line_mark != mark or len(fields) != 8 or not fields[0].isdecimal():
             continue
         records.append(
             JobRecord(
@@ -103,22 +127,23 @@ def parse_squeue(text: str) -> list[JobRecord]:
     return records
 
 
-def parse_sacct(text: str) -> dict[JobKey, JobEnd]:
+def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
     """Return what accounting knows about jobs.
 
     Args:
-        text: Lines in SACCT_FORMAT, separated by "|". Lines of another form are left out.
+        text: Lines of SACCT_FORMAT. Lines of another form are left out.
+        mark: What separates the fields; see `new_mark`.
 
     Returns:
         For each job its last known state; a job that accounting believes to be waiting or
         running is among them.
 
     Source:
-        sacct(1), --parsable2, Slurm 22.05 to 25.11.
+        sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
     """
     ends = {}
-    for line in text.splitlines():
-        fields = line.split("|", 6)
+    for line in text.split("\n"):
+        fields = line.split(mark, 6)
         if len(fields) != 7 or not fields[0].isdecimal():
             continue
         exit_code, signal = _parse_exit_code(fields[3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -213,7 +214,9 @@ def _parse_hours(value: object) -> int | None:
     hours = 0.0
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number or (isinstance(value, str) and _HOURS.fullmatch(value)):
-        hours = float(value)  # type: ignore[arg-type]
+        # A whole number of REST may be too large for a float.
+        with contextlib.suppress(OverflowError):
+            hours = float(value)  # type: ignore[arg-type]
     if not 1 / 60 <= hours <= 10_000:
         raise OptionsError(
             f"You asked for {_shown(value)} hours, which is not a length that a session can have. "

@@ -82,8 +82,7 @@ class OrphanSearch:
                     self._after_s,
                 )
             if now - self._found_at.setdefault(job.key, now) >= self._after_s:
-                self._log.warning("Cancelling the orphan job %d", job.key.job_id)
-                await self._slurm.cancel(job.key)
+                await self._cancel(job.key)
         self._found_at = {key: self._found_at[key] for key in orphans}
         return orphans
 
@@ -95,4 +94,20 @@ class OrphanSearch:
                     pause_s = min(pause_s, max(1.0, self._after_s))
             except SlurmError as error:
                 self._log.debug("No search for orphans: %s", error)
+            except Exception:
+                # The next search may go well; without one, jobs would keep their GPUs.
+                self._log.exception("A search for orphans failed")
             await asyncio.sleep(pause_s)
+
+    async def _cancel(self, key: JobKey) -> None:
+        self._log.warning("Cancelling the orphan job %d of %s", key.job_id, key.user)
+        try:
+            await self._slurm.cancel(key)
+        except SlurmError as error:
+            # One job that cannot be cancelled must not keep the others alive.
+            self._log.warning(
+                "The orphan job %d of %s could not be cancelled: %s",
+                key.job_id,
+                key.user,
+                error.stderr.strip() or error,
+            )

@@ -12,13 +12,14 @@ from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import (
     SACCT_FORMAT,
-    SQUEUE_FORMAT,
     JobEnd,
     JobKey,
     JobRecord,
+    new_mark,
     parse_sacct,
     parse_scontrol_job,
     parse_squeue,
+    squeue_format,
 )
 from spawner.script import Job
 from spawner.states import JobState
@@ -110,10 +111,12 @@ class Slurm:
         """
         if not keys:
             return {}
+        mark = new_mark()
         argv = (
             "sacct",
             "--noheader",
             "--parsable2",
+            f"--delimiter={mark}",
             "--allocations",
             "--jobs=" + ",".join(str(key.job_id) for key in keys),
             f"--format={SACCT_FORMAT}",
@@ -129,7 +132,7 @@ class Slurm:
                 exit_code=error.exit_code,
                 stderr=error.stderr,
             ) from error
-        ends = parse_sacct(done.stdout)
+        ends = parse_sacct(done.stdout, mark)
         return {key: ends[key] for key in keys if key in ends}
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
@@ -262,7 +265,10 @@ class Slurm:
         return paths
 
     async def _squeue(self, *filters: str) -> list[JobRecord]:
-        argv = ("squeue", "--noheader", "--states=all", f"--format={SQUEUE_FORMAT}", *filters)
+        mark = new_mark()
+        # Without --all, jobs in partitions that are hidden or closed to the hub are left out.
+        options = ("--noheader", "--all", "--states=all", f"--format={squeue_format(mark)}")
+        argv = ("squeue", *options, *filters)
         try:
             done = await self._query(argv)
         except SlurmError as error:
@@ -270,7 +276,7 @@ class Slurm:
             if _NO_SUCH_JOB not in error.stderr:
                 raise
             return []
-        return parse_squeue(done.stdout)
+        return parse_squeue(done.stdout, mark)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
         done = await run_command(argv, timeout_s=self._timeout_s, path=self._path)

@@ -124,8 +124,8 @@ class SiteTraits(HasTraits):
     absent_s = Float(
         60.0,
         min=1.0,
-        help="""Seconds after which a job that squeue does not show is taken for over although
-        accounting does not confirm it.""",
+        help="""Seconds after which a job that squeue does not show is taken for over where there is
+        no accounting, or accounting does not know it either.""",
     ).tag(config=True)
 
     orphan_interval_s = Float(

@@ -75,8 +75,8 @@ class Watcher:
         read_ends: What accounting says; see `Slurm.read_ends`.
         waiting_s: Seconds between looks while somebody waits.
         running_s: Seconds between looks otherwise.
-        absent_s: Seconds after which a job that squeue does not show and accounting cannot
-            confirm as ended is taken for over.
+        absent_s: Seconds after which a job that squeue does not show and accounting does not
+            know, or a cluster without accounting, is taken for over.
         clock: Seconds that only grow.
         wait: Waits for an event, for some seconds at most.
     """
@@ -215,16 +215,18 @@ class Watcher:
         self._looked = asyncio.Event()
 
     async def _judge_absent(self, absent: Sequence[Watch]) -> None:
-        ends: dict[JobKey, JobEnd] = {}
         try:
             ends = await self._read_ends([watch.key for watch in absent]) or {}
         except SlurmUnavailableError as error:
             self._log.debug("Accounting cannot confirm: %s", error.stderr.strip())
+            return
         now = self._clock()
         for watch in absent:
             end = ends.get(watch.key)
-            if end is not None and end.state.phase is Phase.OVER:
-                watch.vanish()
+            if end is not None:
+                # squeue may hide a job from the hub; what accounting calls alive goes on.
+                if end.state.phase is Phase.OVER:
+                    watch.vanish()
                 continue
             watch.n_absences += 1
             if watch.absent_since is None:

@@ -41,6 +41,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     # Sessions and the proxy outlive a restart of the hub.
     c.JupyterHub.cleanup_servers = False
     c.JupyterHub.cleanup_proxy = False
+    # A session that waits in Slurm's queue counts as a start for as long as it waits.
+    c.JupyterHub.concurrent_spawn_limit = 0
     c.JupyterHub.db_url = f"sqlite:///{hub.state_dir}/jupyterhub.sqlite"
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
     c.JupyterHub.allow_named_servers = False

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from spawner.errors import SlurmError
 from spawner.jobs import JobKey, JobRecord
 from spawner.orphans import OrphanSearch
 from spawner.session import comment_of
@@ -20,11 +21,14 @@ class FakeSlurm:
     def __init__(self) -> None:
         self.jobs: list[JobRecord] = []
         self.cancelled: list[int] = []
+        self.refused: set[int] = set()
 
     async def find_jobs(self) -> list[JobRecord]:
         return self.jobs
 
     async def cancel(self, key: JobKey) -> bool:
+        if key.job_id in self.refused:
+            raise SlurmError("sudo refused")
         self.cancelled.append(key.job_id)
         return True
 
@@ -107,3 +111,18 @@ async def test_a_job_that_is_taken_up_meanwhile_is_no_orphan_any_more(setting: S
     await setting.search.search()
 
     assert setting.slurm.cancelled == []
+
+
+async def test_an_orphan_that_cannot_be_cancelled_keeps_no_other_alive(
+    setting: Setting, caplog: pytest.LogCaptureFixture
+) -> None:
+    setting.slurm.put(1, "aa")
+    setting.slurm.put(2, "bb")
+    setting.slurm.refused = {1}
+    await setting.search.search()
+    setting.now = 120
+
+    await setting.search.search()
+
+    assert setting.slurm.cancelled == [2]
+    assert "orphan job 1 of ada could not be cancelled: sudo refused" in caplog.text

@@ -54,7 +54,7 @@ class FakeCluster:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.jobs: dict[int, JobRecord] = {}
-        self.ends: dict[JobKey, JobEnd] | None = {}
+        self.ends: dict[JobKey, JobEnd] | SlurmUnavailableError | None = {}
         self.asked_at: list[float] = []
         self.asked_for: list[list[int]] = []
         self.is_down = False
@@ -76,6 +76,8 @@ class FakeCluster:
         return [self.jobs[job_id] for job_id in job_ids if job_id in self.jobs]
 
     async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
+        if isinstance(self.ends, SlurmUnavailableError):
+            raise self.ends
         if self.ends is None:
             return None
         return {key: self.ends[key] for key in keys if key in self.ends}
@@ -281,10 +283,10 @@ async def test_a_job_that_is_absent_and_that_accounting_calls_ended_is_over(
 
 @pytest.mark.parametrize(
     "ends",
-    [None, {}, {key_of(1): JobEnd(state=JobState.RUNNING)}],
-    ids=["no accounting", "unknown to accounting", "running to accounting"],
+    [None, {}],
+    ids=["no accounting", "unknown to accounting"],
 )
-async def test_an_absent_job_that_nothing_confirms_is_over_only_after_a_minute(
+async def test_an_absent_job_that_nobody_knows_is_over_only_after_a_minute(
     clock: Clock,
     cluster: FakeCluster,
     watcher: Watcher,
@@ -300,6 +302,30 @@ async def test_an_absent_job_that_nothing_confirms_is_over_only_after_a_minute(
     await clock.advance(20)
 
     assert one.is_gone
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {key_of(1): JobEnd(state=JobState.RUNNING)},
+        SlurmUnavailableError("no answer"),
+    ],
+    ids=["running to accounting", "accounting does not answer"],
+)
+async def test_an_absent_job_goes_on_while_accounting_does_not_call_it_ended(
+    clock: Clock,
+    cluster: FakeCluster,
+    watcher: Watcher,
+    ends: dict[JobKey, JobEnd] | SlurmUnavailableError,
+) -> None:
+    one = watch(watcher, cluster, is_hot=True)
+    await clock.advance(1)
+    cluster.jobs.clear()
+    cluster.ends = ends
+
+    await clock.advance(600)
+
+    assert not one.is_over
 
 
 async def test_a_job_that_shows_again_is_counted_anew(
