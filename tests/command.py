@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,9 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         0 if tests ran and none failed, 1 otherwise, 130 when interrupted.
     """
+    # A shell starts what runs in its background with interrupts ignored, and programs inherit that:
+    # kernels under test could not be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     suites, pytest_arguments = parse_arguments(argv)
     counts: dict[str, Counts] = {}
     try:

@@ -41,6 +41,9 @@ def up(argv: Sequence[str]) -> int:
     parser.add_argument("--until", metavar="STEP", help="stop after this step, such as slurm")
     _add_only(parser, "do only this step, such as hub; may be given several times")
     wanted = parser.parse_args(argv)
+    # A shell starts what runs in its background with interrupts ignored. Daemons would hand that on
+    # to sessions, whose kernels could then not be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return _run("deploy/up", lambda: _up(wanted))
 
 
