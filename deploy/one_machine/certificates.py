@@ -1,11 +1,16 @@
-"""A certificate authority of this machine, and the certificate of its LDAP server."""
+"""A certificate authority of this machine, and the certificate of its LDAP server.
+
+openssl follows links, and the folder for the results belongs to the LDAP server's account. So
+root lets openssl write into a private folder and moves the results from there.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.files import ensure_file, ensure_folder
+from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
 from deploy.one_machine.layout import LDAP_CA, SLAPD_DIR
 
 TLS_DIR = SLAPD_DIR / "tls"
@@ -37,41 +42,45 @@ def ensure_certificates(owner: str) -> bool:
     """
     ensure_folder(TLS_DIR, mode=0o700, user=owner)
     if not _is_valid(CA_CERTIFICATE):
-        _make_authority()
+        _make_authority(owner)
     is_new = not (_is_valid(SERVER_CERTIFICATE) and _is_signed())
     if is_new:
-        _make_server_certificate()
-    for path in (SERVER_KEY, SERVER_CERTIFICATE, CA_CERTIFICATE):
-        ensure_file(path, path.read_text(), mode=0o600, user=owner)
-    ensure_file(LDAP_CA, CA_CERTIFICATE.read_text())
+        _make_server_certificate(owner)
+    ensure_file(LDAP_CA, read_plain(CA_CERTIFICATE) or "")
     return is_new
 
 
 def _is_valid(certificate: Path) -> bool:
     check = ("openssl", "x509", "-noout", "-checkend", str(RENEW_BEFORE_S), "-in")
-    return certificate.exists() and succeeds([*check, certificate])
+    return read_plain(certificate) is not None and succeeds([*check, certificate])
 
 
 def _is_signed() -> bool:
     return succeeds(["openssl", "verify", "-CAfile", CA_CERTIFICATE, SERVER_CERTIFICATE])
 
 
-def _make_authority() -> None:
+def _make_authority(owner: str) -> None:
     subject = ("-subj", "/O=Data Scientist Portal/CN=Certificate authority of this machine")
     usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
     days = ("-days", str(CA_DAYS))
-    files = ("-keyout", CA_KEY, "-out", CA_CERTIFICATE)
-    run(["openssl", "req", "-x509", *NEW_KEY, *subject, *usage, *days, *files])
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = Path(folder, "key"), Path(folder, "certificate")
+        files = ("-keyout", key, "-out", certificate)
+        run(["openssl", "req", "-x509", *NEW_KEY, *subject, *usage, *days, *files])
+        ensure_file(CA_KEY, key.read_text(), mode=0o600)
+        ensure_file(CA_CERTIFICATE, certificate.read_text(), mode=0o600, user=owner)
 
 
-def _make_server_certificate() -> None:
-    request, extensions = TLS_DIR / "server.csr", TLS_DIR / "server.ext"
-    extensions.write_text(SERVER_EXTENSIONS)
-    files = ("-keyout", SERVER_KEY, "-out", request)
-    run(["openssl", "req", "-new", *NEW_KEY, "-subj", "/CN=localhost", *files])
-    authority = ("-CA", CA_CERTIFICATE, "-CAkey", CA_KEY, "-CAcreateserial")
-    settings = ("-days", str(SERVER_DAYS), "-extfile", extensions)
-    out = ("-out", SERVER_CERTIFICATE)
-    run(["openssl", "x509", "-req", "-in", request, *authority, *settings, *out])
-    request.unlink()
-    extensions.unlink()
+def _make_server_certificate(owner: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        key, request, certificate = (Path(folder, name) for name in ("key", "csr", "certificate"))
+        extensions, serial = Path(folder, "extensions"), Path(folder, "serial")
+        extensions.write_text(SERVER_EXTENSIONS)
+        files = ("-keyout", key, "-out", request)
+        run(["openssl", "req", "-new", *NEW_KEY, "-subj", "/CN=localhost", *files])
+        authority = ("-CA", CA_CERTIFICATE, "-CAkey", CA_KEY)
+        number = ("-CAcreateserial", "-CAserial", serial)
+        settings = ("-days", str(SERVER_DAYS), "-extfile", extensions, "-out", certificate)
+        run(["openssl", "x509", "-req", "-in", request, *authority, *number, *settings])
+        ensure_file(SERVER_KEY, key.read_text(), mode=0o600, user=owner)
+        ensure_file(SERVER_CERTIFICATE, certificate.read_text(), mode=0o600, user=owner)

@@ -1,11 +1,19 @@
-"""Files and folders with exactly the content, owner and mode that are wanted."""
+"""Files and folders with exactly the content, owner and mode that are wanted.
+
+Some of them lie in folders that belong to an unprivileged account, which can put a link in their
+place. Root never follows such a link: owner and mode are set on what was opened, not on a path.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import grp
 import os
 import pwd
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.one_machine.errors import StepError
@@ -20,15 +28,30 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
         mode: Its permission bits.
         user: Its owner.
         group: Its group; the owner's own where empty.
+
+    Raises:
+        StepError: If a link or a file is in its place.
     """
-    path.mkdir(parents=True, exist_ok=True)
-    _own(path, mode, user, group)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise StepError(
+            f"{path} is not a folder; deploy/up does not follow a link there.",
+            next_step=f"Look where {path} comes from, move it away and run deploy/up again.",
+        ) from error
+    try:
+        _own(folder, mode, user, group)
+    finally:
+        os.close(folder)
 
 
 def ensure_file(
     path: Path, content: str, *, mode: int = 0o644, user: str = "root", group: str = ""
 ) -> bool:
     """Write a file where its content differs; it is never seen half written.
+
+    What is no plain file, such as a link, is replaced by one.
 
     Args:
         path: The file.
@@ -40,16 +63,30 @@ def ensure_file(
     Returns:
         Whether the content had to be written.
     """
-    if path.is_file() and path.read_text() == content:
-        _own(path, mode, user, group)
-        return False
+    with _plain_file(path) as file:
+        if file is not None and _read(file) == content:
+            _own(file, mode, user, group)
+            return False
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(content)
-    _own(new, mode, user, group)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
+        written.write(content)
+        _own(written.fileno(), mode, user, group)
     os.replace(new, path)
     return True
+
+
+def read_plain(path: Path) -> str | None:
+    """Read a file that an unprivileged account could have replaced by a link.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its text, or None where there is no plain file.
+    """
+    with _plain_file(path) as file:
+        return None if file is None else _read(file)
 
 
 def ensure_secret(path: Path, content: str, *, user: str = "root") -> str:
@@ -63,9 +100,10 @@ def ensure_secret(path: Path, content: str, *, user: str = "root") -> str:
     Returns:
         The secret that the file holds.
     """
-    if path.is_file() and (kept := path.read_text().strip()):
-        _own(path, 0o600, user, "")
-        return kept
+    with _plain_file(path) as file:
+        if file is not None and (kept := _read(file).strip()):
+            _own(file, 0o600, user, "")
+            return kept
     ensure_file(path, content + "\n", mode=0o600, user=user)
     return content
 
@@ -114,11 +152,35 @@ def restore_original(path: Path) -> None:
         kept.unlink()
 
 
-def _own(path: Path, mode: int, user: str, group: str) -> None:
+@contextlib.contextmanager
+def _plain_file(path: Path) -> Iterator[int | None]:
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        # ELOOP is a link, ENXIO a socket.
+        if error.errno not in {errno.ENOENT, errno.ELOOP, errno.ENXIO}:
+            raise
+        yield None
+        return
+    try:
+        status = os.fstat(file)
+        # A second name for a file of somebody else is as bad as a link to it.
+        yield file if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 else None
+    finally:
+        os.close(file)
+
+
+def _read(file: int) -> str:
+    with open(file, errors="replace", closefd=False) as text:
+        return text.read()
+
+
+def _own(file: int, mode: int, user: str, group: str) -> None:
     owner = pwd.getpwnam(user)
     group_id = grp.getgrnam(group).gr_gid if group else owner.pw_gid
-    now = path.stat()
+    now = os.fstat(file)
     if (now.st_uid, now.st_gid) != (owner.pw_uid, group_id):
-        os.chown(path, owner.pw_uid, group_id)
+        os.fchown(file, owner.pw_uid, group_id)
     if now.st_mode & 0o7777 != mode:
-        path.chmod(mode)
+        os.fchmod(file, mode)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 
 from deploy.one_machine.command import succeeds
-from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.files import ensure_folder, ensure_secret
 from deploy.one_machine.layout import MUNGE_DIR, MUNGE_SOCKET
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 
 KEY = MUNGE_DIR / "munge.key"
-# Source: munged(8) 0.5.15: at least 32 bytes, 128 by default.
-KEY_BYTES = 128
+# Source: munged(8) 0.5.15: at least 32 bytes. Written in hexadecimal digits, these are 128.
+KEY_BYTES = 64
 START_TIMEOUT_S = 15
 
 DAEMON = Daemon(
@@ -37,13 +36,7 @@ def ensure_munge() -> str:
         What was done, in words.
     """
     ensure_folder(MUNGE_DIR, user="munge")
-    if not KEY.exists():
-        new = KEY.with_suffix(".new")
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o400), "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-        owner = MUNGE_DIR.stat()
-        os.chown(new, owner.st_uid, owner.st_gid)
-        os.replace(new, KEY)
+    ensure_secret(KEY, secrets.token_hex(KEY_BYTES), user="munge")
     started = ensure_started(DAEMON)
     wait_ready("munge", is_answering, timeout_s=START_TIMEOUT_S)
     return "started" if started else "runs"

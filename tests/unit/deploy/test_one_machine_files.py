@@ -1,0 +1,128 @@
+"""Files in folders of an unprivileged account: root follows no link there."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deploy.one_machine import certificates
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret, read_plain
+
+ME = pwd.getpwuid(os.getuid()).pw_name
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    path = tmp_path / "victim"
+    path.write_text("of somebody else")
+    path.chmod(0o640)
+    return path
+
+
+def assert_untouched(victim: Path) -> None:
+    assert victim.read_text() == "of somebody else"
+    assert victim.stat().st_mode & 0o7777 == 0o640
+
+
+def test_a_secret_is_kept_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    assert ensure_secret(path, "first", user=ME) == "first"
+    path.chmod(0o644)
+
+    assert ensure_secret(path, "second", user=ME) == "first"
+    assert path.stat().st_mode & 0o7777 == 0o600
+
+
+@pytest.mark.parametrize("plant", [os.symlink, os.link])
+def test_a_planted_link_is_replaced_by_a_new_secret(
+    tmp_path: Path, victim: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    path = tmp_path / "token"
+    plant(victim, path)
+
+    assert ensure_secret(path, "mine", user=ME) == "mine"
+    assert not path.is_symlink()
+    assert path.read_text() == "mine\n"
+    assert_untouched(victim)
+
+
+def test_a_planted_link_to_the_same_content_is_replaced(tmp_path: Path, victim: Path) -> None:
+    path = tmp_path / "settings"
+    path.symlink_to(victim)
+
+    assert ensure_file(path, "of somebody else", mode=0o600, user=ME)
+    assert not path.is_symlink()
+    assert_untouched(victim)
+
+
+def test_a_link_in_the_place_of_the_draft_is_not_written_through(
+    tmp_path: Path, victim: Path
+) -> None:
+    (tmp_path / ".settings.new").symlink_to(victim)
+
+    ensure_file(tmp_path / "settings", "mine", user=ME)
+
+    assert (tmp_path / "settings").read_text() == "mine"
+    assert_untouched(victim)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_replaced_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "settings"
+    os.mkfifo(path)
+
+    assert read_plain(path) is None
+    assert ensure_file(path, "mine", user=ME)
+    assert read_plain(path) == "mine"
+
+
+def test_a_file_that_is_right_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "settings"
+    assert ensure_file(path, "mine", user=ME)
+    assert not ensure_file(path, "mine", mode=0o600, user=ME)
+    assert path.stat().st_mode & 0o7777 == 0o600
+
+
+def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir(mode=0o700)
+    (tmp_path / "state").symlink_to(tmp_path / "other")
+
+    with pytest.raises(StepError, match="state is not a folder"):
+        ensure_folder(tmp_path / "state", mode=0o777, user=ME)
+
+    assert (tmp_path / "other").stat().st_mode & 0o7777 == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the key of the authority belongs to root")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_certificates_are_made_without_following_planted_links(
+    tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {
+        "CA_KEY": "ca.key",
+        "CA_CERTIFICATE": "ca.pem",
+        "SERVER_KEY": "server.key",
+        "SERVER_CERTIFICATE": "server.pem",
+    }
+    folder = tmp_path / "tls"
+    folder.mkdir()
+    for constant, name in names.items():
+        (folder / name).symlink_to(victim)
+        monkeypatch.setattr(certificates, constant, folder / name)
+    for name in ("server.ext", "server.csr", "ca.srl"):
+        (folder / name).symlink_to(victim)
+    monkeypatch.setattr(certificates, "TLS_DIR", folder)
+    monkeypatch.setattr(certificates, "LDAP_CA", tmp_path / "ldap-ca.pem")
+
+    assert certificates.ensure_certificates(ME)
+    assert not certificates.ensure_certificates(ME)
+    assert_untouched(victim)
+    assert (tmp_path / "ldap-ca.pem").read_text() == (folder / "ca.pem").read_text()
+    for name in names.values():
+        assert not (folder / name).is_symlink()
+        assert (folder / name).stat().st_mode & 0o7777 == 0o600
