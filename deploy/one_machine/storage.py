@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 
-from deploy.one_machine.files import ensure_folder
-from deploy.one_machine.layout import ISILON_DIR, STATE_DIR
+from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.one_machine.layout import ISILON_DIR, MARK
 from deploy.one_machine.users import GROUP
 
 PROJECTS_DIR = ISILON_DIR / "projects"
-MADE_HERE = STATE_DIR / "made-shared-storage"
+# In the folder itself, which outlives the state of the portal when the environments are kept.
+MADE_HERE = ISILON_DIR / ".made-by-deploy-up"
 # Everybody of the group makes folders; only their owner removes them.
 SHARED_MODE = 0o3770
 
@@ -24,7 +25,7 @@ def ensure_storage() -> str:
     if ISILON_DIR.exists():
         return "unchanged"
     ensure_folder(ISILON_DIR)
-    MADE_HERE.touch()
+    ensure_file(MADE_HERE, f"{MARK}\n")
     return f"{ISILON_DIR} made"
 
 
@@ -42,7 +43,7 @@ def ensure_projects() -> str:
 
 def remove_storage() -> None:
     """Remove the folder if it was made here, else only an empty folder for projects."""
-    if MADE_HERE.exists():
+    if MARK in (read_plain(MADE_HERE) or ""):
         shutil.rmtree(ISILON_DIR, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):
