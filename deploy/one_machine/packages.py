@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deploy.environments.builder.process import clean_environment
 from deploy.one_machine.command import run, succeeds
 from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.files import ensure_file, read_plain
+from deploy.one_machine.layout import MARK
 
 CLUSTER_PACKAGES = (
     "slurmctld",
@@ -43,7 +46,7 @@ nslcd nslcd/ldap-base string dc=portal,dc=example
 
 POLICY = Path("/usr/sbin/policy-rc.d")
 # Status 101 tells invoke-rc.d that no daemon may be started.
-POLICY_TEXT = "#!/bin/sh\nexit 101\n"
+POLICY_TEXT = f"#!/bin/sh\n# {MARK}\nexit 101\n"
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
 INSTALL_TIMEOUT_S = 1800
 
@@ -66,6 +69,19 @@ def missing_packages(names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in installed]
 
 
+def answers_for(packages: Sequence[str]) -> str:
+    """Return what is answered to the questions of packages that will be installed.
+
+    Args:
+        packages: Names of Debian packages. Others keep the answers that they have.
+
+    Returns:
+        Lines for debconf-set-selections(1).
+    """
+    lines = ANSWERS.splitlines(keepends=True)
+    return "".join(line for line in lines if line.split()[0] in packages)
+
+
 def ensure_packages() -> str:
     """Install the packages of the cluster that are missing.
 
@@ -75,6 +91,7 @@ def ensure_packages() -> str:
     Raises:
         StepError: If this is not Debian or a package cannot be installed.
     """
+    remove_policy()
     missing = missing_packages(CLUSTER_PACKAGES)
     if not missing:
         return "all installed"
@@ -83,7 +100,8 @@ def ensure_packages() -> str:
             "There is no apt-get on this machine; deploy/up is for Debian 12.",
             next_step="Use a Debian 12 machine, or follow docs/administrators.md.",
         )
-    run(["debconf-set-selections"], stdin=ANSWERS)
+    if answers := answers_for(missing):
+        run(["debconf-set-selections"], stdin=answers)
     quiet = clean_environment()
     install = (*APT_GET, "install", "--no-install-recommends", *missing)
     with no_daemon_starts():
@@ -103,15 +121,21 @@ def no_daemon_starts() -> Iterator[None]:
     Yields:
         Nothing.
     """
-    if POLICY.exists():
+    remove_policy()
+    if os.path.lexists(POLICY):
         yield
         return
-    POLICY.write_text(POLICY_TEXT)
-    POLICY.chmod(0o755)
+    ensure_file(POLICY, POLICY_TEXT, mode=0o755)
     try:
         yield
     finally:
-        POLICY.unlink(missing_ok=True)
+        remove_policy()
+
+
+def remove_policy() -> None:
+    """Remove what keeps daemons from starting if it is ours, also from a run that was killed."""
+    if MARK in (read_plain(POLICY) or ""):
+        POLICY.unlink()
 
 
 def disable_units(units: Sequence[str]) -> None:
