@@ -102,11 +102,15 @@ def _node_step(part: Node, cluster: Cluster) -> Step:
 
 
 def ensure_accounts() -> str:
-    """Make the folders and the account of hub and proxy.
+    """Make the folders and the account of hub and proxy, unless the machine is somebody else's.
 
     Returns:
         What was done, in words.
+
+    Raises:
+        StepError: If the machine's own users or name service are in the way.
     """
+    name_service.refuse_foreign_nslcd()
     for folder in FOLDERS:
         ensure_folder(folder)
     users.refuse_local_namesakes()

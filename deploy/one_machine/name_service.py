@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
+import socket
 from pathlib import Path
 
 from deploy.one_machine.command import succeeds
 from deploy.one_machine.directory import ADDRESS, BASE, GROUPS, PEOPLE
-from deploy.one_machine.files import ensure_file, ensure_folder, keep_original, restore_original
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import (
+    ensure_file,
+    ensure_folder,
+    keep_original,
+    read_plain,
+    restore_original,
+)
 from deploy.one_machine.layout import (
     LDAP_CA,
     MARK,
@@ -29,7 +38,10 @@ from deploy.one_machine.users import DEMO_USERS, GROUP_ID
 NSSWITCH = Path("/etc/nsswitch.conf")
 NSLCD_DIR = STATE_DIR / "nslcd"
 NSLCD_CONF = NSLCD_DIR / "nslcd.conf"
+# The C library looks for the socket of nslcd only here.
 RUN_DIR = Path("/run/nslcd")
+MADE_HERE = RUN_DIR / ".made-by-deploy-up"
+CONNECT_TIMEOUT_S = 2
 ACCOUNT = "nslcd"
 START_TIMEOUT_S = 20
 DATABASES = ("passwd", "group")
@@ -108,15 +120,53 @@ def without_ldap(nsswitch: str) -> str:
     return re.sub(pattern, r"\1", nsswitch, flags=re.MULTILINE)
 
 
+def is_foreign() -> bool:
+    """Return whether an nslcd that deploy/up did not start serves this machine.
+
+    Returns:
+        Whether something listens on the socket while ours does not run.
+    """
+    if running(DAEMON.name) is not None:
+        return False
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(CONNECT_TIMEOUT_S)
+        try:
+            client.connect(str(RUN_DIR / "socket"))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        except (BlockingIOError, TimeoutError):
+            return True
+    return True
+
+
+def refuse_foreign_nslcd() -> None:
+    """Refuse a machine that gets its accounts from an nslcd of its own.
+
+    Raises:
+        StepError: If there is one.
+    """
+    if is_foreign():
+        raise StepError(
+            f"An nslcd that deploy/up did not start listens in {RUN_DIR}: this machine may get "
+            "its accounts from it, and two cannot run side by side.",
+            next_step="Use another machine, or stop that nslcd if nothing needs it.",
+        )
+
+
 def ensure_name_service() -> str:
     """Start nslcd and let the machine ask it.
 
     Returns:
         What was done, in words.
+
+    Raises:
+        StepError: If the machine has an nslcd of its own.
     """
+    refuse_foreign_nslcd()
     ensure_folder(NSLCD_DIR)
     ensure_file(NSLCD_CONF, render_nslcd_conf(), mode=0o640, group=ACCOUNT)
     ensure_folder(RUN_DIR, user=ACCOUNT)
+    ensure_file(MADE_HERE, f"{MARK}\n")
     started = ensure_started(DAEMON)
     keep_original(NSSWITCH)
     has_changed = ensure_file(NSSWITCH, with_ldap(NSSWITCH.read_text()))
@@ -155,3 +205,9 @@ def restore_name_service() -> None:
         restore_original(NSSWITCH)
     else:
         ensure_file(NSSWITCH, without_ldap(NSSWITCH.read_text()))
+
+
+def remove_run_folder() -> None:
+    """Remove the folder of nslcd's socket if it is ours."""
+    if MARK in (read_plain(MADE_HERE) or "") and not is_foreign():
+        shutil.rmtree(RUN_DIR)

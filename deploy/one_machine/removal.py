@@ -13,6 +13,7 @@ from deploy.one_machine import (
     name_service,
     network,
     node,
+    packages,
     process,
     storage,
     users,
@@ -67,9 +68,11 @@ def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
     Returns:
         The steps, in order.
     """
-    folders = [SETTINGS_DIR, STATE_DIR, LOG_DIR, name_service.RUN_DIR]
+    folders = [SETTINGS_DIR, STATE_DIR, LOG_DIR]
     steps = [
         ("name-service", "Name service", name_service.restore_name_service),
+        ("nslcd-folder", "Folder of the name service", name_service.remove_run_folder),
+        ("packages", "Rule against starting daemons", packages.remove_policy),
         ("sudoers", "Rule of sudo", lambda: accounts.SUDOERS.unlink(missing_ok=True)),
         ("homes", "Home folders of the demo users", users.remove_homes),
         ("slurm", "Slurm's configuration", remove_slurm_configuration),
