@@ -61,13 +61,27 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
 
 
 def rule_of(key: Field[Any]) -> Rule:
-    """Return the rule of a field made by `setting`."""
+    """Return the rule of a field.
+
+    Args:
+        key: A field made by `setting`.
+
+    Returns:
+        What the file may hold for it.
+    """
     rule: Rule = key.metadata["rule"]
     return rule
 
 
 def is_required(key: Field[Any]) -> bool:
-    """Return whether a file must give this key."""
+    """Return whether a file must give this key.
+
+    Args:
+        key: A field of a section.
+
+    Returns:
+        False where it has a default.
+    """
     return key.default is MISSING
 
 

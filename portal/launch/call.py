@@ -86,7 +86,14 @@ def _cell_sources() -> dict[str, list[str]]:
 
 
 def call_name(call: Call) -> str:
-    """Return a short name for the run."""
+    """Return a short name for the run.
+
+    Args:
+        call: What the ranks run.
+
+    Returns:
+        The script's name without its suffix, or the function's name.
+    """
     if call.script is not None:
         return Path(call.script).stem
     return str(getattr(call.function, "__name__", "run"))

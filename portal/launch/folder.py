@@ -76,11 +76,22 @@ class RunFolder:
     path: Path
 
     def log_path(self, rank: int) -> Path:
-        """Return the path of a rank's log."""
+        """Return the path of a rank's log.
+
+        Args:
+            rank: Its number.
+
+        Returns:
+            The path, whether it exists or not.
+        """
         return self.path / f"rank-{rank}.log"
 
     def write_plan(self, plan: Plan) -> None:
-        """Write what every rank must know."""
+        """Write what every rank must know.
+
+        Args:
+            plan: The run's plan.
+        """
         self._write("run.json", json.dumps(asdict(plan), indent=2).encode())
 
     def read_plan(self) -> Plan:
@@ -137,7 +148,11 @@ class RunFolder:
             ) from error
 
     def write_failure(self, failure: Failure) -> None:
-        """Write how a rank failed."""
+        """Write how a rank failed.
+
+        Args:
+            failure: Which rank, and what it raised.
+        """
         text = json.dumps(asdict(failure), indent=2)
         self._write(f"rank-{failure.rank}.error.json", text.encode())
 
