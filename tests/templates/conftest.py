@@ -20,6 +20,11 @@ from tests.eventually import eventually  # noqa: E402
 from tests.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
 
 TESTS_DIR = Path(__file__).resolve().parents[1]
+PROGRAMS = (
+    TESTS_DIR / "launch_cases.py",
+    TESTS_DIR / "templates" / "training_cases.py",
+    TESTS_DIR / "templates" / "kernel_cases.py",
+)
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNEL_PYTHON = ENVIRONMENTS / "tensorflow" / "bin" / "python"
 SETTINGS = tomllib.loads(Path("/etc/data-scientist-portal/portal.toml").read_text())
@@ -39,6 +44,11 @@ class SlurmSession:
         self.is_simulated = bool(SETTINGS["site"]["simulated_gpus"])
         self.gpu_words = "a simulated GPU" if self.is_simulated else "a GPU"
         self.working_dir.joinpath("isilon").symlink_to(SETTINGS["storage"]["isilon"])
+        # The checkout may lie where the user or the node cannot read it.
+        self.programs_dir = self.working_dir / "programs"
+        self.programs_dir.mkdir()
+        for program in PROGRAMS:
+            shutil.copy(program, self.programs_dir)
 
     def remove(self) -> None:
         shutil.rmtree(self.working_dir)
@@ -90,7 +100,7 @@ class SlurmSession:
         self, program: Path, names: Sequence[str], python: Path = KERNEL_PYTHON
     ) -> dict[str, Outcome]:
         """Run cases of a program one after the other in one session."""
-        command = f"PYTHONPATH={TESTS_DIR} {python} {program} {' '.join(names)}"
+        command = self.command_line(program.name, *names, python=python)
         printed = self.output_of(self.submit(command))
         first_line, _, rest = printed.partition("\n")
         self.node = first_line.removeprefix("NODE ")
@@ -108,15 +118,17 @@ class SlurmSession:
 
     def start_case(self, name: str) -> str:
         """Start one case in a session of its own; return the job's id."""
-        return self.submit(
-            f"PYTHONPATH={TESTS_DIR} {KERNEL_PYTHON} {TESTS_DIR}/launch_cases.py {name}"
-        )
+        return self.submit(self.command_line("launch_cases.py", name))
+
+    def command_line(self, program: str, *names: str, python: Path = KERNEL_PYTHON) -> str:
+        path = self.programs_dir / program
+        return f"PYTHONPATH={self.programs_dir} {python} {path} {' '.join(names)}"
 
     def lose_kernel(self) -> None:
         """Kill a kernel in a session whose job goes on for a while."""
         pids = "lost_kernel/*.pid"
         self._job_without_kernel = self.submit(
-            f"PYTHONPATH={TESTS_DIR} {KERNEL_PYTHON} {TESTS_DIR}/launch_cases.py lost_kernel &",
+            f"{self.command_line('launch_cases.py', 'lost_kernel')} &",
             f"until [ $(cat {pids} 2>/dev/null | wc -l) = 2 ]; do sleep 0.1; done",
             f"echo RANKS $(ps -o pid= -p $(cat {pids} | paste -sd,) | wc -l)",
             "kill -KILL $!",
