@@ -155,14 +155,15 @@ def _render_script(plan: JobPlan) -> str:
         # scancel signals the shell of the script only: the server takes its place.
         return "\n".join([*lines, f"exec {server}", ""])
     # The shell has to live on for the epilogue, so it hands every signal to the server. A signal
-    # also ends `wait`, which is why it is asked again until the server has gone.
+    # also ends `wait`, which is why it is asked again until the server has gone. The traps come
+    # first: a signal to a server that has just started must not end the shell alone.
     return "\n".join(
         [
             *lines,
+            "trap 'kill -TERM \"$!\" 2>/dev/null' TERM",
+            f"trap 'kill -{WARNING_SIGNAL} \"$!\" 2>/dev/null' {WARNING_SIGNAL}",
             f"{server} &",
             "server=$!",
-            "trap 'kill -TERM \"$server\" 2>/dev/null' TERM",
-            f"trap 'kill -{WARNING_SIGNAL} \"$server\" 2>/dev/null' {WARNING_SIGNAL}",
             'wait "$server"',
             "status=$?",
             'while kill -0 "$server" 2>/dev/null; do',
