@@ -84,6 +84,11 @@ def _is_python(path: Path) -> bool:
     return first_line.startswith(b"#!") and b"python" in first_line
 
 
+# Tests that share a running program stay in one process. One that hangs shows where, and fails.
+UNIT_OPTIONS = (
+    *("-n", "auto", "--dist", "loadfile", "--max-worker-restart", "0"),
+    *("-o", "faulthandler_timeout=60", "-o", "faulthandler_exit_on_timeout=true"),
+)
 RUFF = str(BIN_DIR / "ruff")
 SUITES = (
     Suite(
@@ -95,13 +100,7 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
-    # Tests that share a running program stay in one process.
-    Suite(
-        name="unit",
-        folder="unit",
-        options=("-n", "auto", "--dist", "loadfile"),
-        needs_cluster=False,
-    ),
+    Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True),
