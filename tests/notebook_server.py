@@ -74,8 +74,10 @@ class NotebookServer:
         assert self.process.poll() is None, self.log_path.read_text()
         runtime_dir = self.root / ".local/share/jupyter/runtime"
         (info,) = runtime_dir.glob(f"jpserver-{self.process.pid}.json")
-        port = json.loads(info.read_text())["port"]
-        return f"http://localhost:{port}"
+        host = f"http://localhost:{json.loads(info.read_text())['port']}"
+        # The file may be there a moment before the server listens.
+        requests.get(f"{host}/user/ada/api", timeout=5).raise_for_status()
+        return host
 
     def ask(self, method: str, path: str = "", **kwargs: Any) -> requests.Response:
         """Call the REST interface."""
