@@ -46,7 +46,10 @@ def die_on_rank_1():
 
 def wait_for_ever(folder):
     """Runs on a rank: leaves its process id and trains for an hour."""
-    Path(folder, f"{os.environ['HOROVOD_RANK']}.pid").write_text(f"{os.getpid()}\n")
+    path = Path(folder, f"{os.environ['HOROVOD_RANK']}.pid")
+    # Whoever sees the file finds the whole number in it.
+    path.with_suffix(".new").write_text(f"{os.getpid()}\n")
+    path.with_suffix(".new").replace(path)
     time.sleep(3600)
 
 
