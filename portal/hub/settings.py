@@ -21,6 +21,7 @@ from portal.hub.tables import (
     ResourceSettings,
     SiteSettings,
     StorageSettings,
+    TensorBoardSettings,
 )
 from spawner.errors import SettingsError
 
@@ -44,6 +45,7 @@ class Settings:
     partitions: dict[str, PartitionSettings]
     storage: StorageSettings
     environments: EnvironmentSettings
+    tensorboard: TensorBoardSettings
 
 
 TABLES: dict[str, type] = {
@@ -53,6 +55,7 @@ TABLES: dict[str, type] = {
     "resources": ResourceSettings,
     "storage": StorageSettings,
     "environments": EnvironmentSettings,
+    "tensorboard": TensorBoardSettings,
 }
 
 

@@ -230,3 +230,21 @@ class EnvironmentSettings:
         "Environment of TensorBoard.",
         default=Path("/opt/data-scientist-portal/environments/tensorboard"),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorBoardSettings:
+    """TensorBoards that users open in their sessions."""
+
+    limit: int = setting(
+        "Most TensorBoards at once in a session. Each takes about 100 MB of its memory.",
+        default=8,
+        lowest=1,
+        highest=64,
+    )
+    idle_minutes: float = setting(
+        "Minutes without a look after which a TensorBoard is stopped. Its page starts it again.",
+        default=60.0,
+        lowest=1,
+        highest=10080,
+    )

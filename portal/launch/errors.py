@@ -5,6 +5,7 @@
       StepError          Slurm did not start the ranks, or lost them
       RankError          the function failed on a rank
       UnaveragedError    training would go on without averaging gradients
+      BoardError         the notebook server starts no TensorBoard
 
 Notebooks show these errors without the frames of this package: the sentence, and for a
 rank its own traceback.
@@ -41,6 +42,10 @@ class StepError(LaunchError):
 
 class UnaveragedError(LaunchError):
     """Ranks would train side by side without averaging their gradients."""
+
+
+class BoardError(LaunchError):
+    """There is no TensorBoard for what was asked."""
 
 
 class RankError(LaunchError):

@@ -9,6 +9,7 @@ from jupyter_server.extension.application import ExtensionApp
 from traitlets import Float
 
 from portal.server.home import prepare_home
+from portal.server.kernel_socket import KernelSocket
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboards import TensorBoards
@@ -37,6 +38,8 @@ class PortalServer(ExtensionApp):
         self.tensorboards = TensorBoards(
             parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
         )
+        self.kernel_socket = KernelSocket(self.tensorboards, self.log)
+        self.kernel_socket.open()
         shared = {"tensorboards": self.tensorboards}
         self.handlers.extend(
             [
@@ -48,4 +51,5 @@ class PortalServer(ExtensionApp):
 
     async def stop_extension(self) -> None:
         """End all TensorBoards with the notebook server."""
+        self.kernel_socket.close()
         await self.tensorboards.stop_all()

@@ -13,6 +13,7 @@ from tornado.web import HTTPError
 from portal.server.access import for_the_user
 from portal.server.tensorboard import TensorBoard
 from portal.server.tensorboards import TensorBoards
+from spawner.errors import PortalError
 
 _HOP_BY_HOP = {
     "connection",
@@ -74,13 +75,18 @@ class TensorBoardProxy(JupyterHandler):
             board_id: Which TensorBoard.
             path: The rest of the path; the request's own spelling of it is what is passed on.
         """
-        board = self.tensorboards.find(board_id)
+        try:
+            board = await self.tensorboards.find_or_wake(board_id)
+        except PortalError as error:
+            self._say(error.http_status, "This TensorBoard was stopped while idle", error.message)
+            return
         if board is None:
             self._say_gone()
         elif not path:
             self.redirect(f"{board.path_prefix}/")
         else:
             await self._forward_to(board)
+            self.tensorboards.note_use(board_id)
 
     get = head = post = put = delete = patch = options = forward
 

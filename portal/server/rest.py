@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
+from tornado.web import RequestHandler
 
 from portal.server.access import for_the_user
 from portal.server.errors import LogdirError
@@ -36,24 +37,35 @@ class TensorBoardsHandler(APIHandler):
             `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and the TensorBoard, or an
             error's status and `{"message": sentence}`.
         """
-        try:
-            board = await self.tensorboards.open(parse_request(self._body()))
-        except PortalError as error:
-            self.log.warning("%s", error)
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
-            return
-        self.set_status(201)
-        self.set_header("Location", f"{board.path_prefix}/")
-        self.finish(json.dumps(board.as_json()))
+        await open_tensorboard(self, self.tensorboards)
 
-    def _body(self) -> Any:
-        try:
-            return json.loads(self.request.body)
-        except ValueError:
-            raise LogdirError(
-                'TensorBoard was asked for with a text that is not JSON. Post {"logdir": "path"}.'
-            ) from None
+
+async def open_tensorboard(handler: RequestHandler, tensorboards: TensorBoards) -> None:
+    """Answer a request for a TensorBoard with it, or with the sentence why there is none.
+
+    Args:
+        handler: Handler of a POST.
+        tensorboards: Those of the session.
+    """
+    try:
+        board = await tensorboards.open(parse_request(_body(handler)))
+    except PortalError as error:
+        tensorboards.log.warning("%s", error)
+        handler.set_status(error.http_status)
+        handler.finish({"message": error.message})
+        return
+    handler.set_status(201)
+    handler.set_header("Location", f"{board.path_prefix}/")
+    handler.finish(json.dumps(board.as_json()))
+
+
+def _body(handler: RequestHandler) -> Any:
+    try:
+        return json.loads(handler.request.body)
+    except ValueError:
+        raise LogdirError(
+            'TensorBoard was asked for with a text that is not JSON. Post {"logdir": "path"}.'
+        ) from None
 
 
 class TensorBoardHandler(APIHandler):

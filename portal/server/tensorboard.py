@@ -83,6 +83,7 @@ class TensorBoard:
 async def start_tensorboard(
     logdirs: tuple[Logdir, ...],
     *,
+    board_id: str,
     python: str,
     private_dir: Path,
     base_url: str,
@@ -94,6 +95,7 @@ async def start_tensorboard(
 
     Args:
         logdirs: What it shows; several folders appear as runs beside each other.
+        board_id: Its name in the address, which nobody can guess.
         python: Python of the environment that has tensorboard.
         private_dir: Folder that only the user can enter.
         base_url: Path of the notebook server, with a slash at both ends.
@@ -105,9 +107,8 @@ async def start_tensorboard(
     Raises:
         TensorBoardError: If it does not start in time, with its last words.
     """
-    board_id = secrets.token_hex(12)
     path_prefix = f"{base_url}portal/tensorboards/{board_id}"
-    board_dir = private_dir / board_id[:8]
+    board_dir = private_dir / secrets.token_hex(4)
     board_dir.mkdir(mode=0o700)
     socket_path = board_dir / "socket"
     log_path = board_dir / "log"
@@ -148,7 +149,9 @@ def _folder_to_read(logdirs: tuple[Logdir, ...], links_dir: Path) -> Path:
     links_dir.mkdir(mode=0o700)
     for logdir in logdirs:
         name = os.path.relpath(logdir.path, common).replace("/", "_")
-        (links_dir / name).symlink_to(logdir.path)
+        # Folders called a/b_c and a_b/c would have one name.
+        free = (links_dir / f"{name}{ending}" for ending in ("", *(f"-{n}" for n in range(2, 99))))
+        next(link for link in free if not link.is_symlink()).symlink_to(logdir.path)
     return links_dir
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,12 @@ class TensorBoards(LoggingConfigurable):
         "PORTAL_TENSORBOARD_PYTHON, else the Python of the notebook server."
     ).tag(config=True)
     limit = Integer(
-        8, help="Most TensorBoards at once in a session; each takes about 100 MB of memory."
+        help="Most TensorBoards at once in a session; each takes about 100 MB of memory. Default: "
+        "PORTAL_TENSORBOARD_LIMIT, else 8.",
+    ).tag(config=True)
+    idle_timeout_s = Float(
+        help="Seconds without a request after which a TensorBoard is stopped; its address stays "
+        "and starts it again. Default: PORTAL_TENSORBOARD_IDLE_S, else 3600.",
     ).tag(config=True)
     start_timeout_s = Float(30.0, help="Seconds that a TensorBoard may take to start.").tag(
         config=True
@@ -47,6 +55,14 @@ class TensorBoards(LoggingConfigurable):
     def _default_python(self) -> str:
         return os.environ.get("PORTAL_TENSORBOARD_PYTHON") or sys.executable
 
+    @default("limit")
+    def _default_limit(self) -> int:
+        return int(os.environ.get("PORTAL_TENSORBOARD_LIMIT") or 8)
+
+    @default("idle_timeout_s")
+    def _default_idle_timeout_s(self) -> float:
+        return float(os.environ.get("PORTAL_TENSORBOARD_IDLE_S") or 3600)
+
     @default("shared_dirs")
     def _default_shared_dirs(self) -> list[str]:
         isilon_dir = os.environ.get("PORTAL_ISILON_DIR")
@@ -56,6 +72,8 @@ class TensorBoards(LoggingConfigurable):
         super().__init__(**kwargs)
         self._starts: dict[frozenset[Path], asyncio.Task[TensorBoard]] = {}
         self._watches: set[asyncio.Task[None]] = set()
+        self._used_at: dict[str, float] = {}
+        self._asleep: dict[str, tuple[Logdir, ...]] = {}
         self._private_dir: Path | None = None
 
     def running(self) -> tuple[TensorBoard, ...]:
@@ -82,28 +100,58 @@ class TensorBoards(LoggingConfigurable):
             TensorBoardLimitError: If as many run as may.
             TensorBoardError: If it does not start.
         """
-        logdirs = await self._resolve(names)
+        return await self._open(await self._resolve(names))
+
+    async def find_or_wake(self, board_id: str) -> TensorBoard | None:
+        """Return the TensorBoard with this id, started again where it was stopped as idle.
+
+        Args:
+            board_id: Its name in the address.
+
+        Returns:
+            A TensorBoard that answers, or None where none has this id.
+
+        Raises:
+            TensorBoardLimitError: If as many others run as may.
+            TensorBoardError: If it does not start.
+        """
+        self.note_use(board_id)
+        if board_id in self._asleep:
+            return await self._open(self._asleep[board_id])
+        return self.find(board_id)
+
+    def note_use(self, board_id: str) -> None:
+        """Note that somebody looks at a TensorBoard now."""
+        if board_id in self._used_at:
+            self._used_at[board_id] = time.monotonic()
+
+    async def _open(self, logdirs: tuple[Logdir, ...]) -> TensorBoard:
         key = frozenset(logdir.path for logdir in logdirs)
         start = self._starts.get(key)
         if start is None or _has_ended(start):
             self._check_limit()
-            start = asyncio.create_task(self._start(logdirs))
+            start = asyncio.create_task(self._start(logdirs, self._id_for(key)))
             self._starts[key] = start
-            watch = asyncio.create_task(self._forget_when_ended(key, start))
+            watch = asyncio.create_task(self._watch(key, start))
             self._watches.add(watch)
             watch.add_done_callback(self._watches.discard)
         # A browser that goes away must not end the start for another one that waits for it.
         return await asyncio.shield(start)
 
+    def _id_for(self, key: frozenset[Path]) -> str:
+        asleep = self._asleep.items()
+        same = (id_ for id_, logdirs in asleep if {logdir.path for logdir in logdirs} == key)
+        return next(same, None) or secrets.token_hex(12)
+
     async def stop(self, board_id: str) -> bool:
         """Stop a TensorBoard.
 
         Returns:
-            False where none with this id runs.
+            False where none has this id.
         """
         board = self.find(board_id)
         if board is None:
-            return False
+            return self._asleep.pop(board_id, None) is not None
         await board.stop()
         return True
 
@@ -140,7 +188,7 @@ class TensorBoards(LoggingConfigurable):
                 "Stop one in the list of running kernels and terminals, then try again."
             )
 
-    async def _start(self, logdirs: tuple[Logdir, ...]) -> TensorBoard:
+    async def _start(self, logdirs: tuple[Logdir, ...], board_id: str) -> TensorBoard:
         if self._private_dir is None:
             try:
                 self._private_dir = make_private_dir()
@@ -151,6 +199,7 @@ class TensorBoards(LoggingConfigurable):
                 ) from error
         board = await start_tensorboard(
             logdirs,
+            board_id=board_id,
             python=self.python,
             private_dir=self._private_dir,
             base_url=self.base_url,
@@ -159,19 +208,32 @@ class TensorBoards(LoggingConfigurable):
         self.log.info("TensorBoard of %s runs as process %d", board.folders, board.process.pid)
         if board.note:
             self.log.warning("%s", board.note)
+        self._asleep.pop(board_id, None)
+        self._used_at[board_id] = time.monotonic()
         return board
 
-    async def _forget_when_ended(
-        self, key: frozenset[Path], start: asyncio.Task[TensorBoard]
-    ) -> None:
+    async def _watch(self, key: frozenset[Path], start: asyncio.Task[TensorBoard]) -> None:
         await asyncio.wait([start])
         if not start.cancelled() and start.exception() is None:
             board = start.result()
+            await self._stop_when_idle(board)
             status = await board.process.wait()
             self.log.info("TensorBoard of %s ended with %d", board.folders, status)
             shutil.rmtree(board.socket_path.parent, ignore_errors=True)
+            self._used_at.pop(board.id, None)
         if self._starts.get(key) is start:
             del self._starts[key]
+
+    async def _stop_when_idle(self, board: TensorBoard) -> None:
+        while board.is_running:
+            left_s = self._used_at[board.id] + self.idle_timeout_s - time.monotonic()
+            if left_s <= 0:
+                self.log.info("TensorBoard of %s is idle and is stopped", board.folders)
+                self._asleep[board.id] = board.logdirs
+                await board.stop()
+                return
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(board.process.wait(), left_s)
 
 
 def _has_ended(start: asyncio.Task[TensorBoard]) -> bool:

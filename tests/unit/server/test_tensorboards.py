@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,6 +77,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
     with pytest.raises(TensorBoardError, match=r"did not start within 0\.2 s\. Try again"):
         await start_tensorboard(
             (mute,),
+            board_id="mute",
             python=str(STAND_IN),
             private_dir=tmp_path,
             base_url="/",
@@ -93,6 +94,7 @@ async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
     with pytest.raises(TensorBoardError, match=r"python \(No such file.*administrators"):
         await start_tensorboard(
             (logs,),
+            board_id="logs",
             python=str(tmp_path / "python"),
             private_dir=tmp_path,
             base_url="/",
@@ -103,6 +105,48 @@ async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
 def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServer) -> None:
     assert notebook_server.open("slow")["note"] == "slow"
     assert notebook_server.open("logs")["note"] == ""
+
+
+@pytest.fixture
+def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
+    """A server of a site that stops idle TensorBoards soon, and allows one."""
+    site = {"PORTAL_TENSORBOARD_IDLE_S": "1", "PORTAL_TENSORBOARD_LIMIT": "1"}
+    environ = {"JUPYTER_NO_CONFIG": "1", **site}
+    server = NotebookServer(tmp_path_factory.mktemp("hasty"), STAND_IN, environ=environ)
+    yield server
+    server.stop()
+
+
+def test_an_idle_one_is_stopped_and_its_address_starts_it_again(
+    hasty_server: NotebookServer,
+) -> None:
+    board = hasty_server.open("logs")
+
+    eventually(lambda: hasty_server.tensorboard_pids() == [], timeout_s=10)
+    assert hasty_server.ask("GET").json() == []
+
+    assert hasty_server.page(board).status_code == 299, "a reload of the page wakes it"
+    assert hasty_server.ask("GET").json() == [board]
+    eventually(lambda: hasty_server.tensorboard_pids() == [], timeout_s=10)
+    assert hasty_server.open("logs")["url"] == board["url"], "the button leads to the same page"
+
+
+def test_an_idle_one_is_not_started_again_beyond_the_limit(hasty_server: NotebookServer) -> None:
+    board = hasty_server.open("logs")
+    eventually(lambda: hasty_server.tensorboard_pids() == [], timeout_s=10)
+    hasty_server.open("more")
+
+    page = hasty_server.page(board)
+
+    assert page.status_code == 409
+    assert "1 are open, the most for one session" in page.text
+
+
+def test_folders_whose_names_would_be_one_are_compared(notebook_server: NotebookServer) -> None:
+    for name in ("same/a/b_c", "same/a_b/c"):
+        (notebook_server.root / name).mkdir(parents=True)
+
+    assert notebook_server.open("same/a/b_c", "same/a_b/c")["logdir"] == "same"
 
 
 def test_one_that_dies_is_forgotten_and_opened_again(

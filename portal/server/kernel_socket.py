@@ -1,0 +1,63 @@
+"""The socket through which the user's own programs on the node ask this notebook server.
+
+It is a unix socket that only the user can open, so that a cell needs no token.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from pathlib import Path
+
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_unix_socket
+from tornado.web import Application, RequestHandler
+
+from portal.server.private_dir import make_private_dir
+from portal.server.rest import open_tensorboard
+from portal.server.tensorboards import TensorBoards
+
+VARIABLE = "PORTAL_SERVER_SOCKET"
+_MAX_BODY_BYTES = 64 * 1024
+
+
+class KernelSocket:
+    """Listens for programs of the user, which find it by an environment variable.
+
+    Args:
+        tensorboards: Those of the session.
+        log: Where sentences go; a session without this socket goes on.
+    """
+
+    def __init__(self, tensorboards: TensorBoards, log: logging.Logger) -> None:
+        routes = [(r"/tensorboards", _TensorBoardsHandler, {"tensorboards": tensorboards})]
+        self._server = HTTPServer(Application(routes), max_body_size=_MAX_BODY_BYTES)
+        self._folder: Path | None = None
+        self._log = log
+
+    def open(self) -> None:
+        """Listen, and let the kernels that start from now on know where."""
+        try:
+            self._folder = make_private_dir()
+            path = self._folder / "kernels"
+            self._server.add_socket(bind_unix_socket(str(path), mode=0o600))
+        except OSError as error:
+            self._log.warning("Cells cannot ask this server for TensorBoards: %s", error)
+            return
+        os.environ[VARIABLE] = str(path)
+
+    def close(self) -> None:
+        """Stop listening and remove the socket."""
+        self._server.stop()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _TensorBoardsHandler(RequestHandler):
+    def initialize(self, tensorboards: TensorBoards) -> None:
+        self.tensorboards = tensorboards
+
+    async def post(self) -> None:
+        """Start one, as the REST interface does."""
+        await open_tensorboard(self, self.tensorboards)
