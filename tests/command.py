@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
+BROWSER_TARGETS = ("browser", "axe")
 EPILOG = """\
 Without a name: all but bench. 'all' includes bench, whose figures take their time.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
@@ -87,7 +88,7 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     Returns:
         Whether the tests can be run.
     """
-    targets = ["test", *(["browser"] if any(s.needs_browser for s in suites) else [])]
+    targets = ["test", *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ())]
     return _step("environment", ["deploy/environments/build", *targets], counts)
 
 

@@ -104,7 +104,7 @@ SUITES = (
     Suite(name="deploy", folder="deploy"),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True),
-    Suite(name="hub", folder="hub"),
+    Suite(name="hub", folder="hub", needs_browser=True),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
     Suite(name="bench", folder="benchmarks", is_default=False),

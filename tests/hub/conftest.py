@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
+from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS
 from tests.hub.private_hub import PrivateHub, find_proxy, running_hub
 from tests.hub.private_slapd import SLAPD, Authority, running_slapd
 
@@ -14,6 +17,17 @@ from tests.hub.private_slapd import SLAPD, Authority, running_slapd
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """Return a certificate authority that the hub trusts."""
     return Authority.create(tmp_path_factory.mktemp("tls") / "good")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Yield a browser without windows."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"{CHROMIUM} is not installed")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ class PrivateHub:
             slurm_is_down=False,
             failure="",
             step=99,
+            stop_s=0,
             starts_at=datetime.now().isoformat(timespec="seconds"),
         )
 

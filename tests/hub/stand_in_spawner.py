@@ -99,6 +99,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         self.env_keep = [*self.env_keep, "STAND_IN_PORT"]
         return await super().start()
 
+    async def stop(self, now: bool = False) -> None:
+        await asyncio.sleep(self.cluster.stop_s)
+        await super().stop(now=now)
+
     def get_args(self) -> list[str]:
         return []
 

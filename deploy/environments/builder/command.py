@@ -29,7 +29,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     parser = argparse.ArgumentParser(
         prog="deploy/environments/build",
         description="Build the environments and files of the portal; keep what is current.",
-        epilog=f"targets:\n  {'all':<13}all but test and browser\n{names}",
+        epilog=f"targets:\n  {'all':<13}all but test, browser and axe\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan = Plan()

@@ -50,6 +50,11 @@ class Plan:
         return self.prefix / "proxy"
 
     @property
+    def axe_dir(self) -> Path:
+        """Folder of axe-core, with which the browser tests check accessibility."""
+        return self.prefix / "axe"
+
+    @property
     def stamps_dir(self) -> Path:
         """Folder that holds, for each target, the fingerprint of what it was built from."""
         return self.prefix / "stamps"

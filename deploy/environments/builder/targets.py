@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import (
+    axe,
     datasets,
     debian,
     environment,
@@ -147,10 +148,19 @@ TARGETS = (
         made_from=lambda plan: [*BROWSER_PACKAGES],
         results=lambda plan: [Path("/usr/bin/chromium")],
     ),
+    Target(
+        name="axe",
+        summary="installing axe-core for the browser tests",
+        build=axe.install_axe,
+        made_from=lambda plan: [plan.recipes_dir / "axe"],
+        results=lambda plan: [axe.script(plan)],
+        needs=("node",),
+        code=("axe",),
+    ),
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = ("test", "browser")
+ONLY_FOR_TESTS = ("test", "browser", "axe")
 ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
 
 
