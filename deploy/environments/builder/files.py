@@ -40,7 +40,8 @@ def replace_folder(folder: Path, new: Path) -> None:
     old = folder.with_name(f"{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
-        os.replace(folder, old)
+        # A folder in a lower layer of a container's image cannot be renamed, only copied.
+        shutil.move(folder, old)
     os.replace(new, folder)
     shutil.rmtree(old, ignore_errors=True)
 
