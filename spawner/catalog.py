@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from spawner.errors import OptionsError, SlurmError
 from spawner.gres import UNTYPED, GpuCount, count_gpus
@@ -27,6 +28,7 @@ _FIELDS = (
     "GresUsed",
 )
 _SEPARATOR = "|"
+T = TypeVar("T")
 
 # Width 0 means as wide as needed; without it sinfo cuts texts at 20 characters.
 SINFO_ARGV = (
@@ -70,6 +72,22 @@ class Catalog:
     """
 
     partitions: Mapping[str, Partition]
+    _known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """Return an answer that was worked out before: every user's form asks the same.
+
+        Args:
+            key: Names the question.
+            work_out: Gives the answer where it is asked for the first time.
+
+        Returns:
+            The answer.
+        """
+        if key not in self._known:
+            self._known[key] = work_out()
+        known: T = self._known[key]
+        return known
 
     @classmethod
     def parse(cls, text: str) -> Catalog:
@@ -124,10 +142,25 @@ class Catalog:
         Returns:
             The nodes; none for an unknown name.
         """
+        found = self._find(partition)
+        return found.nodes if found else ()
+
+    def max_walltime_s(self, partition: str | None = None) -> int | None:
+        """Return the longest job of a partition.
+
+        Args:
+            partition: Its name, or None for the default.
+
+        Returns:
+            Seconds; None for no limit or an unknown name.
+        """
+        found = self._find(partition)
+        return found.max_walltime_s if found else None
+
+    def _find(self, partition: str | None) -> Partition | None:
         if partition is None:
             partition = self.default_partition or next(iter(self.partitions), "")
-        found = self.partitions.get(partition)
-        return found.nodes if found else ()
+        return self.partitions.get(partition)
 
     def gpu_types(self, partition: str | None = None) -> tuple[str, ...]:
         """Return the types that a job can name.
@@ -151,7 +184,8 @@ class Catalog:
         Returns:
             The count. In a partition that is not up nothing is free.
         """
-        return _sum_gpus(self.nodes(partition), gpu_type)
+        nodes = self.nodes(partition)
+        return self.once(("count", partition, gpu_type), lambda: _sum_gpus(nodes, gpu_type))
 
     def count_cluster_gpus(self, gpu_type: str | None = None) -> GpuCount:
         """Return the count over all partitions, each node once.
@@ -189,7 +223,8 @@ class Catalog:
         Returns:
             The most GPUs that a session on one node can ever get there.
         """
-        return max((n.count_gpus(gpu_type).total for n in self.nodes(partition)), default=0)
+        totals = (n.count_gpus(gpu_type).total for n in self.nodes(partition))
+        return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
 
     def largest_startable_gpus(
         self, shape: Shape, partition: str | None = None, gpu_type: str | None = None
@@ -204,9 +239,9 @@ class Catalog:
         Returns:
             The most GPUs that one node has free together with their cores and memory.
         """
-        return max(
-            (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition)), default=0
-        )
+        startable = (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition))
+        key = ("startable", shape, partition, gpu_type)
+        return self.once(key, lambda: max(startable, default=0))
 
     def nodes_with(
         self, n_gpus: int, partition: str | None = None, gpu_type: str | None = None

@@ -13,8 +13,10 @@ from spawner.catalog import Catalog
 from spawner.cluster import Cluster, shared_cluster
 from spawner.errors import PortalError
 from spawner.failure import StartFailed
+from spawner.forecast import Forecast
 from spawner.hubrows import HubRows
 from spawner.limits import Limits
+from spawner.question import question_of
 from spawner.request import Request, limits_of, normal_form
 from spawner.shape import Shape
 from spawner.traits import SiteTraits
@@ -52,6 +54,28 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             SlurmUnavailableError: If Slurm did not answer.
         """
         return await self.cluster.read_catalog()
+
+    @property
+    def site_limits(self) -> Limits:
+        """What the site lets users ask for, whatever their groups."""
+        return limits_of(self)
+
+    async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
+        """Return when a session would start; nothing is submitted.
+
+        Args:
+            user_options: What could be asked for.
+
+        Returns:
+            Slurm's answer, some minutes old at most; None where it is not known.
+
+        Raises:
+            OptionsError: If it is not offered.
+            SlurmUnavailableError: If Slurm did not say what there is.
+        """
+        catalog = await self.read_catalog()
+        request = Request.check(self, user_options, catalog, self.limits)
+        return await self.cluster.forecaster.forecast(question_of(self, request))
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:

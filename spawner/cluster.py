@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, MutableMapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from spawner.forecast import Forecaster, Question
 from spawner.orphans import OrphanSearch
+from spawner.question import job_of
+from spawner.script import parse_extra_options
 from spawner.session import identify_hub
 from spawner.slurm import Slurm
 from spawner.watcher import Watcher
@@ -29,6 +33,7 @@ class Cluster:
         slurm: Runs commands.
         watcher: Knows the state of every session's job.
         orphans: Finds jobs that no session knows.
+        forecaster: Says when a session would start.
     """
 
     def __init__(
@@ -61,6 +66,14 @@ class Cluster:
             after_s=traits.orphan_after_s,
             log=log,
         )
+        self.forecaster = Forecaster(
+            self._ask_forecast,
+            clock=time.monotonic,
+            now=lambda: datetime.now().astimezone(),
+            asks_per_minute=traits.forecasts_per_minute,
+            fresh_s=traits.forecast_age_s,
+        )
+        self._extra_options = parse_extra_options(getattr(traits, "req_options", ""))
         self._catalog_age_s = traits.catalog_age_s
         self._catalog: Catalog | None = None
         self._catalog_read_at = 0.0
@@ -102,6 +115,9 @@ class Cluster:
         if not address:
             address = _address_in(await self.read_catalog(), node)
         return address or node
+
+    async def _ask_forecast(self, question: Question) -> str:
+        return await self.slurm.test_submit(question.user, job_of(question, self._extra_options))
 
 
 def shared_cluster(

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from spawner.advice import Diagnosis
@@ -32,7 +32,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: two sessions with the same question share an answer.
+    """What is asked. Users of one account share an answer, unless it is a refusal.
 
     Attributes:
         user: Who would own the job.
@@ -42,7 +42,7 @@ class Question:
         walltime_s: Length in seconds.
         gpu_type: Type of GPU; None for any.
         partition: Partition; None for Slurm's default one.
-        account: Slurm account; None for the user's default one.
+        account: Slurm account; None for the user's default one, whichever that is.
         qos: Quality of service; None for the default one.
         reservation: Reservation, or None.
     """
@@ -57,6 +57,11 @@ class Question:
     account: str | None = None
     qos: str | None = None
     reservation: str | None = None
+
+    @property
+    def shared(self) -> Question:
+        """The same question, asked by anybody of the account; by the user where it is not known."""
+        return self if self.account is None else replace(self, user="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +126,11 @@ class Forecaster:
             error; may raise JobRejectedError.
         clock: Seconds that never go back, such as time.monotonic.
         now: The time of day, in the time zone in which sbatch prints.
-        asks_per_minute: The most questions to Slurm in a minute, 1 or more. One costs about as
+        asks_per_minute: The most questions to Slurm in a minute; 0 for none. One costs about as
             much as a submit.
         fresh_s: Seconds for which an answer is given again without asking.
         stale_s: Seconds for which it is still given where Slurm may not or cannot be asked.
+        at_once: How many questions Slurm is asked at the same time, 1 or more.
     """
 
     def __init__(
@@ -136,15 +142,17 @@ class Forecaster:
         asks_per_minute: int = 12,
         fresh_s: float = 60.0,
         stale_s: float = 600.0,
+        at_once: int = 4,
     ) -> None:
         self._ask = ask
+        self._at_once = asyncio.Semaphore(at_once)
         self._clock = clock
         self._now = now
         self._bucket = _TokenBucket(asks_per_minute, clock)
         self._fresh_s = fresh_s
         self._stale_s = stale_s
         self._known: dict[Question, tuple[float, Forecast]] = {}
-        self._asking: dict[Question, asyncio.Task[Forecast | None]] = {}
+        self._asking: dict[Question, asyncio.Task[None]] = {}
 
     async def forecast(self, question: Question) -> Forecast | None:
         """Return when a session would start.
@@ -162,25 +170,25 @@ class Forecaster:
         known = self._recall(question, self._fresh_s)
         if known is not None:
             return known
-        task = self._asking.get(question)
+        task = self._asking.get(question.shared)
         if task is None:
             if not self._bucket.take():
                 return self._recall(question, self._stale_s)
             task = asyncio.create_task(self._ask_slurm(question))
-            self._asking[question] = task
-            task.add_done_callback(lambda _: self._asking.pop(question, None))
-        return await asyncio.shield(task) or self._recall(question, self._stale_s)
+            self._asking[question.shared] = task
+            task.add_done_callback(lambda _: self._asking.pop(question.shared, None))
+        await asyncio.shield(task)
+        return self._recall(question, self._stale_s)
 
-    async def _ask_slurm(self, question: Question) -> Forecast | None:
+    async def _ask_slurm(self, question: Question) -> None:
         try:
-            answer = parse_test_only(await self._ask(question), self._now())
+            async with self._at_once:
+                answer = parse_test_only(await self._ask(question), self._now())
         except JobRejectedError as error:
             answer = Rejection(diagnosis=explain_rejection(error.stderr))
         except SlurmError:
-            return None
-        forecast = Forecast(answer=answer, made_at=self._now())
-        self._remember(question, forecast)
-        return forecast
+            return
+        self._remember(question, Forecast(answer=answer, made_at=self._now()))
 
     def _remember(self, question: Question, forecast: Forecast) -> None:
         asked_s = self._clock()
@@ -189,11 +197,15 @@ class Forecaster:
             for other, (known_s, known) in self._known.items()
             if asked_s - known_s < self._stale_s
         }
-        self._known[question] = (asked_s, forecast)
+        is_refused = isinstance(forecast.answer, Rejection)
+        self._known[question if is_refused else question.shared] = (asked_s, forecast)
 
     def _recall(self, question: Question, age_s: float) -> Forecast | None:
-        known_s, forecast = self._known.get(question, (0.0, None))
-        return forecast if forecast and self._clock() - known_s < age_s else None
+        for key in (question, question.shared):
+            known_s, forecast = self._known.get(key, (0.0, None))
+            if forecast and self._clock() - known_s < age_s:
+                return forecast
+        return None
 
 
 class _TokenBucket:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spawner.catalog import Catalog
-from spawner.errors import SettingsError
+from spawner.errors import OptionsError, SettingsError
 from spawner.gres import SHARD
 from spawner.limits import Limits
+from spawner.nodes import Node
 from spawner.options import JobOptions, most_gpus
 from spawner.script import JobPlan, parse_extra_options
 from spawner.session import Session
@@ -60,11 +61,19 @@ class Request:
             partition=partition,
             gpu_type=options.gpu_type,
         )
+        resources = options.check(catalog, limits, shape)
+        most_s = catalog.max_walltime_s(partition)
+        if most_s is not None and (options.walltime_s or 0) > most_s:
+            raise OptionsError(
+                f"You asked for {(options.walltime_s or 0) / 3600:g} hours; a session in the "
+                f"partition {partition} may last {most_s / 3600:g} hours at most. Ask for fewer."
+            )
+        walltime_s = options.walltime_s or limits.first_walltime_s
         return cls(
             options=options,
-            resources=options.check(catalog, limits, shape),
+            resources=resources,
             partition=partition,
-            walltime_s=options.walltime_s or limits.first_walltime_s,
+            walltime_s=walltime_s if most_s is None else min(walltime_s, most_s),
         )
 
 
@@ -132,7 +141,15 @@ def shape_of(
     )
     if gpu_type == SHARD:
         return shape
-    for node in catalog.nodes_with(max(n_gpus, 1), partition, gpu_type):
+    n_least = max(n_gpus, 1)
+    return catalog.once(
+        ("shape", shape, n_least, partition, gpu_type),
+        lambda: _fitted(shape, catalog.nodes_with(n_least, partition, gpu_type)),
+    )
+
+
+def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
+    for node in nodes:
         shape = shape.fitted(
             where=f"The node {node.name}",
             n_gpus=node.count_gpus().total,

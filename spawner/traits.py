@@ -146,6 +146,17 @@ class SiteTraits(HasTraits):
         5.0, min=0.0, help="Seconds for which an answer of sinfo is used again."
     ).tag(config=True)
 
+    forecasts_per_minute = Integer(
+        30,
+        min=0,
+        help="""Most questions to Slurm in a minute when a session would start (sbatch --test-only),
+        over all users. 0: the form says only what is free.""",
+    ).tag(config=True)
+
+    forecast_age_s = Float(
+        60.0, min=1.0, help="Seconds for which such an answer is used again."
+    ).tag(config=True)
+
     simulated_gpus = Bool(
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
     ).tag(config=True)

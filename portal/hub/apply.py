@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portal.hub import form_handlers
 from portal.hub.form import make_options_form
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
@@ -62,7 +63,8 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "start_steps": START_STEPS,
     }
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
-    c.JupyterHub.extra_handlers = [static_route()]
+    c.JupyterHub.extra_handlers = [static_route(), form_handlers.choices_route()]
+    form_handlers.register()
     c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
 
 
@@ -99,8 +101,22 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.partitions = list(settings.partitions)
     spawner.simulated_gpus = settings.site.simulated_gpus
     spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]
-    spawner.options_form = make_options_form(simulated_gpus=settings.site.simulated_gpus)
+    spawner.options_form = make_options_form(
+        simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
+    )
+    spawner.forecasts_per_minute = settings.forecast.asks_per_minute
+    _apply_choices(spawner, settings)
     spawner.environment = _server_environment(settings)
+
+
+def _apply_choices(spawner: Any, settings: Settings) -> None:
+    choices = settings.choices
+    spawner.max_gpus = choices.max_gpus or None
+    spawner.allow_cpu_only = choices.allow_cpu_only
+    spawner.gpu_types = list(choices.gpu_types)
+    spawner.accounts = list(choices.accounts)
+    spawner.qos = list(choices.qos)
+    spawner.reservations = list(choices.reservations)
 
 
 def _server_environment(settings: Settings) -> dict[str, str]:

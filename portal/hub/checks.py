@@ -6,6 +6,7 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
+SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
@@ -86,3 +87,17 @@ def check_user_names(names: tuple[str, ...]) -> None:
     for name in names:
         if name != name.strip().lower() or not name:
             raise ValueError(f"{name!r} is not a user name in small letters.")
+
+
+def check_slurm_names(names: tuple[str, ...]) -> None:
+    """Refuse names that Slurm gives to no account, QOS, reservation or GPU type.
+
+    Args:
+        names: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for name in names:
+        if not SLURM_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not a name in Slurm: letters, digits, '_', '.', '-'.")

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from portal.hub.offer import make_offer
+from portal.hub.form_view import FormView, describe_form
 from portal.hub.pages import TEMPLATES_DIR
 from portal.hub.words import format_clock
 from spawner.catalog import Catalog
-from spawner.errors import OptionsError, PortalError
-from spawner.options import JobOptions
-from spawner.request import shape_of
-from spawner.shape import Shape
+from spawner.errors import PortalError, SlurmUnavailableError
 
 TEMPLATE = "options_form.html"
+# Longer than sinfo takes on a busy cluster; a user looks at an empty page meanwhile.
+_CATALOG_WAIT_S = 2.0
+
+Clock = Callable[[], datetime]
+
+# What the request that is answered says should be marked.
+SENT_OPTIONS: ContextVar[Mapping[str, object] | None] = ContextVar("sent_options", default=None)
+
+
+def local_clock() -> datetime:
+    """Return the present in the time zone of this host."""
+    return datetime.now().astimezone()
 
 
 def make_options_form(
-    *, simulated_gpus: bool, clock: Callable[[], datetime] | None = None
+    *, simulated_gpus: bool, wait_s: float = 0.0, clock: Clock = local_clock
 ) -> Callable[[Any], Awaitable[str]]:
     """Return the function that JupyterHub asks for the form of a spawner.
 
@@ -31,12 +41,13 @@ def make_options_form(
 
     Args:
         simulated_gpus: Whether the form calls the GPUs simulated.
+        wait_s: Longest wait for forecasts before the form is shown, in seconds.
         clock: Returns the present in the site's time zone.
 
     Returns:
         An async function from a spawner to HTML.
     """
-    form = _Form(simulated_gpus, clock or (lambda: datetime.now().astimezone()))
+    form = _Form(simulated_gpus, wait_s, clock)
 
     async def options_form(spawner: Any) -> str:
         return await form.render(spawner)
@@ -45,32 +56,55 @@ def make_options_form(
 
 
 class _Form:
-    def __init__(self, simulated_gpus: bool, clock: Callable[[], datetime]) -> None:
+    def __init__(self, simulated_gpus: bool, wait_s: float, clock: Clock) -> None:
         self._simulated_gpus = simulated_gpus
+        self._wait_s = wait_s
         self._clock = clock
         self._last_answer: datetime | None = None
+        self._catalog: Catalog | None = None
         environment = Environment(loader=FileSystemLoader(TEMPLATES_DIR), autoescape=True)
         self._template = environment.get_template(TEMPLATE)
 
     async def render(self, spawner: Any) -> str:
-        """Return the field `gpus` and the button, or the reason why there is none."""
+        """Return the fields and the button, or the reason why there is none."""
         again_url = f"/hub/spawn/{spawner.user.escaped_name}"
         try:
-            catalog = await spawner.read_catalog()
-            offer = make_offer(
-                catalog,
-                shape_for=partial(_shape_for, spawner, catalog),
-                limits=spawner.limits,
-                n_gpus_wanted=_last_n_gpus(spawner.user_options),
-            )
+            view = await self._describe(spawner)
         except PortalError as error:
             return self._template.render(
                 problem=error.message, last_answer=self._describe_last_answer(), again_url=again_url
             )
-        self._last_answer = self._clock()
         return self._template.render(
-            offer=offer, simulated=self._simulated_gpus, again_url=again_url
+            view=view,
+            simulated=self._simulated_gpus,
+            again_url=again_url,
+            choices_url=f"/hub/portal/choices/{spawner.user.escaped_name}",
         )
+
+    async def _describe(self, spawner: Any) -> FormView:
+        catalog, as_of = await self._read_catalog(spawner)
+        return await describe_form(
+            spawner,
+            catalog,
+            wanted_options(spawner),
+            now=self._clock(),
+            wait_s=self._wait_s,
+            as_of=as_of,
+        )
+
+    async def _read_catalog(self, spawner: Any) -> tuple[Catalog, str]:
+        reading = asyncio.ensure_future(spawner.read_catalog())
+        done, _ = await asyncio.wait({reading}, timeout=_CATALOG_WAIT_S)
+        if done:
+            self._catalog, self._last_answer = reading.result(), self._clock()
+            return self._catalog, ""
+        # Nobody waits for it any more, so its failure is nobody's.
+        reading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        if self._catalog is None:
+            raise SlurmUnavailableError(
+                f"Slurm has not answered within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."
+            )
+        return self._catalog, self._describe_last_answer()
 
     def _describe_last_answer(self) -> str:
         if self._last_answer is None:
@@ -78,12 +112,14 @@ class _Form:
         return f"Slurm's last answer came {format_clock(self._last_answer, self._clock())}."
 
 
-def _shape_for(spawner: Any, catalog: Catalog, n_gpus: int, partition: str | None) -> Shape:
-    return shape_of(spawner, catalog, n_gpus=n_gpus, partition=partition)
+def wanted_options(spawner: Any) -> Mapping[str, object]:
+    """Return what the form should mark.
 
+    Args:
+        spawner: The spawner whose form is asked for.
 
-def _last_n_gpus(user_options: Mapping[str, object]) -> int:
-    try:
-        return JobOptions.parse(user_options).n_gpus
-    except OptionsError:
-        return 1
+    Returns:
+        What was sent with the request that is answered, or what the user asked for last.
+    """
+    last: Mapping[str, object] = spawner.user_options
+    return SENT_OPTIONS.get() or last

@@ -14,7 +14,9 @@ from typing import Any
 
 from portal.hub.schema import closest, read_table
 from portal.hub.tables import (
+    ChoiceSettings,
     EnvironmentSettings,
+    ForecastSettings,
     HubSettings,
     LoginSettings,
     PartitionSettings,
@@ -42,6 +44,8 @@ class Settings:
     hub: HubSettings
     login: LoginSettings
     resources: ResourceSettings
+    choices: ChoiceSettings
+    forecast: ForecastSettings
     partitions: dict[str, PartitionSettings]
     storage: StorageSettings
     environments: EnvironmentSettings
@@ -53,6 +57,8 @@ TABLES: dict[str, type] = {
     "hub": HubSettings,
     "login": LoginSettings,
     "resources": ResourceSettings,
+    "choices": ChoiceSettings,
+    "forecast": ForecastSettings,
     "storage": StorageSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,

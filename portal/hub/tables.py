@@ -14,6 +14,7 @@ from portal.hub.checks import (
     check_dn_template,
     check_http_url,
     check_ldap_servers,
+    check_slurm_names,
     check_user_names,
 )
 from portal.hub.schema import setting
@@ -197,6 +198,62 @@ class ResourceSettings:
     def max_session_s(self) -> int:
         """Longest session that a user may ask for, in seconds."""
         return round(self.max_session_hours * SECONDS_PER_HOUR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceSettings:
+    """What users may choose. Slurm's own limits of a user count as well."""
+
+    max_gpus: int = setting(
+        "Most GPUs of one session. 0: as many as the largest node has.",
+        default=0,
+        lowest=0,
+        highest=1024,
+    )
+    allow_cpu_only: bool = setting(
+        "Whether sessions without a GPU are offered; they get the cores and memory of one GPU.",
+        default=False,
+    )
+    gpu_types: tuple[str, ...] = setting(
+        "GPU types, MIG profiles or shards offered. Empty: all that Slurm has.",
+        default=(),
+        check=check_slurm_names,
+    )
+    accounts: tuple[str, ...] = setting(
+        "Slurm accounts that users may name on the form. Empty: each has their default account.",
+        default=(),
+        check=check_slurm_names,
+    )
+    qos: tuple[str, ...] = setting(
+        "Slurm's qualities of service that users may name. Empty: none.",
+        default=(),
+        check=check_slurm_names,
+    )
+    reservations: tuple[str, ...] = setting(
+        "Slurm reservations that users may name. Empty: none.",
+        default=(),
+        check=check_slurm_names,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastSettings:
+    """When a session would start, as Slurm forecasts it (sbatch --test-only)."""
+
+    asks_per_minute: int = setting(
+        "Most questions to Slurm in a minute, over all users; answers are shared for a minute."
+        " 0: the form says only what is free.",
+        default=30,
+        lowest=0,
+        highest=6000,
+    )
+    wait_s: float = setting(
+        "Longest wait for such answers before the form is shown, in seconds. Later ones are"
+        " filled in by the page itself.",
+        default=0.3,
+        lowest=0,
+        highest=10,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,6 +95,7 @@ class PrivateHub:
             sinfo=node_line("node01") + node_line("node02"),
             slurm_is_down=False,
             failure="",
+            forecast_min={},
             step=99,
             stop_s=0,
             starts_at=datetime.now().isoformat(timespec="seconds"),

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from traitlets import Unicode, default
 from spawner.catalog import Catalog
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.failure import StartFailed
+from spawner.forecast import Forecast
 from spawner.jobs import JobKey, JobRecord
 from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
@@ -70,6 +72,17 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     @property
     def limits(self) -> Limits:
         return limits_of(self)
+
+    @property
+    def site_limits(self) -> Limits:
+        return limits_of(self)
+
+    async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
+        minutes = self.cluster.forecast_min.get(user_options["gpus"])
+        if minutes is None:
+            return None
+        now = datetime.now().astimezone()
+        return Forecast(answer=now + timedelta(minutes=minutes), made_at=now)
 
     async def read_catalog(self) -> Catalog:
         if self.cluster.slurm_is_down:

@@ -1,7 +1,72 @@
-// The form works without this; it only keeps a second click from sending it twice.
+// The form works without this; it keeps times and free GPUs up to date, and a second click from
+// sending it twice.
 
-document.getElementById("spawn_form")?.addEventListener("submit", (event) => {
-  const start = event.target.querySelector("button[type=submit]");
+const REFRESH_MS = 60_000;
+const form = document.getElementById("spawn_form");
+const offer = document.getElementById("offer");
+const link = document.getElementById("choice-link");
+let asked = 0;
+
+function chosen() {
+  const query = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) if (value && name !== "_xsrf") query.set(name, value);
+  return query;
+}
+
+function write(card, name, text) {
+  const place = card.querySelector(`[data-${name}]`);
+  if (place.textContent !== text) place.textContent = text;
+}
+
+function showChoice(choice) {
+  const card = form.querySelector(`[data-gpus="${choice.n_gpus}"]`);
+  if (!card) return;
+  for (const name of ["cores", "memory", "hours"]) write(card, name, choice[name]);
+  write(card, "note", choice.refusal || choice.note);
+  write(card, "start", choice.refusal ? "not for you" : choice.start);
+  card.querySelector("[data-start]").className = `portal-state portal-state-${choice.tone}`;
+  const input = card.querySelector("input");
+  input.disabled = Boolean(choice.refusal);
+  if (input.disabled && input.checked) {
+    const next = form.querySelector("input[name=gpus]:not(:disabled)");
+    if (next) next.checked = true;
+  }
+}
+
+function show(answer) {
+  answer.choices.forEach(showChoice);
+  offer.querySelector("[data-free]").textContent = answer.free
+    ? `${answer.free} of ${answer.total} GPUs are free now.`
+    : `All ${answer.total} GPUs are taken now; a session waits until one is free.`;
+}
+
+function showLink() {
+  link.href = `/hub/spawn?${chosen()}`;
+}
+
+async function refresh() {
+  const mine = ++asked;
+  const answer = await fetch(`${offer.dataset.choicesUrl}?${chosen()}`);
+  // Only the answer to the latest question counts; without one the page stays as it is.
+  if (answer.ok && mine === asked) show(await answer.json());
+  showLink();
+}
+
+function refreshQuietly() {
+  if (!document.hidden) refresh().catch(() => {});
+}
+
+if (offer) {
+  form.addEventListener("change", (event) => {
+    showLink();
+    if (event.target.name !== "gpus") refreshQuietly();
+  });
+  setInterval(refreshQuietly, REFRESH_MS);
+  refreshQuietly();
+}
+
+form?.addEventListener("submit", () => {
+  const start = form.querySelector("button[type=submit]");
   start.disabled = true;
   start.textContent = "Starting…";
 });

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from portal.hub.form import make_options_form
+from spawner.advice import Diagnosis
 from spawner.catalog import Catalog
 from spawner.errors import SlurmUnavailableError
+from spawner.forecast import Forecast, Rejection
 from spawner.request import limits_of
 from spawner.traits import SiteTraits
 from tests.hub.private_hub import node_line
@@ -26,7 +28,8 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.radios: list[dict[str, str | None]] = []
+        self.fields: dict[str, list[dict[str, str | None]]] = {}
+        self.selected: list[str | None] = []
         self.buttons: list[dict[str, str | None]] = []
         self.links: list[str | None] = []
         self._words: list[str] = []
@@ -35,7 +38,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         if tag == "input" and values.get("type") == "radio":
-            self.radios.append(values)
+            self.fields.setdefault(values["name"] or "", []).append(values)
+        elif tag == "option" and "selected" in values:
+            self.selected.append(values.get("value"))
         elif tag == "button":
             self.buttons.append(values)
         elif tag == "a":
@@ -49,19 +54,33 @@ class Page(HTMLParser):
         return " ".join(self._words)
 
     @property
+    def radios(self) -> list[dict[str, str | None]]:
+        return self.fields.get("gpus", [])
+
+    @property
     def checked(self) -> list[str | None]:
-        return [radio["value"] for radio in self.radios if "checked" in radio]
+        return self.marked("gpus")
+
+    def marked(self, name: str) -> list[str | None]:
+        return [radio["value"] for radio in self.fields[name] if "checked" in radio]
+
+    def disabled(self, name: str) -> list[str | None]:
+        return [radio["value"] for radio in self.fields[name] if "disabled" in radio]
 
 
 class PageSide(SiteTraits):
     """What the form reads of a spawner."""
 
     def __init__(self, sinfo: str | None, **traits: Any) -> None:
-        super().__init__(partitions=["jupyter"], **traits)
+        super().__init__(**{"partitions": ["jupyter"], **traits})
         self.sinfo = sinfo
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
-        self.limits = limits_of(self)
+        self.limits = self.site_limits = limits_of(self)
+        self.forecasts: dict[str, Forecast] = {}
+
+    async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
+        return self.forecasts.get(user_options["gpus"])
 
     async def read_catalog(self) -> Catalog:
         if self.sinfo is None:
@@ -69,8 +88,8 @@ class PageSide(SiteTraits):
         return Catalog.parse(self.sinfo)
 
 
-def show(spawner: PageSide, *, simulated: bool = False) -> Page:
-    form = make_options_form(simulated_gpus=simulated, clock=lambda: NOON)
+def show(spawner: PageSide, *, simulated: bool = False, wait_s: float = 0) -> Page:
+    form = make_options_form(simulated_gpus=simulated, wait_s=wait_s, clock=lambda: NOON)
     return Page(asyncio.run(form(spawner)))
 
 
@@ -78,11 +97,10 @@ def test_each_choice_says_what_comes_with_it() -> None:
     page = show(PageSide(node_line("node01")))
 
     assert [radio["value"] for radio in page.radios] == ["1", "2", "3", "4"]
-    assert {radio["name"] for radio in page.radios} == {"gpus"}
     for words in ("1 GPU 8 cores · 48 GB · 8 hours", "4 GPUs 32 cores · 192 GB · 8 hours"):
         assert words in page.text
     assert page.checked == ["1"]
-    assert [button["type"] for button in page.buttons] == ["submit"]
+    assert page.buttons[0]["type"] == "submit"
 
 
 def test_the_site_decides_what_comes_with_a_gpu_and_for_how_long() -> None:
@@ -133,8 +151,104 @@ def test_the_last_choice_is_marked_again_unless_it_is_no_longer_possible() -> No
     assert show(spawner).checked == ["1"]
 
 
-def test_a_limit_of_the_site_shortens_the_list() -> None:
-    assert len(show(PageSide(node_line("node01"), max_gpus=2)).radios) == 2
+def test_what_is_over_a_limit_is_shown_but_cannot_be_chosen_and_says_why() -> None:
+    page = show(PageSide(node_line("node01"), max_gpus=2))
+
+    assert page.disabled("gpus") == ["3", "4"]
+    assert page.text.count("This site allows 2 GPUs in a session.") == 2
+
+
+def test_limits_of_a_group_are_shown_with_their_reason() -> None:
+    spawner = PageSide(node_line("node01"))
+    group_limits = {"students": {"max_gpus": 1, "max_hours": 4}}
+    spawner.limits = spawner.limits.for_groups(["students"], group_limits)
+
+    page = show(spawner)
+
+    assert page.disabled("gpus") == ["2", "3", "4"]
+    assert "Your groups allow 1 GPU in a session." in page.text
+    assert page.disabled("hours") == ["8", "12", "24"]
+    assert page.marked("hours") == ["4"]
+    assert "Your groups allow 4 hours." in page.text
+
+
+def test_the_length_of_a_session_goes_up_to_the_sites_limit_and_starts_with_its_default() -> None:
+    page = show(PageSide(node_line("node01")))
+
+    assert [radio["value"] for radio in page.fields["hours"]] == ["1", "2", "4", "8", "12", "24"]
+    assert page.marked("hours") == ["8"]
+
+
+def test_one_type_and_one_partition_are_no_choice() -> None:
+    assert set(show(PageSide(node_line("node01"))).fields) == {"gpus", "hours"}
+
+
+def test_types_and_partitions_say_how_many_of_each_are_free() -> None:
+    old, new = node_line("node01", n_used=3), node_line("node02").replace("v100", "a100")
+    other = node_line("node03").replace("jupyter|jupyter*", "big|big")
+    spawner = PageSide(old + new + other, partitions=["jupyter", "big"])
+
+    page = show(spawner)
+
+    assert [radio["value"] for radio in page.fields["gpu_type"]] == ["", "a100", "v100"]
+    assert "v100 5 of 8 free" in page.text
+    assert [radio["value"] for radio in page.fields["partition"]] == ["", "jupyter", "big"]
+    assert "jupyter 5 of 8 free" in page.text
+
+
+def test_the_form_says_when_each_choice_would_start() -> None:
+    spawner = PageSide(node_line("node01", n_used=2))
+    for gpus, minutes in (("1", 0), ("2", 1), ("3", 140), ("4", 60 * 20)):
+        starts_at = NOON + timedelta(minutes=minutes)
+        spawner.forecasts[gpus] = Forecast(answer=starts_at, made_at=NOON)
+
+    page = show(spawner, wait_s=1)
+
+    assert page.text.count(" starts now") == 2
+    assert "about 14:20; 2 GPUs would start now" in page.text
+    assert "not before tomorrow, 08:00; 2 GPUs would start now" in page.text
+    assert page.disabled("gpus") == []
+
+
+def test_a_choice_that_slurm_would_refuse_cannot_be_chosen_and_says_why() -> None:
+    spawner = PageSide(node_line("node01"))
+    diagnosis = Diagnosis(sentence="Your account may not do this.", next_step="Ask.")
+    spawner.forecasts["4"] = Forecast(answer=Rejection(diagnosis=diagnosis), made_at=NOON)
+
+    page = show(spawner, wait_s=1)
+
+    assert page.disabled("gpus") == ["4"]
+    assert "Your account may not do this." in page.text
+
+
+def test_the_form_does_not_wait_for_a_slurm_that_forecasts_slowly() -> None:
+    spawner = PageSide(node_line("node01"))
+
+    async def never(_: dict[str, str]) -> Forecast | None:
+        await asyncio.Event().wait()
+        return None
+
+    spawner.forecast = never  # type: ignore[method-assign]
+
+    assert show(spawner, wait_s=0.01).text.count("can start now") == 4
+
+
+def test_all_fields_of_the_last_choice_are_marked_again() -> None:
+    spawner = PageSide(
+        node_line("node01"), accounts=["physics", "biology"], reservations=["course"]
+    )
+    spawner.user_options = {"gpus": 2, "hours": 2, "account": "biology", "reservation": "gone"}
+
+    page = show(spawner)
+
+    assert (page.checked, page.marked("hours"), page.selected) == (["2"], ["2"], ["biology", ""])
+
+
+def test_accounts_and_the_like_are_closed_and_only_there_where_the_site_offers_some() -> None:
+    spawner = PageSide(node_line("node01"), qos=["long"])
+
+    assert "Quality of service" in show(spawner).text
+    assert "Advanced" not in show(PageSide(node_line("node01"))).text
 
 
 def test_nodes_with_little_memory_give_less_and_the_form_says_why() -> None:

@@ -1,0 +1,208 @@
+"""The fields of the form beside the number of GPUs: each shown only where there is a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from portal.hub.offer import nodes_of
+from portal.hub.selection import offered_gpu_types
+from portal.hub.words import SECONDS_PER_HOUR, format_hours
+from spawner.catalog import Catalog
+from spawner.gres import SHARD, GpuCount
+from spawner.limits import Limits
+from spawner.options import JobOptions
+
+# A short look, half a day's work, the guide's eight hours, a day, and longer trainings.
+_PRESET_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One value of a field.
+
+    Attributes:
+        value: What is sent; "" leaves it to the site.
+        label: What is read.
+        detail: More about it, such as its free GPUs.
+        is_chosen: It is marked at first.
+        refusal: Why the user cannot have it; "" where they can.
+    """
+
+    value: str
+    label: str
+    detail: str = ""
+    is_chosen: bool = False
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One choice.
+
+    Attributes:
+        name: Its name in a request.
+        label: What is read above it.
+        items: Its values.
+    """
+
+    name: str
+    label: str
+    items: tuple[Item, ...]
+
+
+def main_fields(
+    catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions
+) -> tuple[Field, ...]:
+    """Return GPU type and partition where there is a choice, and the length of the session.
+
+    Args:
+        catalog: The cluster.
+        limits: What the user may ask for.
+        site_limits: What anybody may ask for.
+        selected: What is marked.
+
+    Returns:
+        The fields in the order of the form.
+    """
+    fields = (
+        _gpu_types(catalog, limits, selected),
+        _partitions(catalog, limits, site_limits, selected),
+        _hours(catalog, limits, site_limits, selected),
+    )
+    return tuple(field for field in fields if len(field.items) > 1)
+
+
+def advanced_fields(
+    limits: Limits, selected: JobOptions, reservations: Mapping[str, tuple[str, str]]
+) -> tuple[Field, ...]:
+    """Return account, quality of service and reservation where the site offers some.
+
+    Args:
+        limits: What the user may ask for.
+        selected: What is marked.
+        reservations: By name: a detail such as its time left, and why it cannot be used or "".
+
+    Returns:
+        The fields in the order of the form.
+    """
+    fields = (
+        Field(name="account", label="Account", items=_named(limits.accounts, selected.account)),
+        Field(name="qos", label="Quality of service", items=_named(limits.qos, selected.qos)),
+        Field(
+            name="reservation",
+            label="Reservation",
+            items=_named(limits.reservations, selected.reservation, "none", reservations),
+        ),
+    )
+    return tuple(field for field in fields if len(field.items) > 1)
+
+
+def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
+    types = offered_gpu_types(catalog, limits)
+    nodes = nodes_of(catalog, (selected.partition,) if selected.partition else limits.partitions)
+    items = []
+    for name in types:
+        count = sum((node.count_gpus(name) for node in nodes), start=GpuCount())
+        label = "a share of a GPU" if name == SHARD else name
+        place = f"The partition {selected.partition} has none." if not count.total else ""
+        items.append(
+            Item(
+                value=name,
+                label=label,
+                detail=free_of(count),
+                is_chosen=selected.gpu_type == name,
+                refusal=place,
+            )
+        )
+    if len(types) < 2:
+        return Field(name="gpu_type", label="GPU type", items=())
+    any_type = Item(value="", label="any", is_chosen=selected.gpu_type is None)
+    return Field(name="gpu_type", label="GPU type", items=(any_type, *items))
+
+
+def _partitions(
+    catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions
+) -> Field:
+    names = site_limits.partitions
+    if len(names) < 2:
+        return Field(name="partition", label="Partition", items=())
+    items = [Item(value="", label="any that fits", is_chosen=selected.partition is None)]
+    for name in names:
+        count = catalog.count_gpus(name, selected.gpu_type)
+        allowed = name in limits.partitions
+        items.append(
+            Item(
+                value=name,
+                label=name,
+                detail=free_of(count),
+                is_chosen=selected.partition == name,
+                refusal="" if allowed else "Your groups may not use it.",
+            )
+        )
+    return Field(name="partition", label="Partition", items=tuple(items))
+
+
+def _hours(catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions) -> Field:
+    chosen_s = selected.walltime_s or limits.first_walltime_s
+    lengths_s = {hours * SECONDS_PER_HOUR for hours in _PRESET_HOURS}
+    lengths_s |= {site_limits.first_walltime_s, site_limits.max_walltime_s, chosen_s}
+    partition = catalog.partitions.get(selected.partition or "")
+    partition_most_s = partition.max_walltime_s if partition else None
+    items = []
+    for length_s in sorted(lengths_s):
+        if length_s > site_limits.max_walltime_s:
+            continue
+        refusal = ""
+        if length_s > limits.max_walltime_s:
+            refusal = f"Your groups allow {format_hours(limits.max_walltime_s)}."
+        elif partition_most_s is not None and length_s > partition_most_s:
+            refusal = f"{selected.partition} allows {format_hours(partition_most_s)}."
+        items.append(
+            Item(
+                value=hours_text(length_s),
+                label=format_hours(length_s),
+                is_chosen=length_s == chosen_s,
+                refusal=refusal,
+            )
+        )
+    return Field(name="hours", label="Length", items=tuple(items))
+
+
+def _named(
+    names: Iterable[str],
+    chosen: str | None,
+    default: str = "your default",
+    details: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[Item, ...]:
+    items = [Item(value="", label=default, is_chosen=chosen is None)]
+    for name in names:
+        detail, refusal = (details or {}).get(name, ("", ""))
+        items.append(
+            Item(value=name, label=name, detail=detail, is_chosen=name == chosen, refusal=refusal)
+        )
+    return tuple(items)
+
+
+def free_of(count: GpuCount) -> str:
+    """Return "3 of 8 free".
+
+    Args:
+        count: GPUs of one kind.
+
+    Returns:
+        The words; "" where there are none.
+    """
+    return f"{count.free} of {count.total} free" if count.total else ""
+
+
+def hours_text(walltime_s: int) -> str:
+    """Return a length as requests name it.
+
+    Args:
+        walltime_s: Seconds.
+
+    Returns:
+        Hours, such as "8" or "1.5".
+    """
+    return f"{round(walltime_s / SECONDS_PER_HOUR, 4):g}"

@@ -1,0 +1,195 @@
+"""All that the form shows of one user's choices, and the same as JSON for its script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from portal.hub.fields import Field, advanced_fields, hours_text, main_fields
+from portal.hub.offer import Choice, Offer, make_offer
+from portal.hub.selection import select
+from portal.hub.starts import Start, describe_start, with_alternative
+from spawner.catalog import Catalog
+from spawner.errors import PortalError
+from spawner.forecast import Forecast
+from spawner.options import JobOptions
+from spawner.request import shape_of
+from spawner.shape import Shape
+
+LINK_PATH = "/hub/spawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormView:
+    """The form in words.
+
+    Attributes:
+        offer: The numbers of GPUs.
+        starts: When each of them would start, by GPUs.
+        fields: Further fields that everybody sees.
+        advanced: Fields that are closed at first.
+        link: Address of the form with this choice marked.
+        as_of: A sentence where the numbers are old; else "".
+    """
+
+    offer: Offer
+    starts: Mapping[int, Start]
+    fields: tuple[Field, ...]
+    advanced: tuple[Field, ...]
+    link: str
+    as_of: str
+
+    def refusal(self, choice: Choice) -> str:
+        """Return why a choice cannot be had.
+
+        Args:
+            choice: One of the offer.
+
+        Returns:
+            A sentence of the site or of Slurm; "" where it can be had.
+        """
+        return choice.refusal or self.starts[choice.n_gpus].refusal
+
+    @property
+    def one_gpu(self) -> Choice:
+        """The choice of one GPU, which says what comes with each."""
+        choices = self.offer.choices
+        return next((choice for choice in choices if choice.n_gpus == 1), choices[0])
+
+    @property
+    def has_chosen_advanced(self) -> bool:
+        """Whether something is marked that closed fields would hide."""
+        return any(item.is_chosen and item.value for field in self.advanced for item in field.items)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the form's script puts in."""
+        count = self.offer.count
+        choices = []
+        for choice in self.offer.choices:
+            start = self.starts[choice.n_gpus]
+            refusal = self.refusal(choice)
+            choices.append(
+                asdict(choice) | {"start": start.words, "tone": start.tone, "refusal": refusal}
+            )
+        return {"choices": choices, "free": count.free, "total": count.total, "link": self.link}
+
+
+async def describe_form(
+    spawner: Any,
+    catalog: Catalog,
+    wanted: Mapping[str, object],
+    *,
+    now: datetime,
+    wait_s: float,
+    as_of: str = "",
+) -> FormView:
+    """Return the form for one user.
+
+    Args:
+        spawner: Holds the user's limits and asks Slurm.
+        catalog: The cluster.
+        wanted: What is marked where it is offered.
+        now: The present, in the time zone of Slurm's answers.
+        wait_s: Longest wait for forecasts, in seconds. What comes later is there next time.
+        as_of: A sentence where the catalog is old.
+
+    Returns:
+        The form.
+    """
+    limits, site_limits = spawner.limits, spawner.site_limits
+    selected = select(wanted, catalog, limits)
+    offer = catalog.once(
+        ("offer", limits, selected),
+        lambda: make_offer(
+            catalog,
+            shape_for=partial(_shape_for, spawner, catalog, selected.gpu_type),
+            limits=limits,
+            site_limits=site_limits,
+            selected=selected,
+        ),
+    )
+    fields = catalog.once(
+        ("fields", limits, selected), lambda: main_fields(catalog, limits, site_limits, selected)
+    )
+    known = {} if as_of else await _read_forecasts(spawner, offer, selected, wait_s)
+    chosen = options_of(selected, offer.chosen, limits.first_walltime_s)
+    return FormView(
+        offer=offer,
+        starts=_describe_starts(offer.choices, known, now),
+        fields=fields,
+        advanced=advanced_fields(limits, selected, {}),
+        link=f"{LINK_PATH}?{urlencode(chosen)}",
+        as_of=as_of,
+    )
+
+
+def options_of(selected: JobOptions, n_gpus: int, default_s: int) -> dict[str, str]:
+    """Return a choice as a request names it.
+
+    Args:
+        selected: What is marked beside the number of GPUs.
+        n_gpus: GPUs.
+        default_s: Length in seconds where none is marked.
+
+    Returns:
+        Texts by option; the length is always there.
+    """
+    named = {
+        key: value
+        for key in ("gpu_type", "partition", "account", "qos", "reservation")
+        if (value := getattr(selected, key))
+    }
+    return {"gpus": str(n_gpus), "hours": hours_text(selected.walltime_s or default_s), **named}
+
+
+async def _read_forecasts(
+    spawner: Any, offer: Offer, selected: JobOptions, wait_s: float
+) -> dict[int, Forecast]:
+    default_s = spawner.limits.first_walltime_s
+    asking = {
+        choice.n_gpus: asyncio.ensure_future(
+            _ask(spawner, options_of(selected, choice.n_gpus, default_s))
+        )
+        for choice in _by_importance(offer)
+    }
+    if not asking:
+        return {}
+    await asyncio.wait(asking.values(), timeout=wait_s)
+    answers = {n: task.result() for n, task in asking.items() if task.done()}
+    return {n: answer for n, answer in answers.items() if answer is not None}
+
+
+async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
+    try:
+        forecast: Forecast | None = await spawner.forecast(options)
+    except PortalError:
+        return None
+    return forecast
+
+
+def _by_importance(offer: Offer) -> Iterable[Choice]:
+    # Where Slurm may be asked no more, the marked choice and those that wait have been asked.
+    choices = (choice for choice in offer.choices if not choice.refusal)
+    return sorted(choices, key=lambda choice: (choice.n_gpus != offer.chosen, choice.starts_now))
+
+
+def _describe_starts(
+    choices: Iterable[Choice], known: Mapping[int, Forecast], now: datetime
+) -> dict[int, Start]:
+    starts = {
+        choice.n_gpus: describe_start(known.get(choice.n_gpus), now, is_free=choice.starts_now)
+        for choice in choices
+    }
+    may_have = {choice.n_gpus: starts[choice.n_gpus] for choice in choices if not choice.refusal}
+    return {n: with_alternative(start, n, may_have) for n, start in starts.items()}
+
+
+def _shape_for(
+    spawner: Any, catalog: Catalog, gpu_type: str | None, n_gpus: int, partition: str | None
+) -> Shape:
+    return shape_of(spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type)
