@@ -1,7 +1,8 @@
-"""Taking up, after a restart of the hub, the sessions that were still starting.
+"""Taking up, after a restart of the hub, the sessions that it had.
 
-JupyterHub itself takes up the servers that were ready. Of the others it knows a row without an
-address, which it would probe for half a minute and then drop, with the job left in the queue.
+JupyterHub's own check would probe each server for a while and stop those that do not answer: a
+session that waits has no server yet, and one that is busy, or on a node that is cut off, answers
+late. Here only the end of its job ends a session.
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ class Adoptable(Protocol):
     server: Any
     log: Any
     is_hidden: bool
+    is_left_alone: bool
     _check_pending: bool
     _start_pending: bool
     _spawn_pending: bool
     _proxy_pending: bool
     _waiting_for_response: bool
     _spawn_future: asyncio.Task[None] | None
+
+    async def poll(self) -> int | None:
+        """Tell whether the job goes on.
+
+        Returns:
+            None while it does, or while Slurm does not answer.
+        """
 
     async def resume(self) -> tuple[str, int]:
         """Wait until the server answers, as in a start.
@@ -66,7 +75,34 @@ def take_up(spawner: Adoptable) -> None:
     task.add_done_callback(lambda done: _settle(spawner, done))
 
 
-async def _go_on(spawner: Adoptable) -> None:
+def keep(spawner: Adoptable) -> None:
+    """Keep a session whose server was ready for as long as its job runs.
+
+    Args:
+        spawner: A spawner whose state has just been loaded and holds a server that was ready.
+    """
+    spawner.is_left_alone = True
+    task = asyncio.ensure_future(_keep(spawner))
+    task.add_done_callback(lambda done: _tell_failure(spawner, done))
+
+
+async def _keep(spawner: Adoptable) -> None:
+    await _end_of_check(spawner)
+    user, name = spawner.user, spawner.name
+    is_blocked = user.name in user.authenticator.blocked_users
+    if is_blocked or await spawner.poll() is not None:
+        spawner.log.warning(
+            "The session of %s %s",
+            spawner.name or user.name,
+            "ends: its user is blocked" if is_blocked else "ended while the hub was down",
+        )
+        await _drop_stopped(user, name)
+        return
+    spawner.add_poll_callback(_drop_stopped, user, name)
+    spawner.start_polling()
+
+
+async def _end_of_check(spawner: Adoptable) -> None:
     await exponential_backoff(
         lambda: not spawner._check_pending,
         "JupyterHub's check at start-up did not end",
@@ -74,6 +110,16 @@ async def _go_on(spawner: Adoptable) -> None:
         max_wait=0.5,
         timeout=_CHECK_TIMEOUT_S,
     )
+
+
+def _tell_failure(spawner: Adoptable, done: asyncio.Task[None]) -> None:
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        spawner.log.error("%s could not be taken up: %s", spawner.name or spawner.user.name, error)
+
+
+async def _go_on(spawner: Adoptable) -> None:
+    await _end_of_check(spawner)
     spawner.is_hidden = False
     user, name = spawner.user, spawner.name
     try:

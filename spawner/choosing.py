@@ -9,6 +9,7 @@ from batchspawner import SlurmSpawner
 from jupyterhub.apihandlers.users import UserServerAPIHandler
 from traitlets import default
 
+from spawner.allowance import Allowance
 from spawner.catalog import Catalog
 from spawner.cluster import Cluster, shared_cluster
 from spawner.errors import PortalError
@@ -36,7 +37,12 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
 
     @property
     def limits(self) -> Limits:
-        """What the user may ask for."""
+        """What the user may ask for, whatever account, partition and QOS is chosen."""
+        own = Allowance(self.user.name, self.cluster.associations)
+        return own.widest(self, self._site_limits)
+
+    @property
+    def _site_limits(self) -> Limits:
         return limits_of(self, [group.name for group in self.user.groups])
 
     @property
@@ -101,7 +107,8 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             user_options = {}
         try:
             catalog = await self.read_catalog()
-            self._request = Request.check(self, user_options, catalog, self.limits)
+            own = Allowance(self.user.name, await self.cluster.read_associations())
+            self._request = Request.check(self, user_options, catalog, self._site_limits, own)
         except PortalError as error:
             raise StartFailed(error) from error
         self.user_options = normal_form(user_options)

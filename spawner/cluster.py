@@ -8,6 +8,9 @@ from collections.abc import Callable, MutableMapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from spawner.associations import Associations
+from spawner.cached import Cached
+from spawner.errors import SiteError, SlurmError
 from spawner.forecast import Forecaster, Question
 from spawner.orphans import OrphanSearch
 from spawner.question import job_of
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from spawner.catalog import Catalog
     from spawner.traits import SiteTraits
 
+# Cured by an administrator at any time, and the next start must notice.
+_SIGHT_AGE_S = 60.0
 _SETTING = "data_scientist_portal_cluster"
 
 
@@ -52,7 +57,7 @@ class Cluster:
         )
         self.watcher = Watcher(
             self.slurm.list_jobs,
-            self.slurm.read_ends,
+            self.slurm.accounting.read_ends,
             waiting_s=traits.watch_waiting_s,
             running_s=traits.watch_running_s,
             absent_s=traits.absent_s,
@@ -74,10 +79,24 @@ class Cluster:
             fresh_s=traits.forecast_age_s,
         )
         self._extra_options = parse_extra_options(getattr(traits, "req_options", ""))
-        self._catalog_age_s = traits.catalog_age_s
-        self._catalog: Catalog | None = None
-        self._catalog_read_at = 0.0
-        self._reading: asyncio.Future[Catalog] | None = None
+        self._log = log
+        self._catalog = Cached(self.slurm.read_catalog, age_s=traits.catalog_age_s)
+        self._associations = Cached(
+            self.slurm.accounting.read_associations, age_s=traits.associations_age_s
+        )
+        self._hidden = Cached(self.slurm.explain_hidden, age_s=_SIGHT_AGE_S)
+        self._beginning: asyncio.Future[None] | None = None
+
+    @property
+    def associations(self) -> Associations:
+        """What accounting said last about users and their limits; empty before its first answer."""
+        return self._associations.latest or Associations()
+
+    def begin(self) -> None:
+        """Start what goes on for as long as the hub runs, unless that has been done."""
+        if self._beginning is None:
+            self.orphans.start()
+            self._beginning = asyncio.ensure_future(self._look_around())
 
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers, asked a few seconds ago at most.
@@ -88,15 +107,30 @@ class Cluster:
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
         """
-        is_fresh = time.monotonic() - self._catalog_read_at <= self._catalog_age_s
-        if self._catalog is not None and is_fresh:
-            return self._catalog
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.ensure_future(self.slurm.read_catalog())
-        # One reader that goes away must not take the answer from the others.
-        catalog = await asyncio.shield(self._reading)
-        self._catalog, self._catalog_read_at = catalog, time.monotonic()
-        return catalog
+        return await self._catalog.get()
+
+    async def read_associations(self) -> Associations:
+        """Return what accounting lets users have, asked some minutes ago at most.
+
+        Returns:
+            All associations; the last known ones while accounting does not answer.
+        """
+        try:
+            return await self._associations.get()
+        except SlurmError as error:
+            self._log.warning("Accounts and limits of users are not known: %s", error)
+            return self.associations
+
+    async def check_sight(self) -> None:
+        """Refuse to start what the hub could not follow.
+
+        Raises:
+            SiteError: If Slurm hides jobs or nodes from the hub's account.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        text = await self._hidden.get()
+        if text:
+            raise SiteError(text)
 
     async def read_address(self, node: str) -> str:
         """Return where a node is reached.
@@ -110,7 +144,7 @@ class Cluster:
         Raises:
             SlurmUnavailableError: If Slurm did not answer and no earlier answer is at hand.
         """
-        catalog = self._catalog
+        catalog = self._catalog.latest
         address = catalog and _address_in(catalog, node)
         if not address:
             address = _address_in(await self.read_catalog(), node)
@@ -118,6 +152,15 @@ class Cluster:
 
     async def _ask_forecast(self, question: Question) -> str:
         return await self.slurm.test_submit(question.user, job_of(question, self._extra_options))
+
+    async def _look_around(self) -> None:
+        await self.read_associations()
+        try:
+            await self.check_sight()
+        except SiteError as error:
+            self._log.critical("No session can start. %s", error)
+        except SlurmError as error:
+            self._log.warning("It is not known whether the portal sees all jobs: %s", error)
 
 
 def shared_cluster(

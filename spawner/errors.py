@@ -39,6 +39,12 @@ class SettingsError(PortalError):
     """A site's settings file or trait cannot be used."""
 
 
+class SiteError(PortalError):
+    """The cluster is not set up for the portal; its administrators can cure that."""
+
+    http_status = 503
+
+
 class OptionsError(PortalError):
     """What a user asked for cannot be met."""
 

@@ -268,7 +268,8 @@ def _run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
             env=login | (environment or {}),
             input=text.encode(),
-            cwd=account.pw_dir,
+            # The home folder may be out of reach just when a job has to be cancelled.
+            cwd="/",
             capture_output=True,
             timeout=TIMEOUT_S,
             check=False,

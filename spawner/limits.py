@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 
+from spawner.associations import Ceiling
 from spawner.errors import SettingsError
 
 
@@ -22,6 +24,8 @@ class Limits:
         accounts: Accounts that may be named; empty means no choice.
         qos: Qualities of service that may be named; empty means no choice.
         reservations: Reservations that may be named; empty means no choice.
+        max_gpus_by_type: GPUs of single types in one session, where they have limits of their own.
+        set_by: Whose limit is the lowest, for example "the account research"; empty for the site.
     """
 
     max_gpus: int | None = None
@@ -33,11 +37,47 @@ class Limits:
     accounts: tuple[str, ...] = ()
     qos: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()
+    max_gpus_by_type: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    set_by: str = ""
 
     @property
     def first_walltime_s(self) -> int:
         """Seconds that a session gets when its user names no length."""
         return min(self.default_walltime_s, self.max_walltime_s)
+
+    def most_gpus_of(self, gpu_type: str | None) -> int | None:
+        """Return the GPUs that one session may have.
+
+        Args:
+            gpu_type: Their type, or None for any.
+
+        Returns:
+            The limit, or None for what the largest node has.
+        """
+        of_type = self.max_gpus_by_type.get(gpu_type or "")
+        known = [limit for limit in (self.max_gpus, of_type) if limit is not None]
+        return min(known, default=None)
+
+    def under(self, ceiling: Ceiling) -> Limits:
+        """Return the limits of a user whom Slurm's accounting gives no more than this.
+
+        Args:
+            ceiling: The most that Slurm gives.
+
+        Returns:
+            These limits, lowered; never raised.
+        """
+        if ceiling.is_open:
+            return self
+        walltimes_s = (self.max_walltime_s, ceiling.max_walltime_s)
+        n_gpus = (self.max_gpus, ceiling.max_gpus)
+        return replace(
+            self,
+            max_gpus=min((n for n in n_gpus if n is not None), default=None),
+            max_gpus_by_type=ceiling.max_gpus_by_type,
+            max_walltime_s=min(time_s for time_s in walltimes_s if time_s is not None),
+            set_by=ceiling.of,
+        )
 
     def for_groups(
         self, groups: Iterable[str], group_limits: Mapping[str, Mapping[str, object]]
@@ -133,12 +173,12 @@ class _GroupLimit:
     def joined(self, other: _GroupLimit) -> _GroupLimit:
         """Return the more generous of two, key by key."""
         chosen: dict[str, object] = {}
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+        for name in (each.name for each in fields(self)):
+            mine, theirs = getattr(self, name), getattr(other, name)
             if mine is None or theirs is None:
-                chosen[field.name] = None
-            elif field.name == "partitions":
-                chosen[field.name] = tuple(dict.fromkeys((*mine, *theirs)))
+                chosen[name] = None
+            elif name == "partitions":
+                chosen[name] = tuple(dict.fromkeys((*mine, *theirs)))
             else:
-                chosen[field.name] = max(mine, theirs)
+                chosen[name] = max(mine, theirs)
         return _GroupLimit(**chosen)  # type: ignore[arg-type]

@@ -101,7 +101,8 @@ class JobOptions:
         if self.walltime_s is not None and self.walltime_s > limits.max_walltime_s:
             raise OptionsError(
                 f"You asked for {_hours(self.walltime_s)} hours; a session may last "
-                f"{_hours(limits.max_walltime_s)} hours at most. Ask for fewer hours."
+                f"{_hours(limits.max_walltime_s)} hours at most{_set_by(limits)}. "
+                "Ask for fewer hours."
             )
         return shape.resources(self.n_gpus)
 
@@ -133,10 +134,12 @@ class JobOptions:
                 f"has {most} GPUs that you may use. "
                 "Choose something else that is offered, or ask the administrators."
             )
-        whose = "you may use" if limits.max_gpus == most else "the largest node has"
+        is_limit = limits.most_gpus_of(self.gpu_type) == most
+        whose = "you may use" if is_limit else "the largest node has"
         raise OptionsError(
             f"You asked for {_gpus(self.n_gpus)}; in {_where(self.partition, self.gpu_type)} "
-            f"{whose} {most}. Choose {limits.min_gpus} to {most} GPUs."
+            f"{whose} {most}{_set_by(limits) if is_limit else ''}. "
+            f"Choose {limits.min_gpus} to {most} GPUs."
         )
 
     def _check_gpu_type(self, catalog: Catalog, limits: Limits) -> None:
@@ -170,7 +173,8 @@ def most_gpus(
     largest = max(
         catalog.largest_node_gpus(partition=name, gpu_type=gpu_type) for name in partitions
     )
-    return largest if limits.max_gpus is None else min(largest, limits.max_gpus)
+    limit = limits.most_gpus_of(gpu_type)
+    return largest if limit is None else min(largest, limit)
 
 
 def _only(mapping: Mapping[str, object], key: str) -> object:
@@ -266,6 +270,10 @@ def _gpus(n_gpus: int) -> str:
 def _where(partition: str | None, gpu_type: str | None) -> str:
     place = f"the partition {partition}" if partition else "the cluster"
     return f"{place} (GPU type {gpu_type})" if gpu_type else place
+
+
+def _set_by(limits: Limits) -> str:
+    return f" (limit of {limits.set_by})" if limits.set_by else ""
 
 
 def _hours(walltime_s: int) -> str:

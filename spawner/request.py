@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spawner.allowance import Allowance
 from spawner.catalog import Catalog
 from spawner.errors import OptionsError, SettingsError
 from spawner.gres import SHARD
@@ -36,7 +37,12 @@ class Request:
 
     @classmethod
     def check(
-        cls, traits: Any, user_options: Mapping[str, object], catalog: Catalog, limits: Limits
+        cls,
+        traits: Any,
+        user_options: Mapping[str, object],
+        catalog: Catalog,
+        limits: Limits,
+        own: Allowance | None = None,
     ) -> Request:
         """Return the request in the options of a form or of REST.
 
@@ -44,7 +50,8 @@ class Request:
             traits: The operator's settings.
             user_options: The options.
             catalog: What the cluster offers now.
-            limits: What the user may ask for.
+            limits: What the site lets the user ask for.
+            own: What Slurm's accounting lets the user have; None for no limits.
 
         Returns:
             The request.
@@ -52,8 +59,11 @@ class Request:
         Raises:
             OptionsError: If something is not offered or exceeds a limit.
         """
-        options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
+        own = own or Allowance()
+        most = most_gpus(catalog, own.widest(traits, limits))
+        options = JobOptions.parse(user_options, max_gpus=most)
         partition = options.choose_partition(catalog, limits)
+        limits = own.narrowed(traits, limits, options, partition)
         shape = shape_of(
             traits,
             catalog,

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import re
+import os
+import pwd
 from collections.abc import Mapping, Sequence
 
+from spawner.accounting import Accounting
 from spawner.as_user import Launcher
 from spawner.catalog import SINFO_ARGV, Catalog
 from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import (
-    SACCT_FORMAT,
     JobEnd,
     JobKey,
     JobRecord,
     new_mark,
-    parse_sacct,
     parse_scontrol_job,
     parse_squeue,
     squeue_format,
 )
 from spawner.script import Job
+from spawner.sight import CONFIG_ARGV, explain_hidden, level_argv, parse_hidden, sees_all
 from spawner.states import JobState
 
-_NO_ACCOUNTING = re.compile(r"accounting storage is disabled|not configured", re.IGNORECASE)
 _NO_SUCH_JOB = "Invalid job id"
 
 
@@ -36,6 +36,9 @@ class Slurm:
         sudo_argv: The words in front of the user's name.
         timeout_s: Seconds after which a query is given up.
         path: Where the commands of Slurm are looked for.
+
+    Attributes:
+        accounting: What slurmdbd knows.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Slurm:
         self._launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
         self._timeout_s = timeout_s
         self._path = path
+        self.accounting = Accounting(self._query)
 
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers now.
@@ -61,6 +65,22 @@ class Slurm:
             SlurmError: If sinfo failed or printed something else.
         """
         return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
+
+    async def explain_hidden(self) -> str:
+        """Return why the hub cannot see all jobs and nodes.
+
+        Returns:
+            Sentences for users and administrators; empty where it sees them.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        hidden = parse_hidden((await self._query(CONFIG_ARGV)).stdout)
+        if not hidden:
+            return ""
+        account = pwd.getpwuid(os.getuid()).pw_name
+        level = await self._query(level_argv(account))
+        return "" if sees_all(level.stdout) else explain_hidden(hidden, account)
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
         """Return those of the jobs that Slurm still holds in memory, ended ones too.
@@ -96,45 +116,6 @@ class Slurm:
         filters = [f"--name={name}"] if name else []
         return await self._squeue(*filters, *([f"--user={user}"] if user else []))
 
-    async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
-        """Return what accounting knows about jobs.
-
-        Args:
-            keys: The jobs.
-
-        Returns:
-            The last known state of each job that accounting knows; None where the cluster keeps
-            no accounting.
-
-        Raises:
-            SlurmUnavailableError: If accounting did not answer.
-        """
-        if not keys:
-            return {}
-        mark = new_mark()
-        argv = (
-            "sacct",
-            "--noheader",
-            "--parsable2",
-            f"--delimiter={mark}",
-            "--allocations",
-            "--jobs=" + ",".join(str(key.job_id) for key in keys),
-            f"--format={SACCT_FORMAT}",
-        )
-        try:
-            done = await self._query(argv)
-        except SlurmError as error:
-            if _NO_ACCOUNTING.search(error.stderr):
-                return None
-            raise SlurmUnavailableError(
-                "Slurm's accounting did not answer. Try again in a minute.",
-                argv=argv,
-                exit_code=error.exit_code,
-                stderr=error.stderr,
-            ) from error
-        ends = parse_sacct(done.stdout, mark)
-        return {key: ends[key] for key in keys if key in ends}
-
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return how one job ended, from slurmctld's memory or else from accounting.
 
@@ -159,7 +140,7 @@ class Slurm:
             return known
         # Only accounting says who cancelled a job.
         with contextlib.suppress(SlurmUnavailableError):
-            accounted = (await self.read_ends([key]) or {}).get(key)
+            accounted = (await self.accounting.read_ends([key]) or {}).get(key)
             if accounted is not None and (known is None or accounted.state is known.state):
                 return accounted
         return known

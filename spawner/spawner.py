@@ -11,7 +11,7 @@ from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_serv
 from traitlets import default
 
 from spawner import port_api
-from spawner.adoption import take_up
+from spawner.adoption import keep, take_up
 from spawner.certificates import names_of_nodes, place_certificates
 from spawner.choosing import ChoosingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
@@ -35,6 +35,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
     """
 
     is_hidden = False
+    is_left_alone = False
     _job: SessionJob | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -82,6 +83,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
         self._save(session)
         self._job = job = self._make_job(session)
         try:
+            await self.cluster.check_sight()
             plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
             await job.submit(build_job(plan), self.get_env())
         except PortalError as error:
@@ -195,13 +197,14 @@ class SlurmGPUSpawner(ChoosingSpawner):
             state: What `get_state` returned before the hub was restarted.
         """
         Spawner.load_state(self, state)
-        # From the first spawner on, jobs that no session knows are searched for.
-        self.cluster.orphans.start()
+        self.cluster.begin()
         session = Session.from_state(state)
         if session is None or self.orm_spawner.server is None:
             return
         self._job = self._make_job(session)
-        if not session.is_ready:
+        if session.is_ready:
+            keep(self)
+        else:
             take_up(self)
 
     def get_state(self) -> dict[str, Any]:
@@ -222,7 +225,8 @@ class SlurmGPUSpawner(ChoosingSpawner):
     @property
     def server(self) -> Any:
         """JupyterHub's row of the server; none while a restarted hub must leave it alone."""
-        return None if self.is_hidden else Spawner.server.fget(self)
+        is_hidden = self.is_hidden or (self.is_left_alone and self._check_pending)
+        return None if is_hidden else Spawner.server.fget(self)
 
     @server.setter
     def server(self, server: Any) -> None:

@@ -157,6 +157,12 @@ class SiteTraits(HasTraits):
         60.0, min=1.0, help="Seconds for which such an answer is used again."
     ).tag(config=True)
 
+    associations_age_s = Float(
+        300.0,
+        min=1.0,
+        help="Seconds for which accounts and limits that sacctmgr printed are used again.",
+    ).tag(config=True)
+
     simulated_gpus = Bool(
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
     ).tag(config=True)

@@ -72,7 +72,7 @@ class Watcher:
 
     Args:
         list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
-        read_ends: What accounting says; see `Slurm.read_ends`.
+        read_ends: What accounting says; see `Accounting.read_ends`.
         waiting_s: Seconds between looks while somebody waits.
         running_s: Seconds between looks otherwise.
         absent_s: Seconds after which a job that squeue does not show and accounting does not

@@ -116,7 +116,7 @@ class SlurmContract:
         assert record.key == key
         assert not await slurm.cancel(nobody)
         assert await slurm.read_end(nobody) is None
-        assert await slurm.read_ends([nobody]) in ({}, None)
+        assert await slurm.accounting.read_ends([nobody]) in ({}, None)
 
     async def test_an_exit_code_is_known_after_the_end(self, slurm: Slurm, user: str) -> None:
         key = await self.submitted(slurm, user, "exit 7")
@@ -178,6 +178,18 @@ class SlurmContract:
 
         assert catalog.default_partition
         assert catalog.largest_node_gpus() >= 1
+
+    async def test_the_accounts_of_a_user_are_known(self, slurm: Slurm, user: str) -> None:
+        associations = await slurm.accounting.read_associations()
+
+        assert associations.accounts(user)
+        assert associations.qos_of(user)
+        assert associations.accounts("nobody-of-this-name") == ()
+
+    async def test_a_cluster_that_hides_nothing_can_be_followed(
+        self, slurm: Slurm, user: str
+    ) -> None:
+        assert await slurm.explain_hidden() == ""
 
     async def test_files_are_placed_where_the_job_can_read_them(
         self, slurm: Slurm, user: str

@@ -175,7 +175,7 @@ def test_a_job_that_is_cancelled_outside_the_portal_ends_the_session(hub: Privat
 
     subprocess.run(["scancel", str(job.job_id)], check=True)
 
-    eventually(lambda: not hub.server(USER), timeout_s=20)
+    eventually(lambda: not hub.server(USER), timeout_s=40)
     assert "administrator cancelled" in hub.log()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spawner.slurm import Slurm
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo")
+COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "sacctmgr")
 HERE = Path(__file__).parent
 
 
@@ -48,7 +48,7 @@ class FakeCluster:
         )
 
     def set(self, flag: str, *, on: bool) -> None:
-        """Switch "down", "hang" or "no-accounting"."""
+        """Switch "down", "hang", "no-accounting", "private" or "operator"."""
         path = self._jobs / flag
         if on:
             path.touch()

@@ -31,7 +31,7 @@ class Setting:
         self.cluster = FakeCluster(folder)
         slurm = self.cluster.slurm
         self.watcher = Watcher(
-            slurm.list_jobs, slurm.read_ends, waiting_s=0.1, running_s=0.2, absent_s=0.4
+            slurm.list_jobs, slurm.accounting.read_ends, waiting_s=0.1, running_s=0.2, absent_s=0.4
         )
         self.saved: list[Session] = []
         self.ends = 0

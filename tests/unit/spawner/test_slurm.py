@@ -70,9 +70,27 @@ class TestFakeSlurm(SlurmContract):
         key = await self.submitted(slurm, user, "exec sleep 60")
         await slurm.cancel(key)
 
-        assert await slurm.read_ends([key]) is None
+        assert await slurm.accounting.read_ends([key]) is None
         end = await self.ended(slurm, key)
         assert end.state is JobState.CANCELLED
+
+    async def test_without_accounting_nobody_has_limits_there(
+        self, cluster: FakeCluster, slurm: Slurm, user: str
+    ) -> None:
+        cluster.set("no-accounting", on=True)
+
+        associations = await slurm.accounting.read_associations()
+
+        assert associations.ceiling(user).is_open
+
+    async def test_a_hub_that_cannot_see_the_jobs_of_others_is_told_the_cure(
+        self, cluster: FakeCluster, slurm: Slurm
+    ) -> None:
+        cluster.set("private", on=True)
+
+        assert "adminlevel=operator" in await slurm.explain_hidden()
+        cluster.set("operator", on=True)
+        assert await slurm.explain_hidden() == ""
 
     async def test_only_the_newest_logs_are_kept(
         self, cluster: FakeCluster, slurm: Slurm, user: str
