@@ -11,7 +11,7 @@ from spawner.units import format_walltime
 from spawner.waiting_reasons import WAITING_REASONS
 
 _BY_LOWER_CASE = {name.lower(): words for name, words in WAITING_REASONS.items()}
-_ALSO = {
+ALSO = {
     "": "None",
     "(null)": "None",
     "n/a": "None",
@@ -20,7 +20,7 @@ _ALSO = {
 }
 _UNAVAILABLE_NODES = re.compile(r"UnavailableNodes:\s*(?P<nodes>[^\s,)]\S*)", re.IGNORECASE)
 # The sentences that slurmctld writes in place of a word, and the row of the table for each.
-_SENTENCES = tuple(
+SENTENCES = tuple(
     (re.compile(pattern, re.IGNORECASE), name)
     for pattern, name in (
         (r"Reserved for maintenance", "ReqNodeNotAvail, Reserved for maintenance"),
@@ -119,11 +119,11 @@ def _name_of(text: str) -> str | None:
     lower = text.lower()
     if lower in _BY_LOWER_CASE:
         return lower
-    if lower in _ALSO:
-        return _ALSO[lower]
+    if lower in ALSO:
+        return ALSO[lower]
     if _UNAVAILABLE_NODES.search(text):
         return "ReqNodeNotAvail, UnavailableNodes"
-    return next((name for pattern, name in _SENTENCES if pattern.search(text)), None)
+    return next((name for pattern, name in SENTENCES if pattern.search(text)), None)
 
 
 def _parts(text: str, situation: Situation) -> dict[str, str]:

@@ -7,6 +7,7 @@ the stand-in for srun and over the real Slurm.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from portal.launch import LaunchError, RankError, run
+from portal.launch import LaunchError, RankError, attach, run, runs
 
 
 def place(*words, **named):
@@ -91,12 +92,12 @@ def case_logs():
 
 def case_crash():
     """An exception on rank 1."""
-    return _failure(fail_on_rank_1)
+    return _failure(run, fail_on_rank_1)
 
 
 def case_killed():
     """Rank 1 killed from outside."""
-    return _failure(die_on_rank_1)
+    return _failure(run, die_on_rank_1)
 
 
 def case_interrupt():
@@ -131,14 +132,57 @@ def case_unsendable_result():
     return _refusal(lambda: run(threading.Lock))
 
 
-def case_too_many_gpus():
-    """More GPUs than the session has."""
-    return _refusal(lambda: run(place, gpus=3))
+def case_no_gpus():
+    """A run without GPUs."""
+    return _refusal(lambda: run(place, gpus=0))
 
 
-def case_two_nodes():
-    """More nodes than a session has."""
-    return _refusal(lambda: run(place, nodes=2))
+def case_uneven():
+    """GPUs that two nodes cannot share evenly."""
+    return _refusal(lambda: run(place, gpus=3, nodes=2))
+
+
+def case_own_job():
+    """One rank on each of two nodes."""
+
+    def place_slowly():
+        found = place()
+        time.sleep(1.5)  # the cell looks at the queue once a second
+        return found
+
+    return {"all": run(place_slowly, gpus=2, nodes=2, results="all")}
+
+
+def case_own_job_crash():
+    """An exception on the rank of the second node."""
+    found = _failure(functools.partial(run, nodes=2, gpus=2), fail_on_rank_1)
+    return {**found, "state": attach().state}
+
+
+def case_own_job_interrupt():
+    """The interrupt button while ranks run on two nodes."""
+    found = interrupted(wait_for_ever, nodes=2, gpus=2)
+    return {**found, "state": attach().state}
+
+
+def case_detached():
+    """A run that the notebook does not wait for, and finds again by a part of its name."""
+
+    def detached():
+        return place()
+
+    started = run(detached, gpus=1, wait=False)
+    first_state = started.state
+    again = attach(started.id[-4:])
+    result = again.wait(show="none")
+    return {
+        "first_state": first_state,
+        "listed": started.id in [each.id for each in runs()],
+        "output": again.output(0),
+        "result": result,
+        "last_state": again.state,
+        "table": repr(runs(n=1)),
+    }
 
 
 def case_script():
@@ -171,10 +215,10 @@ def case_lost_kernel():
     run(wait_for_ever, str(folder))
 
 
-def _failure(function):
+def _failure(start, function):
     started = time.monotonic()
     try:
-        run(function)
+        start(function)
     except RankError as error:
         return {
             "seconds": time.monotonic() - started,
@@ -195,7 +239,7 @@ def _refusal(call):
     return {}
 
 
-def interrupted(function):
+def interrupted(function, **shape):
     """Return how long a run took to end after the interrupt button, and which ranks it left."""
     pressed_at = []
 
@@ -207,7 +251,7 @@ def interrupted(function):
 
     threading.Thread(target=press, daemon=True).start()
     try:
-        run(function, str(Path.cwd()))
+        run(function, str(Path.cwd()), **shape)
     except KeyboardInterrupt:
         seconds = time.monotonic() - pressed_at[0]
         pids = [int(path.read_text()) for path in Path.cwd().glob("*.pid")]

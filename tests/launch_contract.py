@@ -13,8 +13,8 @@ from typing import Any
 
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
-    *("long_lines", "unsendable_argument", "unsendable_result", "too_many_gpus", "two_nodes"),
-    "script",
+    *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
+    *("script", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
 
@@ -161,14 +161,62 @@ def test_a_result_that_cannot_travel_gets_a_sentence(session):
     assert "What rank 0 returned cannot be sent back" in text
 
 
-def test_asking_for_too_many_gpus_names_the_limit(session):
-    text = session.run_case("too_many_gpus").value["text"]
+def test_asking_for_no_gpu_names_the_limit(session):
+    text = session.run_case("no_gpus").value["text"]
 
-    assert text.startswith("You asked for gpus=3; this session has 2. Choose 1 to 2")
+    assert text == "You asked for gpus=0; give a number from 1 to 64."
 
 
-def test_asking_for_two_nodes_says_what_to_do(session):
-    assert "sbatch" in session.run_case("two_nodes").value["text"]
+def test_gpus_that_cannot_be_shared_out_evenly_are_refused_with_numbers_that_can(session):
+    text = session.run_case("uneven").value["text"]
+
+    assert "Choose 2 or 4 GPUs" in text
+
+
+def test_two_nodes_become_a_job_with_one_rank_on_each(session):
+    outcome = session.run_case("own_job")
+    ranks = outcome.value["all"]
+
+    assert [rank["HOROVOD_RANK"] for rank in ranks] == ["0", "1"]
+    assert [rank["HOROVOD_LOCAL_RANK"] for rank in ranks] == ["0", "0"]
+    assert [rank["HOROVOD_CROSS_RANK"] for rank in ranks] == ["0", "1"]
+    assert {rank["HOROVOD_CROSS_SIZE"] for rank in ranks} == {"2"}
+    assert outcome.cell.startswith("2 ranks on 2 nodes as job ")
+    assert "hello from 0\n" in outcome.cell
+    assert "hello from 1" not in outcome.cell
+
+
+def test_the_cell_says_that_the_job_runs_and_where(session):
+    assert "Running on node[01-02].\n" in session.run_case("own_job").cell
+
+
+def test_an_exception_in_a_job_of_its_own_shows_rank_and_traceback(session):
+    failure = session.run_case("own_job_crash").value
+
+    assert failure["rank"] == 1
+    assert "ValueError: no such label: 11" in failure["text"]
+    assert "in fail_on_rank_1" in failure["text"]
+    assert failure["state"] == "failed"
+
+
+def test_the_interrupt_button_ends_a_job_of_its_own_within_5_s(session):
+    outcome = session.run_case("own_job_interrupt")
+
+    assert outcome.value["seconds"] < 5
+    assert outcome.value["state"] == "stopped"
+    assert "all ranks have been ended" in outcome.cell
+
+
+def test_a_detached_run_is_found_again_with_its_output_and_result(session):
+    value = session.run_case("detached").value
+
+    assert value["first_state"] in {"waiting", "running"}
+    assert value["listed"]
+    assert value["output"] == "hello from 0\n"
+    assert value["result"]["HOROVOD_RANK"] == "0"
+    assert value["last_state"] == "done"
+    assert "detached" in value["table"]
+    assert "done" in value["table"]
 
 
 def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(session):

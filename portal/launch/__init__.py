@@ -2,7 +2,10 @@
 
     from portal.launch import run
 
-    accuracy = run(train, epochs=3, gpus=2)
+    accuracy = run(train, epochs=3, gpus=2)             # inside the session
+    accuracy = run(train, epochs=3, gpus=8, nodes=2)    # as a job of its own, across nodes
+    training = run(train, gpus=8, nodes=2, wait=False)  # goes on without the notebook
+    runs(), attach("k3v9").wait()                       # find it again
 
 TensorBoard has the same way in: `tensorboard("logs")` shows the link to it.
 
@@ -20,15 +23,20 @@ from portal.launch.errors import (
     StepError,
     UnaveragedError,
 )
+from portal.launch.handle import Run
 from portal.launch.runner import run
+from portal.launch.runs import attach, runs
 
 __all__ = [
     "BoardError",
     "LaunchError",
     "RankError",
+    "Run",
     "SessionError",
     "StepError",
     "UnaveragedError",
+    "attach",
     "run",
+    "runs",
     "tensorboard",
 ]

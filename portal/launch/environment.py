@@ -46,6 +46,7 @@ def rank_environment(
     n_threads: int,
     simulated_gpus: bool,
     rendezvous: tuple[str, int],
+    interface: str = "",
 ) -> dict[str, str]:
     """Return the variables to set in a rank before anything of a framework is imported.
 
@@ -55,6 +56,8 @@ def rank_environment(
         n_threads: Cores for this rank, 1 or more.
         simulated_gpus: True where the GPUs of the session do not compute.
         rendezvous: Address and port for Horovod, from `Store.horovod_address`.
+        interface: Network interface towards the other nodes, such as "ib0"; empty where it is not
+            known. Ranks on one node use the loopback interface.
 
     Returns:
         Variables to set: Horovod's, the number of threads, and the one GPU of this rank.
@@ -79,13 +82,15 @@ def rank_environment(
         "TF_NUM_INTRAOP_THREADS": str(n_threads),
         "TF_NUM_INTEROP_THREADS": "2",
         **_horovod_variables(placement, rendezvous),
+        **_torch_variables(placement),
+        **_interface_variables("lo" if placement.local_size == placement.size else interface),
         **_gpu_variables(placement, environ, simulated_gpus=simulated_gpus),
     }
 
 
 def _horovod_variables(placement: Placement, rendezvous: tuple[str, int]) -> dict[str, str]:
     address, port = rendezvous
-    variables = {
+    return {
         "HOROVOD_RANK": str(placement.rank),
         "HOROVOD_SIZE": str(placement.size),
         "HOROVOD_LOCAL_RANK": str(placement.local_rank),
@@ -98,9 +103,26 @@ def _horovod_variables(placement: Placement, rendezvous: tuple[str, int]) -> dic
         "HOROVOD_GLOO_RENDEZVOUS_ADDR": address,
         "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
     }
-    if placement.local_size == placement.size:
-        variables["HOROVOD_GLOO_IFACE"] = "lo"
-    return variables
+
+
+def _torch_variables(placement: Placement) -> dict[str, str]:
+    # The address is not used: see torch_store.
+    return {
+        "RANK": str(placement.rank),
+        "WORLD_SIZE": str(placement.size),
+        "LOCAL_RANK": str(placement.local_rank),
+        "LOCAL_WORLD_SIZE": str(placement.local_size),
+        "GROUP_RANK": str(placement.cross_rank),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": "1",
+    }
+
+
+def _interface_variables(interface: str) -> dict[str, str]:
+    if not interface:
+        return {}
+    nccl = {} if interface == "lo" else {"NCCL_SOCKET_IFNAME": interface}
+    return {"HOROVOD_GLOO_IFACE": interface, "GLOO_SOCKET_IFNAME": interface, **nccl}
 
 
 def _gpu_variables(

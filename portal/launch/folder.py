@@ -6,6 +6,10 @@
         rank-0.log          everything that rank 0 printed
         rank-0.result.pkl   what the function returned on rank 0
         rank-0.error.json   its traceback, if it failed
+        job.json            number of the Slurm job, where the run has one of its own
+        job.log             what that job itself printed
+        end.json            how the ranks ended, once they have
+        checkpoints/        what the function saved to go on from
 
 Only the user can enter it. Functions and results pass between notebook and ranks through these
 files alone, never over the network.
@@ -40,6 +44,11 @@ class Plan:
         working_dir: Folder that the notebook runs in.
         module_paths: The notebook's search path of modules.
         n_results: How many ranks give their result back, from rank 0 on.
+        n_nodes: Nodes that hold the same number of ranks each.
+        cores_per_node: Cores to ask srun for on each node.
+        in_own_job: True where the run is a Slurm job, False where it is a step of the session.
+        returns_list: True where the results of all ranks were asked for.
+        checkpoint_dir: Folder of the checkpoints; that of an earlier run where it is resumed.
     """
 
     n_ranks: int
@@ -48,6 +57,11 @@ class Plan:
     working_dir: str
     module_paths: tuple[str, ...]
     n_results: int
+    n_nodes: int = 1
+    cores_per_node: int = 1
+    in_own_job: bool = False
+    checkpoint_dir: str = ""
+    returns_list: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +83,43 @@ class Failure:
     traceback_text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How the ranks of a run ended, as srun saw it.
+
+    Attributes:
+        status: Exit status of srun; 0 where all ranks ended well.
+        was_stopped: True where the ranks were told to end.
+        is_saved: True where the function saved a checkpoint and ended to go on later.
+        slurm_lines: What srun itself printed.
+    """
+
+    status: int
+    was_stopped: bool = False
+    is_saved: bool = False
+    slurm_lines: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """Paths and contents of one run's folder."""
 
     path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def title(self) -> str:
+        """Name of its function or script, in the letters that folders have."""
+        return self.name.split("-", 2)[-1].rpartition("-")[0]
+
+    @property
+    def saved_mark(self) -> Path:
+        """File that a rank leaves when it has saved a checkpoint and ends to go on later."""
+        return self.path / "saved"
 
     def log_path(self, rank: int) -> Path:
         """Return the path of a rank's log.
@@ -172,12 +218,61 @@ class RunFolder:
                 failures.append(Failure(**json.loads(path.read_text(encoding="utf-8"))))
         return sorted(failures, key=lambda failure: failure.time_s)
 
+    def write_job_id(self, job_id: int) -> None:
+        """Write the number of the run's own Slurm job.
+
+        Args:
+            job_id: The number.
+        """
+        self._write("job.json", json.dumps({"job_id": job_id}).encode())
+
+    def read_job_id(self) -> int | None:
+        """Return the number of the run's own Slurm job, or None where it has none."""
+        values = self._read("job.json")
+        return None if values is None else int(values["job_id"])
+
+    def write_end(self, end: End) -> None:
+        """Write how the ranks ended.
+
+        Args:
+            end: What srun saw.
+        """
+        self._write("end.json", json.dumps(asdict(end), indent=2).encode())
+
+    def read_end(self) -> End | None:
+        """Return how the ranks ended, or None where nobody has written it."""
+        values = self._read("end.json")
+        return values and End(**{**values, "slurm_lines": tuple(values["slurm_lines"])})
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
     def _write(self, name: str, content: bytes) -> None:
         path = self.path / name
         part = path.with_name(f".{name}.part")
         part.write_bytes(content)
         part.chmod(0o600)
         part.replace(path)
+
+
+def parent_folder() -> Path:
+    """Return the folder of all runs of this user."""
+    return Path.home() / "portal-runs"
+
+
+def folder_title(name: str) -> str:
+    """Return the name of a function or script in the letters that folders have.
+
+    Args:
+        name: Any text.
+
+    Returns:
+        Small letters, digits, underscores and hyphens, at most 30.
+    """
+    return _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
 
 
 def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
@@ -194,8 +289,8 @@ def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFo
     Raises:
         LaunchError: If it cannot be made.
     """
-    parent = Path.home() / "portal-runs" if parent is None else parent
-    letters = _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
+    parent = parent_folder() if parent is None else parent
+    letters = folder_title(name)
     salt = "".join(secrets.choice(_RANDOM_LETTERS) for _ in range(4))
     path = parent / f"{now:%Y%m%d-%H%M%S}-{letters}-{salt}"
     try:

@@ -16,10 +16,12 @@ from pathlib import Path
 from types import TracebackType
 
 from portal.launch import call
+from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
 from portal.launch.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.folder import Failure, Plan, RunFolder
 from portal.launch.guard import check_size, install_guards
+from portal.launch.network import address_towards, interface_of
 from portal.launch.placement import Placement, read_placement
 
 
@@ -36,9 +38,9 @@ def main(argv: list[str]) -> int:
     placement = read_placement(os.environ)
     try:
         plan = folder.read_plan()
-        _prepare(plan, placement)
+        _prepare(folder, plan, placement)
         result = folder.read_call().run()
-        if placement.rank < plan.n_results:
+        if placement.rank < plan.n_results and not folder.saved_mark.exists():
             folder.write_result(placement.rank, result)
     except BaseException as error:
         if isinstance(error, SystemExit) and error.code in {None, 0}:
@@ -49,24 +51,36 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _prepare(plan: Plan, placement: Placement) -> None:
+def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
     check_size(placement.size, plan.n_ranks)
     address, _, port = os.environ.pop(RENDEZVOUS_VARIABLE, "").rpartition(" ")
     if not address:
         raise StepError("This rank was not told where its run is. Use portal.launch.run.")
+    host = address.partition(":")[0]
+    own_address = address_towards(host)
     os.environ.update(
         rank_environment(
             placement,
             os.environ,
-            n_threads=plan.cores_per_rank,
+            n_threads=_n_threads(plan, placement),
             simulated_gpus=plan.simulated_gpus,
             rendezvous=(address, int(port)),
+            interface=interface_of(own_address),
         )
     )
+    os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
+    os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
+    watch_for_warning()
     os.chdir(plan.working_dir)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     install_guards(plan.n_ranks)
+
+
+def _n_threads(plan: Plan, placement: Placement) -> int:
+    # Slurm may have been told of more cores than a node has.
+    n_usable = len(os.sched_getaffinity(0))
+    return max(1, min(plan.cores_per_rank, n_usable // placement.local_size))
 
 
 def _failure(error: BaseException, placement: Placement) -> Failure:

@@ -1,23 +1,26 @@
-"""One call that runs a function of the notebook as one rank for each GPU of the session."""
+"""One call that runs a function of the notebook as one rank for each GPU."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from portal.launch.call import call_name, make_call
-from portal.launch.environment import RENDEZVOUS_VARIABLE
+from portal.launch import slurm
+from portal.launch.call import Call, call_name, make_call
+from portal.launch.checkpoint import find_checkpoints
+from portal.launch.drive import drive
 from portal.launch.errors import LaunchError
-from portal.launch.failure import explain_failure
 from portal.launch.folder import Plan, RunFolder, create_folder
-from portal.launch.output import RankOutput
+from portal.launch.handle import Run
+from portal.launch.job import DEFAULT_WALLTIME_S, JobRequest
+from portal.launch.network import LOOPBACK
+from portal.launch.runs import show as show_text
 from portal.launch.session import Session, read_session
-from portal.launch.step import Step, step_argv
-from portal.launch.store import Store
+from portal.launch.shape import Shape, fits_session, parse_shape
 
 
 def run(
@@ -27,100 +30,133 @@ def run(
     nodes: int = 1,
     results: Literal["first", "all"] = "first",
     show: Literal["first", "all"] = "first",
+    wait: bool = True,
+    resume: bool = False,
+    hours: float | None = None,
     **kwargs: Any,
 ) -> Any:
     """Run a function of the notebook as one rank for each GPU, and return what it returns.
 
-    The ranks are a step of the session's own Slurm job, started by srun. What rank 0 prints comes
-    into the cell line by line; every rank has a log in the folder of the run, under
-    `~/portal-runs`. The interrupt button ends all ranks.
+    Where the session has the GPUs, the ranks are a step of its own Slurm job. More GPUs, more than
+    one node, or wait=False make a Slurm job of its own, which waits in the queue like a session
+    and goes on when the notebook is closed. What rank 0 prints comes into the cell line by line;
+    every rank has a log in the folder of the run, under `~/portal-runs`. The interrupt button ends
+    all ranks.
 
     Args:
         train: A function, which may be defined in the notebook, or the path of a script.
         *args: Its arguments; for a script its command line.
-        gpus: GPUs to use, and so ranks; None for all of the session. Simulated GPUs count.
-        nodes: Nodes to use: 1.
+        gpus: GPUs on all nodes together, and so ranks; None for as many a node as the session
+            has. Simulated GPUs count.
+        nodes: Nodes to use, 1 or more; each has the same number of ranks.
         results: "first" returns what rank 0 returned, "all" a list with one result for each rank.
         show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
+        wait: False returns a `Run` at once; the run outlives the session.
+        resume: Give the function the checkpoints of its newest earlier run: see
+            `portal.launch.checkpoint`.
+        hours: Time limit of a job of its own; None for the length of the session.
         **kwargs: Arguments of the function by name.
 
     Returns:
-        What the function returned on rank 0, or on every rank; None for a script.
+        What the function returned on rank 0, or on every rank; None for a script. With wait=False
+        the `Run`.
 
     Raises:
-        SessionError: If this is no session, or it has not so many GPUs.
+        SessionError: If this is no session, or the numbers of GPUs and nodes do not fit together.
         RankError: If the function fails on a rank: with that rank's traceback, node and log.
-        StepError: If Slurm does not start the ranks.
+        StepError: If Slurm refuses the job, or does not start the ranks.
         LaunchError: If the function, its arguments or its result cannot be sent.
     """
     for name, value in (("results", results), ("show", show)):
         if value not in {"first", "all"}:
             raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
     session = read_session(os.environ)
-    n_ranks = session.check_ranks(gpus, nodes)
+    shape = parse_shape(gpus, nodes, session.n_gpus)
+    walltime_s = _walltime_s(hours, session)
+    in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
+    checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
+    plan = _plan(session, shape, call, returns_list=results == "all", in_own_job=in_own_job)
     folder = create_folder(call_name(call), datetime.now())
-    n_results = n_ranks if results == "all" else 1
-    plan = _plan(session, n_ranks, n_results)
+    plan = replace(plan, checkpoint_dir=str(checkpoint_dir or folder.path / "checkpoints"))
     folder.write_plan(plan)
     folder.write_call(call)
-    print(_opening(session, plan, folder), flush=True)
-    _run_step(session, plan, folder, shown=range(n_ranks if show == "all" else 1))
-    if call.script is not None:
-        return None
-    values = [folder.read_result(rank) for rank in range(n_results)]
-    return values if results == "all" else values[0]
+    if in_own_job:
+        started = _submit(folder, shape, session, walltime_s)
+        return started.wait(show) if wait else started
+    return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
 
 
-def _plan(session: Session, n_ranks: int, n_results: int) -> Plan:
+def _plan(
+    session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool
+) -> Plan:
+    cores = session.cores_per_gpu or 1
+    usable = session.n_usable_cores // shape.n_ranks
+    n_results = shape.n_ranks if returns_list else 1
     return Plan(
-        n_ranks=n_ranks,
-        cores_per_rank=max(1, session.n_usable_cores // n_ranks),
+        n_ranks=shape.n_ranks,
+        cores_per_rank=max(1, cores if in_own_job else usable),
         simulated_gpus=session.simulated_gpus,
         working_dir=str(Path.cwd()),
         module_paths=tuple(sys.path),
-        n_results=n_results,
+        n_results=0 if call.script is not None else n_results,
+        n_nodes=shape.n_nodes,
+        cores_per_node=cores * shape.ranks_per_node if in_own_job else session.n_cores,
+        in_own_job=in_own_job,
+        returns_list=returns_list,
     )
 
 
-def _opening(session: Session, plan: Plan, folder: RunFolder) -> str:
-    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
-    cores = "1 core" if plan.cores_per_rank == 1 else f"{plan.cores_per_rank} cores"
-    gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
-    logs = str(folder.path).replace(str(Path.home()), "~", 1)
-    return f"{ranks} on {session.node}, each with {gpu} and {cores}. Logs: {logs}"
+def _walltime_s(hours: object, session: Session) -> int:
+    if hours is None:
+        return session.walltime_s or DEFAULT_WALLTIME_S
+    if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
+        raise LaunchError(f"You asked for hours={hours!r}; give a number, such as 8 or 0.5.")
+    return round(hours * 3600)
 
 
-def _run_step(session: Session, plan: Plan, folder: RunFolder, shown: Sequence[int]) -> None:
-    log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
-    name = folder.path.name
-    command = [sys.executable, "-m", "portal.launch.rank", str(folder.path)]
-    argv = step_argv(
-        session,
-        n_ranks=plan.n_ranks,
-        name=name,
-        working_dir=folder.path,
-        command=command,
+def _submit(folder: RunFolder, shape: Shape, session: Session, walltime_s: int) -> Run:
+    request = JobRequest(
+        name=folder.name,
+        shape=shape,
+        walltime_s=walltime_s,
+        folder=folder.path,
+        cores_per_gpu=session.cores_per_gpu,
+        memory_mib_per_gpu=session.memory_mib_per_gpu,
+        partition=session.partition,
+        account=session.account,
+        qos=session.qos,
     )
-    with Store() as store, RankOutput(log_paths, shown, _show) as output:
-        address, port = store.horovod_address
-        environ = {**os.environ, RENDEZVOUS_VARIABLE: f"{address} {port}"}
-        step = Step(argv, environ, name)
-        try:
-            for line in step.lines():
-                output.feed(line)
-            status = step.wait()
-        except BaseException:
-            for line in step.stop().splitlines(keepends=True):
-                output.feed(line)
-            _show("Stopped: all ranks have been ended.\n")
-            raise
-    if status != 0:
-        raise explain_failure(
-            folder, n_ranks=plan.n_ranks, status=status, slurm_lines=output.slurm_lines
+    command = [sys.executable, "-m", "portal.launch.batch", str(folder.path)]
+    job_id = slurm.submit(request, command)
+    folder.write_job_id(job_id)
+    plan = folder.read_plan()
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    _announce(folder, plan, f"{nodes} as job {job_id}", n_cores=session.cores_per_gpu)
+    return Run(folder, job_id, show_text)
+
+
+def _run_step(folder: RunFolder, plan: Plan, session: Session, *, n_shown: int) -> Any:
+    _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    try:
+        drive(
+            folder,
+            plan,
+            job_id=session.job_id,
+            node=session.node,
+            host=LOOPBACK,
+            shown=range(n_shown),
+            show=show_text,
         )
+    except BaseException:
+        show_text("Stopped: all ranks have been ended.\n")
+        raise
+    return Run(folder, None, show_text).result()
 
 
-def _show(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:
+    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
+    gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
+    cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
+    logs = str(folder.path).replace(str(Path.home()), "~", 1)
+    show_text(f"{ranks} on {place}, each with {gpu}{cores}. Logs: {logs}\n")

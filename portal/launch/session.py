@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from portal.launch.errors import SessionError
 
+# What Slurm calls partitions, accounts and qualities of service; "(null)" is none.
+_NAME = re.compile(r"[A-Za-z0-9_.@+-]+", re.ASCII)
 _NO_SESSION = (
     "This Python runs in no Slurm job, so there are no GPUs to start ranks on. Start a session in "
     "the portal and run the notebook there, or start it with srun or sbatch."
@@ -27,6 +29,11 @@ class Session:
         n_usable_cores: Those of them that are there. Where Slurm was told of more cores than the
             node has, this is the smaller number.
         simulated_gpus: True where the site only counts GPUs and has none.
+        memory_mib: Memory of the session in MiB; 0 where Slurm does not say it.
+        walltime_s: Length of the session in seconds; 0 where the portal did not say it.
+        partition: Slurm partition of the session, or empty.
+        account: Slurm account of the session, or empty.
+        qos: Slurm quality of service of the session, or empty.
     """
 
     job_id: int
@@ -35,38 +42,21 @@ class Session:
     n_cores: int
     n_usable_cores: int
     simulated_gpus: bool
+    memory_mib: int = 0
+    walltime_s: int = 0
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
 
-    def check_ranks(self, gpus: object, nodes: object) -> int:
-        """Return how many ranks to start for what a user asked.
+    @property
+    def cores_per_gpu(self) -> int:
+        """Cores that came with each GPU; 0 for a session without GPUs."""
+        return self.n_cores // self.n_gpus if self.n_gpus else 0
 
-        Args:
-            gpus: GPUs to use, 1 to `n_gpus`; None for all of them.
-            nodes: Nodes to use: 1.
-
-        Returns:
-            The number of ranks: one for each GPU.
-
-        Raises:
-            SessionError: If the session has no GPU, or not so many, or nodes is not 1.
-        """
-        if not _is_count(nodes) or nodes != 1:
-            raise SessionError(
-                f"You asked for nodes={nodes!r}; a run uses the one node of the session. Leave "
-                "nodes out, or give a job for several nodes to sbatch."
-            )
-        if not self.n_gpus:
-            raise SessionError(
-                "A run has one rank for each GPU, and this session has no GPU. Stop the server in "
-                "the Control Panel and start one with GPUs."
-            )
-        if gpus is None:
-            return self.n_gpus
-        if not _is_count(gpus) or not 1 <= gpus <= self.n_gpus:
-            raise SessionError(
-                f"You asked for gpus={gpus!r}; this session has {self.n_gpus}. Choose "
-                f"{_choice(self.n_gpus)}, or start a session with more GPUs in the Control Panel."
-            )
-        return gpus
+    @property
+    def memory_mib_per_gpu(self) -> int:
+        """Memory in MiB that came with each GPU; 0 where it is not known."""
+        return self.memory_mib // self.n_gpus if self.n_gpus else 0
 
 
 def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) -> Session:
@@ -101,15 +91,16 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
         n_cores=n_cores,
         n_usable_cores=min(n_cores, n_usable_cores),
         simulated_gpus=environ.get("PORTAL_GPUS_SIMULATED") == "1",
+        memory_mib=_number("SLURM_MEM_PER_NODE", environ.get("SLURM_MEM_PER_NODE") or "0"),
+        walltime_s=_number("PORTAL_WALLTIME_S", environ.get("PORTAL_WALLTIME_S") or "0"),
+        partition=_name(environ.get("SLURM_JOB_PARTITION")),
+        account=_name(environ.get("SLURM_JOB_ACCOUNT")),
+        qos=_name(environ.get("SLURM_JOB_QOS")),
     )
 
 
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _choice(n_gpus: int) -> str:
-    return "1" if n_gpus == 1 else f"1 to {n_gpus}"
+def _name(text: str | None) -> str:
+    return text if text and _NAME.fullmatch(text) else ""
 
 
 def _number(name: str, text: str) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from portal.launch import tether
 from portal.launch.environment import step_environment
 from portal.launch.errors import StepError
-from portal.launch.session import Session
+from portal.launch.folder import Plan
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5
@@ -22,35 +22,39 @@ _SLURM_TIMEOUT_S = 1
 
 
 def step_argv(
-    session: Session, *, n_ranks: int, name: str, working_dir: Path, command: Sequence[str]
+    plan: Plan, *, job_id: int, name: str, node: str, working_dir: Path, command: Sequence[str]
 ) -> list[str]:
     """Return the srun command that starts the ranks of a run.
 
     Args:
-        session: The session whose job the step belongs to.
-        n_ranks: Ranks, all on the session's node.
+        plan: Ranks, nodes and cores.
+        job_id: The Slurm job that the step belongs to.
         name: Name of the step.
+        node: The session's node; empty where the step has all nodes of the job.
         working_dir: Folder to start in.
         command: What each rank runs.
 
     Returns:
         The arguments, srun first. The step shares all of the job's cores, memory and GPUs with the
         notebook server instead of waiting for what the server holds, and one rank that fails ends
-        all. As nothing is said of GPUs, Slurm shows every rank those of the job.
+        all. As nothing is said of GPUs, Slurm shows every rank those of the job on its node.
 
     Source:
         srun(1), Slurm 22.05.
     """
+    ranks_per_node = plan.n_ranks // plan.n_nodes
     return [
         "srun",
-        f"--jobid={session.job_id}",
+        f"--jobid={job_id}",
         f"--job-name={name}",
         "--overlap",
         "--overcommit",
-        "--nodes=1",
-        f"--nodelist={session.node}",
-        f"--ntasks={n_ranks}",
-        f"--cpus-per-task={max(1, session.n_cores // n_ranks)}",
+        f"--nodes={plan.n_nodes}",
+        *([f"--nodelist={node}"] if node else []),
+        f"--ntasks={plan.n_ranks}",
+        f"--ntasks-per-node={ranks_per_node}",
+        "--distribution=block",
+        f"--cpus-per-task={max(1, plan.cores_per_node // ranks_per_node)}",
         "--mem=0",
         "--cpu-bind=none",
         "--mpi=none",
@@ -105,6 +109,14 @@ class Step:
             srun's exit status: the highest of the ranks', or 128 and more after a signal.
         """
         return self._srun.wait()
+
+    def warn(self) -> None:
+        """Tell every rank that the time limit or a preemption is near.
+
+        Source:
+            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05: SIGUSR1 goes on to all tasks.
+        """
+        self._srun.send_signal(signal.SIGUSR1)
 
     def stop(self) -> bytes:
         """End all ranks: asked to within 2.5 s, killed after that.

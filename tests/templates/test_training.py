@@ -11,6 +11,7 @@ pytestmark = pytest.mark.cluster
 PROGRAM = Path(__file__).with_name("training_cases.py")
 CASES = (
     "gradients",
+    "gradients_on_two_nodes",
     "save_and_warm_up",
     "refusals",
     "crash_in_training",
@@ -23,12 +24,14 @@ def found(session):
     return session.run_cases(PROGRAM, CASES)
 
 
-def test_two_ranks_end_with_the_same_weights_to_the_last_bit(found):
-    assert found["gradients"].value["ranks_equal"]
+@pytest.mark.parametrize("case", ["gradients", "gradients_on_two_nodes"])
+def test_two_ranks_end_with_the_same_weights_to_the_last_bit(found, case):
+    assert found[case].value["ranks_equal"]
 
 
-def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found):
-    gradients = found["gradients"].value
+@pytest.mark.parametrize("case", ["gradients", "gradients_on_two_nodes"])
+def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found, case):
+    gradients = found[case].value
 
     assert gradients["largest_weight"] > 0.1
     assert gradients["largest_difference"] < 1e-5

@@ -83,7 +83,16 @@ def train_alone():
 
 def case_gradients():
     """Two ranks against one process with the same global batch."""
-    first, second = run(train_on_ranks, results="all")
+    return compare_with_one_process()
+
+
+def case_gradients_on_two_nodes():
+    """One rank on each of two nodes against one process with the same global batch."""
+    return compare_with_one_process(gpus=2, nodes=2)
+
+
+def compare_with_one_process(**shape):
+    first, second = run(train_on_ranks, results="all", **shape)
     alone = train_alone()
     return {
         "ranks_equal": all(

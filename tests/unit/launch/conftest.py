@@ -28,6 +28,8 @@ class StandInSession:
         programs = folder / "bin"
         programs.mkdir()
         programs.joinpath("srun").symlink_to(Path(__file__).with_name("fake_srun"))
+        for name in ("sbatch", "squeue", "scancel", "sacct", "scontrol"):
+            programs.joinpath(name).symlink_to(Path(__file__).with_name("fake_queue"))
         self.working_dir = folder / "notebooks"
         self.working_dir.mkdir()
         self.environ = {

@@ -15,10 +15,6 @@ PORTAL_SESSION = {
 }
 
 
-def session(n_gpus: int) -> Session:
-    return read_session({**PORTAL_SESSION, "PORTAL_N_GPUS": str(n_gpus)}, n_usable_cores=40)
-
-
 def test_a_portal_session_is_read_from_its_environment():
     assert read_session(PORTAL_SESSION, n_usable_cores=40) == Session(
         job_id=41, node="node02", n_gpus=2, n_cores=16, n_usable_cores=16, simulated_gpus=True
@@ -48,30 +44,13 @@ def test_a_count_that_is_no_number_is_shown():
         read_session({**PORTAL_SESSION, "PORTAL_N_GPUS": "two"})
 
 
-@pytest.mark.parametrize(("asked", "n_ranks"), [(None, 4), (1, 1), (4, 4)])
-def test_there_is_one_rank_for_each_gpu(asked, n_ranks):
-    assert session(4).check_ranks(asked, nodes=1) == n_ranks
+def test_what_a_gpu_of_the_session_comes_with_is_known():
+    found = read_session({**PORTAL_SESSION, "SLURM_MEM_PER_NODE": "98304"}, n_usable_cores=2)
+
+    assert (found.cores_per_gpu, found.memory_mib_per_gpu) == (8, 49152)
 
 
-@pytest.mark.parametrize("asked", [0, 5, -1, "two", "2", 2.0, True])
-def test_a_number_of_gpus_that_cannot_be_is_named_with_the_limit(asked):
-    with pytest.raises(SessionError) as refusal:
-        session(4).check_ranks(asked, nodes=1)
+def test_an_account_that_slurm_calls_null_is_none():
+    found = read_session({**PORTAL_SESSION, "SLURM_JOB_ACCOUNT": "(null)"}, n_usable_cores=2)
 
-    assert f"You asked for gpus={asked!r}; this session has 4. Choose 1 to 4" in str(refusal.value)
-
-
-def test_a_session_of_one_gpu_offers_one():
-    with pytest.raises(SessionError, match=r"this session has 1\. Choose 1, or"):
-        session(1).check_ranks(2, nodes=1)
-
-
-@pytest.mark.parametrize("nodes", [0, 2, "1", None, True])
-def test_more_than_one_node_is_refused_with_the_way_out(nodes):
-    with pytest.raises(SessionError, match=r"one node of the session.*sbatch"):
-        session(4).check_ranks(2, nodes=nodes)
-
-
-def test_a_session_without_gpus_says_so():
-    with pytest.raises(SessionError, match="this session has no GPU"):
-        session(0).check_ranks(None, nodes=1)
+    assert found.account == ""

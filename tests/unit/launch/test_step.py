@@ -1,20 +1,28 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from portal.launch.session import Session
+from portal.launch.folder import Plan
 from portal.launch.step import step_argv
 
-SESSION = Session(
-    job_id=41, node="node02", n_gpus=2, n_cores=16, n_usable_cores=2, simulated_gpus=True
+PLAN = Plan(
+    n_ranks=2,
+    cores_per_rank=1,
+    simulated_gpus=True,
+    working_dir="/home/ada",
+    module_paths=(),
+    n_results=1,
+    cores_per_node=16,
 )
 
 
-def argv() -> list[str]:
+def argv(plan: Plan = PLAN, node: str = "node02") -> list[str]:
     return step_argv(
-        SESSION,
-        n_ranks=2,
+        plan,
+        job_id=41,
         name="20261120-203845-train-k3v9",
+        node=node,
         working_dir=Path("/home/ada/portal-runs/x"),
         command=["python", "-m", "portal.launch.rank", "/home/ada/portal-runs/x"],
     )
@@ -38,3 +46,10 @@ def test_one_bad_rank_ends_all():
 
 def test_the_command_comes_last_and_is_no_shell_text():
     assert argv()[-4:] == ["python", "-m", "portal.launch.rank", "/home/ada/portal-runs/x"]
+
+
+def test_a_run_across_nodes_has_the_same_number_of_ranks_on_each():
+    words = argv(replace(PLAN, n_ranks=8, n_nodes=2, cores_per_node=32), node="")
+
+    assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4", "--cpus-per-task=8"} <= set(words)
+    assert not any(word.startswith("--nodelist") for word in words)

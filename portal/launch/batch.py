@@ -1,0 +1,82 @@
+"""The first node of a run with a job of its own: `python -m portal.launch.batch RUN_FOLDER`.
+
+It holds the rendezvous, starts the ranks on all nodes and writes their logs, so that the run needs
+no notebook any more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from portal.launch.drive import drive
+from portal.launch.errors import LaunchError
+from portal.launch.folder import End, Failure, Plan, RunFolder
+from portal.launch.network import LOOPBACK, address_of_node
+from portal.launch.step import Step
+
+# Slurm sends it some time before the limit, and the site may send it before a preemption.
+WARNING_SIGNAL = signal.SIGUSR1
+
+
+class Told(BaseException):
+    """Slurm told the job to end."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the ranks of one run.
+
+    Args:
+        argv: Program name and the folder of the run.
+
+    Returns:
+        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+    """
+    folder = RunFolder(Path(argv[1]))
+    node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    signal.signal(signal.SIGTERM, _told_to_end)
+    try:
+        plan = folder.read_plan()
+        end = drive(
+            folder,
+            plan,
+            job_id=int(os.environ["SLURM_JOB_ID"]),
+            node="",
+            host=_host(plan, node),
+            shown=(),
+            show=lambda text: None,
+            on_start=_pass_warnings_on,
+        )
+    except Told:
+        return 128 + signal.SIGTERM
+    except LaunchError as error:
+        failure = Failure(
+            rank=0, node=node, time_s=time.time(), summary=str(error), traceback_text=""
+        )
+        folder.write_failure(failure)
+        folder.write_end(End(status=1))
+        return 1
+    return 0 if end.is_saved else end.status
+
+
+def _host(plan: Plan, node: str) -> str:
+    return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
+
+
+def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
+    # A second signal must not stop the stopping.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Told
+
+
+def _pass_warnings_on(step: Step) -> None:
+    signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

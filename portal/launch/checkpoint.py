@@ -1,0 +1,119 @@
+"""Checkpoints of a run: where they are, when to save the last one, and how to go on from it.
+
+In a function that runs on ranks:
+
+    from portal.launch import checkpoint
+
+    saved = checkpoint.latest("state.pt")          # Path, or None at the first start
+    ...
+    for step in steps:
+        ...
+        if checkpoint.is_due():                    # the time limit or a preemption is near
+            save(checkpoint.path("state.pt"))
+            checkpoint.finish()                    # ends all ranks; run(..., resume=True) goes on
+
+Slurm sends the warning 90 seconds before the limit. Keras: `hvd.callbacks.CheckpointCallback`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from portal.launch.errors import LaunchError
+from portal.launch.folder import RunFolder, folder_title, parent_folder
+
+CHECKPOINT_VARIABLE = "PORTAL_RUN_CHECKPOINTS"
+SAVED_VARIABLE = "PORTAL_RUN_SAVED_MARK"
+# sysexits.h, EX_TEMPFAIL: not an error of the function; Slurm ends the other ranks.
+_EXIT_STATUS = 75
+_warnings: list[int] = []
+
+
+def path(name: str) -> Path:
+    """Return the path of a file among the checkpoints of this run.
+
+    Args:
+        name: Name of the file.
+
+    Returns:
+        The path; its folder exists.
+
+    Raises:
+        LaunchError: If this is no rank of a run.
+    """
+    folder = os.environ.get(CHECKPOINT_VARIABLE)
+    if not folder:
+        raise LaunchError("Checkpoints belong to a rank. Use them in what portal.launch.run runs.")
+    Path(folder).mkdir(mode=0o700, exist_ok=True)
+    return Path(folder) / name
+
+
+def latest(name: str) -> Path | None:
+    """Return a checkpoint that this run, or the one that it resumes, has saved.
+
+    Args:
+        name: Name of the file.
+
+    Returns:
+        Its path, or None where there is none.
+    """
+    found = path(name)
+    return found if found.exists() else None
+
+
+def is_due() -> bool:
+    """Return whether the time limit or a preemption is near, so that it is time to save.
+
+    Returns:
+        True on every rank once Slurm has sent the warning; ranks may see it at different steps, so
+        let rank 0 alone save and finish.
+    """
+    return bool(_warnings)
+
+
+def finish() -> NoReturn:
+    """End all ranks after a checkpoint was saved; the run can be resumed."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if mark := os.environ.get(SAVED_VARIABLE):
+        Path(mark).touch(mode=0o600)
+    os._exit(_EXIT_STATUS)
+
+
+def watch_for_warning() -> None:
+    """Note the warning from now on, in place of ending by it."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        _warnings.append(number)
+
+    signal.signal(signal.SIGUSR1, note)
+
+
+def find_checkpoints(name: str) -> Path:
+    """Return the checkpoints that the newest earlier run of a function or script has saved.
+
+    Args:
+        name: Name of the function or script.
+
+    Returns:
+        Their folder.
+
+    Raises:
+        LaunchError: If no earlier run has saved any.
+    """
+    title, parent = folder_title(name), parent_folder()
+    earlier = sorted(parent.glob(f"*-{title}-????"), reverse=True)
+    for folder in map(RunFolder, earlier):
+        if folder.title == title and (folder.path / "run.json").is_file():
+            checkpoints = Path(folder.read_plan().checkpoint_dir or folder.path / "checkpoints")
+            if checkpoints.is_dir() and any(checkpoints.iterdir()):
+                return checkpoints
+    raise LaunchError(
+        f"No earlier run of {name} has saved a checkpoint, so there is nothing to resume. Leave "
+        "resume out; portal.launch.checkpoint says how a function saves one."
+    )

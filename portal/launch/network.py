@@ -1,0 +1,81 @@
+"""Addresses of this node on the cluster's network."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import re
+import socket
+import struct
+import subprocess
+from contextlib import suppress
+
+_SIOCGIFADDR = 0x8915
+_TIMEOUT_S = 10
+_NODE_ADDRESS = re.compile(r"\bNodeAddr=(\S+)")
+LOOPBACK = "127.0.0.1"
+
+
+def address_of_node(node: str) -> str:
+    """Return the address under which the other nodes reach a node.
+
+    Args:
+        node: Slurm's name of the node.
+
+    Returns:
+        IPv4 address: what Slurm itself uses, or else what the name resolves to; 127.0.0.1 where
+        both are unknown.
+
+    Source:
+        scontrol(1), show node, Slurm 22.05: NodeAddr.
+    """
+    name = node
+    with suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(
+            ["scontrol", "--oneliner", "show", "node", node],
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        ).stdout
+        found = _NODE_ADDRESS.search(said)
+        name = found[1] if found else node
+    with suppress(OSError):
+        return socket.gethostbyname(name)
+    return LOOPBACK
+
+
+def address_towards(host: str) -> str:
+    """Return the address that this node has where it speaks to a host.
+
+    Args:
+        host: IPv4 address of the other end.
+
+    Returns:
+        Our IPv4 address.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((host, 9))  # a datagram socket sends nothing here
+        return str(probe.getsockname()[0])
+
+
+def interface_of(address: str) -> str:
+    """Return the network interface that has an address.
+
+    Args:
+        address: IPv4 address of this node.
+
+    Returns:
+        Such as "ib0"; empty where no interface has it.
+
+    Source:
+        netdevice(7), SIOCGIFADDR.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = array.array("B", struct.pack("256s", name.encode()[:15]))
+            with suppress(OSError):
+                fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                if socket.inet_ntoa(request[20:24].tobytes()) == address:
+                    return name
+    return ""
