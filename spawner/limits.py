@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, fields, replace
 
 from spawner.associations import Ceiling
 from spawner.errors import SettingsError
@@ -24,7 +23,7 @@ class Limits:
         accounts: Accounts that may be named; empty means no choice.
         qos: Qualities of service that may be named; empty means no choice.
         reservations: Reservations that may be named; empty means no choice.
-        max_gpus_by_type: GPUs of single types in one session, where they have limits of their own.
+        max_gpus_by_type: Types that have a limit of their own, each with its GPUs in one session.
         set_by: Whose limit is the lowest, for example "the account research"; empty for the site.
     """
 
@@ -37,7 +36,7 @@ class Limits:
     accounts: tuple[str, ...] = ()
     qos: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()
-    max_gpus_by_type: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    max_gpus_by_type: tuple[tuple[str, int], ...] = ()
     set_by: str = ""
 
     @property
@@ -54,7 +53,7 @@ class Limits:
         Returns:
             The limit, or None for what the largest node has.
         """
-        of_type = self.max_gpus_by_type.get(gpu_type or "")
+        of_type = dict(self.max_gpus_by_type).get(gpu_type or "")
         known = [limit for limit in (self.max_gpus, of_type) if limit is not None]
         return min(known, default=None)
 
@@ -74,7 +73,7 @@ class Limits:
         return replace(
             self,
             max_gpus=min((n for n in n_gpus if n is not None), default=None),
-            max_gpus_by_type=ceiling.max_gpus_by_type,
+            max_gpus_by_type=tuple(sorted(ceiling.max_gpus_by_type.items())),
             max_walltime_s=min(time_s for time_s in walltimes_s if time_s is not None),
             set_by=ceiling.of,
         )
