@@ -1,14 +1,17 @@
-"""What Slurm's accounting knows: how jobs ended, and what users may have."""
+"""What Slurm's accounting knows: how jobs ended, what users held and what they may have."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any
 
 from spawner.associations import QOS_ARGV, USERS_ARGV, Associations
 from spawner.command import Completed
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import SACCT_FORMAT, JobEnd, JobKey, new_mark, parse_sacct
+from spawner.usage import USAGE_FORMAT, Allocation, parse_allocations
 
 _NO_ACCOUNTING = re.compile(
     r"accounting storage is disabled|not configured|supported accounting_storage", re.IGNORECASE
@@ -63,6 +66,45 @@ class Accounting:
             ) from error
         ends = parse_sacct(done.stdout, mark)
         return {key: ends[key] for key in keys if key in ends}
+
+    async def read_allocations(self, user: str, since: datetime) -> list[Allocation]:
+        """Return the GPUs that all of a user's jobs held, sessions or not.
+
+        Args:
+            user: Whose jobs.
+            since: Jobs that ended before are left out; local time of Slurm without a zone.
+
+        Returns:
+            One allocation for each job with a GPU.
+
+        Raises:
+            SlurmError: If the cluster keeps no accounting.
+            SlurmUnavailableError: If accounting did not answer.
+        """
+        argv = (
+            *("sacct", "--noheader", "--parsable2", "--allocations", "--duplicates"),
+            f"--user={user}",
+            f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
+            "--endtime=now",
+            f"--format={USAGE_FORMAT}",
+        )
+        try:
+            return parse_allocations((await self._query(argv)).stdout)
+        except SlurmError as error:
+            known: dict[str, Any] = {
+                "argv": argv,
+                "exit_code": error.exit_code,
+                "stderr": error.stderr,
+            }
+            if _NO_ACCOUNTING.search(error.stderr):
+                raise SlurmError(
+                    "This cluster keeps no accounting, so nobody knows your GPU hours.", **known
+                ) from error
+            raise SlurmUnavailableError(
+                "Slurm's accounting does not answer, so your GPU hours are not known just now."
+                " Sessions are not touched by it.",
+                **known,
+            ) from error
 
     async def read_associations(self) -> Associations:
         """Return what accounting lets users have.

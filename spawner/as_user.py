@@ -9,6 +9,7 @@ from typing import Any
 from spawner.command import error_of, is_no_answer, run_command
 from spawner.diagnosis import explain_rejection
 from spawner.errors import JobRejectedError, SlurmError
+from spawner.metrics import timed_call
 
 # The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
 TIMEOUT_S = 25.0
@@ -48,7 +49,28 @@ class Launcher:
             SlurmUnavailableError: If Slurm did not answer; the order may have been carried out.
             SlurmError: If it was not carried out for another reason.
         """
-        answer = await self.ask(user, request)
+        with timed_call(_name_of(request)):
+            return await self._order(user, request)
+
+    async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the launcher's answer, whether the order was carried out or not.
+
+        Args:
+            user: As whom.
+            request: The order with its "verb".
+
+        Returns:
+            A JSON object with "ok".
+
+        Raises:
+            SlurmUnavailableError: If sudo did not come back.
+            SlurmError: If the launcher could not be run.
+        """
+        with timed_call(_name_of(request)):
+            return await self._ask(user, request)
+
+    async def _order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        answer = await self._ask(user, request)
         if answer.get("ok"):
             return answer
         exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
@@ -68,20 +90,7 @@ class Launcher:
             )
         raise error
 
-    async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the launcher's answer, whether the order was carried out or not.
-
-        Args:
-            user: As whom.
-            request: The order with its "verb".
-
-        Returns:
-            A JSON object with "ok".
-
-        Raises:
-            SlurmUnavailableError: If sudo did not come back.
-            SlurmError: If the launcher could not be run.
-        """
+    async def _ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
         argv = (*self._sudo_argv, user, *self._launcher_argv)
         done = await run_command(
             argv, timeout_s=TIMEOUT_S, path=self._path, stdin=json.dumps(request)
@@ -97,3 +106,7 @@ class Launcher:
                 stderr=done.stderr,
             ) from error
         return dict(answer)
+
+
+def _name_of(request: Mapping[str, Any]) -> str:
+    return f"launcher {request['verb']}"

@@ -6,17 +6,23 @@ import asyncio
 import time
 from collections.abc import Callable, MutableMapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spawner.answers import Answers
 from spawner.associations import Associations
 from spawner.cached import Cached
 from spawner.errors import SiteError, SlurmError
 from spawner.forecast import Forecaster, Question
+from spawner.forecast_file import ForecastFile
+from spawner.metrics import show_sessions
 from spawner.orphans import OrphanSearch
 from spawner.question import job_of
 from spawner.script import parse_extra_options
 from spawner.session import identify_hub
 from spawner.slurm import Slurm
+from spawner.storage import Space
+from spawner.usage import Allocation
 from spawner.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ class Cluster:
         watcher: Knows the state of every session's job.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
+        forecasts: What was forecast and what became of it.
     """
 
     def __init__(
@@ -79,6 +86,16 @@ class Cluster:
             fresh_s=traits.forecast_age_s,
         )
         self._extra_options = parse_extra_options(getattr(traits, "req_options", ""))
+        self.forecasts = ForecastFile(
+            Path(traits.forecast_path) if traits.forecast_path else None, log=log
+        )
+        show_sessions(self.watcher.count_states)
+        self._allocations: Answers[tuple[str, datetime], list[Allocation]] = Answers(
+            lambda key: self.slurm.accounting.read_allocations(*key), fresh_s=traits.usage_age_s
+        )
+        self._spaces: Answers[tuple[str, tuple[str, ...]], dict[str, Space | None]] = Answers(
+            lambda key: self.slurm.storage.read_spaces(*key), fresh_s=traits.storage_age_s
+        )
         self._log = log
         self._catalog = Cached(self.slurm.read_catalog, age_s=traits.catalog_age_s)
         self._associations = Cached(
@@ -131,6 +148,44 @@ class Cluster:
         text = await self._hidden.get()
         if text:
             raise SiteError(text)
+
+    async def read_allocations(
+        self, user: str, since: datetime, *, patience_s: float
+    ) -> list[Allocation] | None:
+        """Return the GPUs that a user's jobs held, asked some minutes ago at most.
+
+        Args:
+            user: Whose jobs.
+            since: A moment that stays the same for a while, such as the first of the month; local
+                time of Slurm without a zone.
+            patience_s: Seconds to wait at most.
+
+        Returns:
+            The allocations; None where the answer is not there yet.
+
+        Raises:
+            SlurmError: If accounting did not answer, or the cluster keeps none.
+        """
+        return await self._allocations.read((user, since), patience_s=patience_s)
+
+    async def read_spaces(
+        self, user: str, folders: tuple[str, ...], *, patience_s: float
+    ) -> dict[str, Space | None] | None:
+        """Return how full folders of a user are, asked some minutes ago at most.
+
+        Args:
+            user: As whom.
+            folders: Absolute paths, or "~".
+            patience_s: Seconds to wait at most.
+
+        Returns:
+            The space of each by path, None for one that cannot be read; None for all where the
+            answer is not there yet.
+
+        Raises:
+            SlurmError: If the launcher could not be run.
+        """
+        return await self._spaces.read((user, folders), patience_s=patience_s)
 
     async def read_address(self, node: str) -> str:
         """Return where a node is reached.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.metrics import timed_call
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
@@ -83,6 +84,29 @@ async def run_command(
         stdout=out.decode("utf-8", "replace"),
         stderr=err.decode("utf-8", "replace"),
     )
+
+
+async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> Completed:
+    """Run a command of Slurm that only asks.
+
+    Args:
+        argv: The command and its arguments.
+        timeout_s: Seconds after which it is given up.
+        path: Where the command is looked for.
+
+    Returns:
+        What it printed.
+
+    Raises:
+        SlurmUnavailableError: If Slurm did not answer.
+        SlurmError: If the command failed.
+    """
+    with timed_call(argv[0]):
+        done = await run_command(argv, timeout_s=timeout_s, path=path)
+        if done.exit_code != 0 or is_no_answer(done.stderr):
+            error = error_of(argv, done.exit_code, done.stderr)
+            raise error
+        return done
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections import OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 # Sessions that were to start at once, and did, would make any forecast look good.
 _SHORT_WAIT = timedelta(seconds=60)
@@ -51,27 +53,63 @@ class ForecastRecord:
         while len(self._open) > self._n_sessions:
             self._open.popitem(last=False)
 
-    def start(self, session: str, started_at: datetime) -> None:
+    def start(self, session: str, started_at: datetime) -> float | None:
         """Note that a session started.
 
         Args:
             session: As given to `expect`; others are passed over.
             started_at: When Slurm started it, in the same time zone.
+
+        Returns:
+            Seconds from the forecast to the actual start, negative where it came earlier; None
+            where the session does not count.
         """
         expected = self._open.pop(session, None)
         if expected is None:
-            return
+            return None
         starts_at, made_at = expected
-        if max(starts_at, started_at) - made_at >= _SHORT_WAIT:
-            self._late_s.append((started_at - starts_at).total_seconds())
+        if max(starts_at, started_at) - made_at < _SHORT_WAIT:
+            return None
+        late_s = (started_at - starts_at).total_seconds()
+        self._late_s.append(late_s)
+        return late_s
 
-    def forget(self, session: str) -> None:
+    def forget(self, session: str) -> bool:
         """Note that a session was cancelled before it started.
 
         Args:
             session: As given to `expect`.
+
+        Returns:
+            Whether a forecast for it was open.
         """
-        self._open.pop(session, None)
+        return self._open.pop(session, None) is not None
+
+    def to_state(self) -> dict[str, Any]:
+        """Return this as JSON values; the times keep their time zone."""
+        open_forecasts = {
+            session: [moment.isoformat() for moment in moments]
+            for session, moments in self._open.items()
+        }
+        return {"open": open_forecasts, "late_s": list(self._late_s)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], n_sessions: int = 1000) -> ForecastRecord:
+        """Return the record in a saved state.
+
+        Args:
+            state: What `to_state` returned.
+            n_sessions: How many of the last sessions count, 1 or more.
+
+        Returns:
+            The record.
+        """
+        record = cls(n_sessions)
+        record._late_s.extend(float(late_s) for late_s in state["late_s"])
+        for session, (starts_at, made_at) in state["open"].items():
+            made = datetime.fromisoformat(made_at)
+            record.expect(session, datetime.fromisoformat(starts_at), made_at=made)
+        return record
 
     @property
     def accuracy(self) -> Accuracy | None:

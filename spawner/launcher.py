@@ -10,6 +10,7 @@ command of the hub's choice:
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
     {"verb": "place_files", "folder": "...", "files": {"name": "text"}}
+    {"verb": "storage", "folders": ["~", "/..."]}
 
 The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
 """
@@ -74,7 +75,8 @@ def main() -> int:
     """
     exit_code = 0
     try:
-        answer = answer_request(_read_request(), _account())
+        request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
+        answer = answer_request(request, _account())
     except (RequestError, OSError, KeyError, ValueError) as error:
         exit_code = 2
         answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
@@ -95,9 +97,9 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     Raises:
         RequestError: If the verb is unknown or a value is not of its form.
     """
-    functions = (_submit, _forecast, _cancel, _log_tail, _place_files)
+    functions = (_submit, _forecast, _cancel, _log_tail, _place_files, _storage)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
-    verb = request.get("verb")
+    verb = request.get("verb") if isinstance(request, dict) else None
     if not isinstance(verb, str) or verb not in verbs:
         raise RequestError(f"unknown verb {verb!r:.60}")
     return verbs[verb](request, account)
@@ -133,7 +135,9 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     environment = _environment(request)
     script = _text(request, "script")
     log_dir = _private_dir(account, "logs")
-    _forget_old_logs(log_dir)
+    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
+    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
+        path.unlink(missing_ok=True)
     fixed = [
         "--parsable",
         "--export=ALL",
@@ -202,17 +206,16 @@ def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[st
     return {"ok": True, "paths": paths}
 
 
+def _storage(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    program = str(Path(__file__).with_name("dsportal-storage"))
+    done = _run([program], account, text=json.dumps(request.get("folders")))
+    return done | {"folders": json.loads(done.get("stdout") or "{}")}
+
+
 def _account() -> pwd.struct_passwd:
     if len(sys.argv) != 1 or os.getuid() == 0:
         raise RequestError("this program takes no argument and does not work for root")
     return pwd.getpwuid(os.getuid())
-
-
-def _read_request() -> dict[str, Any]:
-    request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
-    if not isinstance(request, dict):
-        raise RequestError("not a JSON object")
-    return request
 
 
 def _environment(request: dict[str, Any]) -> dict[str, str]:
@@ -289,12 +292,6 @@ def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
         path /= name
         path.mkdir(mode=0o700, exist_ok=True)
     return path
-
-
-def _forget_old_logs(log_dir: Path) -> None:
-    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
-    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
-        path.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

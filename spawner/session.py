@@ -30,6 +30,7 @@ class Session:
         address: Where the hub reaches the node, once known.
         port: Port of the server there, or 0 until it is reported.
         is_ready: The server has answered.
+        submitted_at: When its job was submitted, in seconds since 1970 (UTC), or 0 until then.
     """
 
     mark: str
@@ -42,6 +43,7 @@ class Session:
     address: str = ""
     port: int = 0
     is_ready: bool = False
+    submitted_at: float = 0.0
 
     @classmethod
     def create(cls, user: str, *, resources: Resources, walltime_s: int, token_id: int) -> Session:

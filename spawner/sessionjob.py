@@ -228,7 +228,7 @@ class SessionJob:
         return False
 
     def _take_job_id(self, job_id: int) -> None:
-        self._change(job_id=job_id)
+        self._change(job_id=job_id, submitted_at=time.time())
         self._begin_watch(is_hot=True)
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from spawner.accounting import Accounting
 from spawner.as_user import Launcher
 from spawner.catalog import SINFO_ARGV, Catalog
-from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
+from spawner.command import PATH, Completed, query
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import (
     JobEnd,
@@ -24,6 +24,7 @@ from spawner.jobs import (
 from spawner.script import Job
 from spawner.sight import CONFIG_ARGV, explain_hidden, level_argv, parse_hidden, sees_all
 from spawner.states import JobState
+from spawner.storage import Storage
 
 _NO_SUCH_JOB = "Invalid job id"
 
@@ -50,6 +51,7 @@ class Slurm:
         path: str = PATH,
     ) -> None:
         self._launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
+        self.storage = Storage(self._launcher)
         self._timeout_s = timeout_s
         self._path = path
         self.accounting = Accounting(self._query)
@@ -260,7 +262,4 @@ class Slurm:
         return parse_squeue(done.stdout, mark)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        done = await run_command(argv, timeout_s=self._timeout_s, path=self._path)
-        if done.exit_code == 0 and not is_no_answer(done.stderr):
-            return done
-        raise error_of(argv, done.exit_code, done.stderr)
+        return await query(argv, timeout_s=self._timeout_s, path=self._path)

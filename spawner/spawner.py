@@ -17,11 +17,14 @@ from spawner.choosing import ChoosingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
+from spawner.metrics import SESSION_STARTS
 from spawner.progress import Progress
+from spawner.question import question_of
 from spawner.request import gpus_in_words, plan_of
 from spawner.script import build_job
 from spawner.session import Session, comment_of
 from spawner.sessionjob import SessionJob
+from spawner.starts import expect_start, tell_of_start
 
 port_api.register()
 
@@ -85,8 +88,10 @@ class SlurmGPUSpawner(ChoosingSpawner):
         try:
             await self.cluster.check_sight()
             plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
+            await expect_start(self.cluster, session, request, question_of(self, request))
             await job.submit(build_job(plan), self.get_env())
         except PortalError as error:
+            SESSION_STARTS.labels("refused").inc()
             raise StartFailed(error) from error
         return await self.resume()
 
@@ -107,9 +112,14 @@ class SlurmGPUSpawner(ChoosingSpawner):
                 )
             )
         try:
-            return await job.wait_until_served(self._wait_for_answer)
+            served = await job.wait_until_served(self._wait_for_answer)
+        except StartFailed:
+            SESSION_STARTS.labels("failed").inc()
+            raise
         finally:
             job.progress.finish()
+        tell_of_start(self.cluster, job.session, job.record)
+        return served
 
     async def poll(self) -> int | None:
         """Tell whether the session goes on.
@@ -217,6 +227,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
         Spawner.clear_state(self)
         self.job_id = ""
         if self._job is not None:
+            self.cluster.forecasts.forget(self._job.session.mark)
             self._job.close()
             self._job = None
         self._progress.finish()

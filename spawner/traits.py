@@ -163,6 +163,18 @@ class SiteTraits(HasTraits):
         help="Seconds for which accounts and limits that sacctmgr printed are used again.",
     ).tag(config=True)
 
+    usage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which an answer of accounting about a user is used again."
+    ).tag(config=True)
+
+    storage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which an answer about a user's folders is used again."
+    ).tag(config=True)
+
+    forecast_path = Unicode(
+        help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
+    ).tag(config=True)
+
     simulated_gpus = Bool(
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
     ).tag(config=True)

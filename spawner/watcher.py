@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from spawner.errors import SlurmError, SlurmUnavailableError
@@ -44,6 +45,14 @@ class Watch:
         self.on_news = on_news
         self.absent_since: float | None = None
         self.n_absences = 0
+
+    @property
+    def state(self) -> str:
+        """The job waits, starts or runs: "waiting", "starting" or "running"."""
+        if not self.is_hot:
+            return "running"
+        is_started = self.record is not None and self.record.state.phase is Phase.RUNNING
+        return "starting" if is_started else "waiting"
 
     def see(self, record: JobRecord) -> None:
         """Take in what squeue says.
@@ -136,6 +145,15 @@ class Watcher:
         """
         watch.on_news = _nothing
         self._watches.discard(watch)
+
+    def count_states(self) -> Counter[str]:
+        """Return how many watched jobs wait, start or run.
+
+        Returns:
+            Numbers by "waiting", "starting" (it runs, its server has not answered yet) and
+            "running".
+        """
+        return Counter(watch.state for watch in self._watches if not watch.is_over)
 
     def look_soon(self) -> None:
         """Ask Slurm before the next turn, as often as the average rate allows."""

@@ -58,6 +58,22 @@ def launcher_path(plan: Plan) -> Path:
     return plan.prefix / "libexec" / "dsportal-launcher"
 
 
+def launcher_programs(plan: Plan) -> dict[str, Path]:
+    """Return the launcher and the program beside it that it runs.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Where each is installed, by its source in `spawner`.
+    """
+    launcher = launcher_path(plan)
+    return {
+        "launcher.py": launcher,
+        "storage_probe.py": launcher.with_name("dsportal-storage"),
+    }
+
+
 def install_launcher(plan: Plan, log: IO[str]) -> None:
     """Install the launcher.
 
@@ -68,15 +84,17 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
     Raises:
         StepError: If its source would start with the user's own Python settings.
     """
-    source = plan.source_dir / "spawner" / "launcher.py"
-    text = source.read_text()
-    if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
-        raise StepError(
-            f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
-            "Without -I a user's own Python settings would take part in it: put that line first.",
-        )
-    write_program(launcher_path(plan), text)
-    print(f"installed {launcher_path(plan)}", file=log)
+    for name, path in launcher_programs(plan).items():
+        source = plan.source_dir / "spawner" / name
+        text = source.read_text()
+        if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
+            raise StepError(
+                f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
+                "Without -I a user's own Python settings would take part in it: put that line"
+                " first.",
+            )
+        write_program(path, text)
+        print(f"installed {path}", file=log)
 
 
 def templates_dir(plan: Plan) -> Path:

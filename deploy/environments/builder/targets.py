@@ -119,8 +119,10 @@ TARGETS = (
         name="launcher",
         summary="installing the program that sudo allows",
         build=files.install_launcher,
-        made_from=lambda plan: [plan.source_dir / "spawner/launcher.py"],
-        results=lambda plan: [files.launcher_path(plan)],
+        made_from=lambda plan: [
+            plan.source_dir / "spawner" / name for name in files.launcher_programs(plan)
+        ],
+        results=lambda plan: list(files.launcher_programs(plan).values()),
         code=("files",),
     ),
     Target(

@@ -1,0 +1,87 @@
+"""The GPUs that a user's jobs held, as sacct lists them, and the hours that they come to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+USAGE_FORMAT = "JobIDRaw,Start,End,AllocTRES"
+_N_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]+)(?=,|$)")
+_N_TYPED_GPUS = re.compile(r"(?:^|,)gres/gpu:[^=,]+=([0-9]+)(?=,|$)")
+_SECONDS_PER_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """The GPUs of one job and for how long it held them.
+
+    Attributes:
+        starts_at: When it began, local time of Slurm without a zone.
+        ends_at: When it ended; None while it runs.
+        n_gpus: GPUs, 1 or more.
+    """
+
+    starts_at: datetime
+    ends_at: datetime | None
+    n_gpus: int
+
+
+def parse_allocations(text: str) -> list[Allocation]:
+    """Return the allocations that sacct lists.
+
+    Args:
+        text: Lines of USAGE_FORMAT, separated by "|". Jobs that have not
+            started or hold no GPU, and lines of another form, are left out.
+
+    Returns:
+        One allocation a line.
+
+    Source:
+        sacct(1), --parsable2 and AllocTRES, Slurm 22.05 to 25.11. A job is listed as
+        "gres/gpu=2", as "gres/gpu:v100=2", or as both, by AccountingStorageTRES.
+    """
+    allocations = []
+    for line in text.splitlines():
+        fields = line.split("|")
+        if len(fields) != 4 or not fields[0].isdecimal():
+            continue
+        starts_at, n_gpus = _parse_time(fields[1]), _parse_gpus(fields[3])
+        if starts_at is not None and n_gpus:
+            ends_at = _parse_time(fields[2])
+            allocations.append(Allocation(starts_at=starts_at, ends_at=ends_at, n_gpus=n_gpus))
+    return allocations
+
+
+def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: datetime) -> float:
+    """Return the GPU hours that fall between two moments.
+
+    Args:
+        allocations: What jobs held.
+        since: The first moment, in the time zone of the allocations.
+        until: The last moment; jobs that run count up to it.
+
+    Returns:
+        Hours times GPUs.
+    """
+    held_s = 0.0
+    for allocation in allocations:
+        ends_at = min(allocation.ends_at or until, until)
+        overlap_s = (ends_at - max(allocation.starts_at, since)).total_seconds()
+        held_s += max(0.0, overlap_s) * allocation.n_gpus
+    return held_s / _SECONDS_PER_HOUR
+
+
+def _parse_gpus(tres: str) -> int:
+    total = _N_GPUS.search(tres)
+    if total is not None:
+        return int(total[1])
+    return sum(int(number) for number in _N_TYPED_GPUS.findall(tres))
+
+
+def _parse_time(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
