@@ -23,6 +23,12 @@ class Allowance:
     user: str = ""
     associations: Associations = field(default_factory=Associations)
 
+    @property
+    def default_account(self) -> str | None:
+        """The account of jobs that name none; None where it is not known."""
+        rows = self.associations.by_user.get(self.user, ())
+        return next((row.account for row in rows if row.is_default), None)
+
     def widest(self, traits: Any, limits: Limits) -> Limits:
         """Return what the user may ask for before account, partition and QOS are chosen.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from spawner.errors import OptionsError, SlurmError
 from spawner.gres import UNTYPED, GpuCount, count_gpus
@@ -75,19 +75,18 @@ class Catalog:
     _known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """Return an answer that was worked out before: every user's form asks the same.
+        """Return what was worked out before: every user's form asks the same.
 
         Args:
             key: Names the question.
-            work_out: Gives the answer where it is asked for the first time.
+            work_out: Gives the answer the first time.
 
         Returns:
             The answer.
         """
         if key not in self._known:
             self._known[key] = work_out()
-        known: T = self._known[key]
-        return known
+        return cast("T", self._known[key])
 
     @classmethod
     def parse(cls, text: str) -> Catalog:

@@ -10,6 +10,7 @@ from jupyterhub.apihandlers.users import UserServerAPIHandler
 from traitlets import default
 
 from spawner.allowance import Allowance
+from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.cluster import Cluster, shared_cluster
 from spawner.errors import PortalError
@@ -17,6 +18,7 @@ from spawner.failure import StartFailed
 from spawner.forecast import Forecast
 from spawner.hubrows import HubRows
 from spawner.limits import Limits
+from spawner.options import JobOptions
 from spawner.question import question_of
 from spawner.request import Request, limits_of, normal_form
 from spawner.shape import Shape
@@ -61,10 +63,22 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         """
         return await self.cluster.read_catalog()
 
-    @property
-    def site_limits(self) -> Limits:
-        """What the site lets users ask for, whatever their groups."""
-        return limits_of(self)
+    def bounds_of(self, options: JobOptions) -> Bounds:
+        """Return whose limits keep the user from what.
+
+        Args:
+            options: Account, partition and QOS that are chosen.
+
+        Returns:
+            The limits of the site, of the user's groups and of Slurm's accounting.
+        """
+        groups = self._site_limits
+        own = Allowance(self.user.name, self.cluster.associations)
+        return Bounds(
+            site=limits_of(self),
+            groups=groups,
+            own=own.narrowed(self, groups, options, options.partition),
+        )
 
     async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         """Return when a session would start; nothing is submitted.
@@ -80,8 +94,9 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             SlurmUnavailableError: If Slurm did not say what there is.
         """
         catalog = await self.read_catalog()
-        request = Request.check(self, user_options, catalog, self.limits)
-        return await self.cluster.forecaster.forecast(question_of(self, request))
+        own = Allowance(self.user.name, self.cluster.associations)
+        request = Request.check(self, user_options, catalog, self._site_limits, own)
+        return await self.cluster.forecaster.forecast(question_of(self, request, own))
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spawner.allowance import Allowance
 from spawner.forecast import Question
 from spawner.gres import SHARD
 from spawner.request import Request
@@ -13,12 +14,13 @@ from spawner.shape import Resources
 _JOB_NAME = "dsportal-forecast"
 
 
-def question_of(spawner: Any, request: Request) -> Question:
+def question_of(spawner: Any, request: Request, own: Allowance) -> Question:
     """Return the question whether and when a session would start.
 
     Args:
         spawner: Holds the user and the operator's settings, batchspawner's `req_*` among them.
         request: What the user could ask for, checked.
+        own: Knows the user's default account, by which users share answers.
 
     Returns:
         The question.
@@ -32,7 +34,7 @@ def question_of(spawner: Any, request: Request) -> Question:
         walltime_s=request.walltime_s,
         gpu_type=options.gpu_type,
         partition=request.partition,
-        account=options.account or spawner.req_account or None,
+        account=options.account or spawner.req_account or own.default_account,
         qos=options.qos or spawner.req_qos or None,
         reservation=options.reservation or spawner.req_reservation or None,
     )

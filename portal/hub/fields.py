@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from portal.hub.offer import nodes_of
 from portal.hub.selection import offered_gpu_types
 from portal.hub.words import SECONDS_PER_HOUR, format_hours
+from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.gres import SHARD, GpuCount
 from spawner.limits import Limits
@@ -51,24 +52,21 @@ class Field:
     items: tuple[Item, ...]
 
 
-def main_fields(
-    catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions
-) -> tuple[Field, ...]:
+def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple[Field, ...]:
     """Return GPU type and partition where there is a choice, and the length of the session.
 
     Args:
         catalog: The cluster.
-        limits: What the user may ask for.
-        site_limits: What anybody may ask for.
+        bounds: What the site, the user's groups and Slurm's accounting let the user have.
         selected: What is marked.
 
     Returns:
         The fields in the order of the form.
     """
     fields = (
-        _gpu_types(catalog, limits, selected),
-        _partitions(catalog, limits, site_limits, selected),
-        _hours(catalog, limits, site_limits, selected),
+        _gpu_types(catalog, bounds.own, selected),
+        _partitions(catalog, bounds, selected),
+        _hours(catalog, bounds, selected),
     )
     return tuple(field for field in fields if len(field.items) > 1)
 
@@ -121,43 +119,36 @@ def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
     return Field(name="gpu_type", label="GPU type", items=(any_type, *items))
 
 
-def _partitions(
-    catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions
-) -> Field:
-    names = site_limits.partitions
+def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+    names = bounds.site.partitions
     if len(names) < 2:
         return Field(name="partition", label="Partition", items=())
     items = [Item(value="", label="any that fits", is_chosen=selected.partition is None)]
     for name in names:
         count = catalog.count_gpus(name, selected.gpu_type)
-        allowed = name in limits.partitions
         items.append(
             Item(
                 value=name,
                 label=name,
                 detail=free_of(count),
                 is_chosen=selected.partition == name,
-                refusal="" if allowed else "Your groups may not use it.",
+                refusal=bounds.why_not_partition(name),
             )
         )
     return Field(name="partition", label="Partition", items=tuple(items))
 
 
-def _hours(catalog: Catalog, limits: Limits, site_limits: Limits, selected: JobOptions) -> Field:
-    chosen_s = selected.walltime_s or limits.first_walltime_s
+def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+    longest_s = bounds.site.max_walltime_s
+    chosen_s = selected.walltime_s or bounds.own.first_walltime_s
     lengths_s = {hours * SECONDS_PER_HOUR for hours in _PRESET_HOURS}
-    lengths_s |= {site_limits.first_walltime_s, site_limits.max_walltime_s, chosen_s}
-    partition = catalog.partitions.get(selected.partition or "")
-    partition_most_s = partition.max_walltime_s if partition else None
+    lengths_s |= {bounds.site.first_walltime_s, longest_s, chosen_s}
+    most_s = catalog.max_walltime_s(selected.partition) if selected.partition else None
     items = []
-    for length_s in sorted(lengths_s):
-        if length_s > site_limits.max_walltime_s:
-            continue
-        refusal = ""
-        if length_s > limits.max_walltime_s:
-            refusal = f"Your groups allow {format_hours(limits.max_walltime_s)}."
-        elif partition_most_s is not None and length_s > partition_most_s:
-            refusal = f"{selected.partition} allows {format_hours(partition_most_s)}."
+    for length_s in sorted(length_s for length_s in lengths_s if length_s <= longest_s):
+        refusal = bounds.why_not_walltime(length_s)
+        if not refusal and most_s is not None and length_s > most_s:
+            refusal = f"{selected.partition} allows {format_hours(most_s)}."
         items.append(
             Item(
                 value=hours_text(length_s),

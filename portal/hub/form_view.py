@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from portal.hub.starts import Start, describe_start, with_alternative
 from spawner.catalog import Catalog
 from spawner.errors import PortalError
 from spawner.forecast import Forecast
+from spawner.limits import Limits
 from spawner.options import JobOptions
 from spawner.request import shape_of
 from spawner.shape import Shape
@@ -101,23 +102,26 @@ async def describe_form(
     Returns:
         The form.
     """
-    limits, site_limits = spawner.limits, spawner.site_limits
-    selected = select(wanted, catalog, limits)
+    selected = select(wanted, catalog, spawner.limits)
+    bounds = spawner.bounds_of(selected)
+    limits = bounds.own
+    key = (repr(bounds), selected)
     offer = catalog.once(
-        ("offer", limits, selected),
+        ("offer", *key),
         lambda: make_offer(
             catalog,
             shape_for=partial(_shape_for, spawner, catalog, selected.gpu_type),
-            limits=limits,
-            site_limits=site_limits,
+            bounds=bounds,
             selected=selected,
         ),
     )
-    fields = catalog.once(
-        ("fields", limits, selected), lambda: main_fields(catalog, limits, site_limits, selected)
+    fields = catalog.once(("fields", *key), lambda: main_fields(catalog, bounds, selected))
+    known = (
+        {}
+        if as_of
+        else await _read_forecasts(spawner, offer, _lengthened(selected, limits), wait_s)
     )
-    known = {} if as_of else await _read_forecasts(spawner, offer, selected, wait_s)
-    chosen = options_of(selected, offer.chosen, limits.first_walltime_s)
+    chosen = options_of(_lengthened(selected, limits), offer.chosen)
     return FormView(
         offer=offer,
         starts=_describe_starts(offer.choices, known, now),
@@ -128,33 +132,34 @@ async def describe_form(
     )
 
 
-def options_of(selected: JobOptions, n_gpus: int, default_s: int) -> dict[str, str]:
+def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     """Return a choice as a request names it.
 
     Args:
         selected: What is marked beside the number of GPUs.
         n_gpus: GPUs.
-        default_s: Length in seconds where none is marked.
 
     Returns:
-        Texts by option; the length is always there.
+        Texts by option.
     """
     named = {
         key: value
         for key in ("gpu_type", "partition", "account", "qos", "reservation")
         if (value := getattr(selected, key))
     }
-    return {"gpus": str(n_gpus), "hours": hours_text(selected.walltime_s or default_s), **named}
+    hours = {"hours": hours_text(selected.walltime_s)} if selected.walltime_s else {}
+    return {"gpus": str(n_gpus), **hours, **named}
+
+
+def _lengthened(selected: JobOptions, limits: Limits) -> JobOptions:
+    return replace(selected, walltime_s=selected.walltime_s or limits.first_walltime_s)
 
 
 async def _read_forecasts(
     spawner: Any, offer: Offer, selected: JobOptions, wait_s: float
 ) -> dict[int, Forecast]:
-    default_s = spawner.limits.first_walltime_s
     asking = {
-        choice.n_gpus: asyncio.ensure_future(
-            _ask(spawner, options_of(selected, choice.n_gpus, default_s))
-        )
+        choice.n_gpus: asyncio.ensure_future(_ask(spawner, options_of(selected, choice.n_gpus)))
         for choice in _by_importance(offer)
     }
     if not asking:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from portal.hub.words import format_cores, format_gpus, format_hours, format_memory
+from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.gres import GpuCount
 from spawner.limits import Limits
@@ -66,8 +67,7 @@ def make_offer(
     catalog: Catalog,
     *,
     shape_for: ShapeFor,
-    limits: Limits,
-    site_limits: Limits,
+    bounds: Bounds,
     selected: JobOptions,
 ) -> Offer:
     """Return what a user can choose from now.
@@ -75,22 +75,21 @@ def make_offer(
     Args:
         catalog: The cluster.
         shape_for: Returns the cores and memory of each GPU for a number of GPUs and a partition.
-        limits: What the site lets this user ask for.
-        site_limits: What it lets anybody ask for.
+        bounds: What the site, the user's groups and Slurm's accounting let the user have.
         selected: What is marked, partition and GPU type among them.
 
     Returns:
         The offer.
     """
+    limits = bounds.own
     named = (selected.partition,) if selected.partition else ()
     nodes = nodes_of(catalog, named or limits.partitions)
     largest = max((node.count_gpus(selected.gpu_type).total for node in nodes), default=0)
     shown = max(
-        (node.count_gpus().total for node in nodes_of(catalog, site_limits.partitions)), default=0
+        (node.count_gpus().total for node in nodes_of(catalog, bounds.site.partitions)), default=0
     )
-    refuse = _Refusal(limits, site_limits, selected, largest)
     choices = tuple(
-        _choice(n, catalog, shape_for, limits, selected, refuse.why(n))
+        _choice(n, catalog, shape_for, limits, selected, _refusal(n, bounds, selected, largest))
         for n in _numbers(limits.min_gpus, shown, selected.n_gpus)
     )
     allowed = [choice.n_gpus for choice in choices if not choice.refusal]
@@ -116,24 +115,13 @@ def nodes_of(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
     return list({node.name: node for name in names for node in catalog.nodes(name)}.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    limits: Limits
-    site_limits: Limits
-    selected: JobOptions
-    largest: int
-
-    def why(self, n_gpus: int) -> str:
-        most, site_most = self.limits.max_gpus, self.site_limits.max_gpus
-        if site_most is not None and n_gpus > site_most:
-            return f"This site allows {format_gpus(site_most)} in a session."
-        if most is not None and n_gpus > most:
-            return f"Your groups allow {format_gpus(most)} in a session."
-        if n_gpus > self.largest:
-            kind = f" of type {self.selected.gpu_type}" if self.selected.gpu_type else ""
-            place = f" of {self.selected.partition}" if self.selected.partition else ""
-            return f"No node{place} has more than {format_gpus(self.largest)}{kind}."
-        return ""
+def _refusal(n_gpus: int, bounds: Bounds, selected: JobOptions, largest: int) -> str:
+    limited = bounds.why_not_gpus(n_gpus, selected.gpu_type)
+    if limited or n_gpus <= largest:
+        return limited
+    kind = f" of type {selected.gpu_type}" if selected.gpu_type else ""
+    place = f" of {selected.partition}" if selected.partition else ""
+    return f"No node{place} has more than {format_gpus(largest)}{kind}."
 
 
 def _numbers(least: int, most: int, selected: int) -> Iterator[int]:

@@ -18,6 +18,7 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Unicode, default
 
+from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.failure import StartFailed
@@ -73,9 +74,8 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     def limits(self) -> Limits:
         return limits_of(self)
 
-    @property
-    def site_limits(self) -> Limits:
-        return limits_of(self)
+    def bounds_of(self, options: JobOptions) -> Bounds:
+        return Bounds(site=self.limits, groups=self.limits, own=self.limits)
 
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         minutes = self.cluster.forecast_min.get(user_options["gpus"])

@@ -13,9 +13,13 @@ import pytest
 
 from portal.hub.form import make_options_form
 from spawner.advice import Diagnosis
+from spawner.associations import Ceiling
+from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.errors import SlurmUnavailableError
 from spawner.forecast import Forecast, Rejection
+from spawner.limits import Limits
+from spawner.options import JobOptions
 from spawner.request import limits_of
 from spawner.traits import SiteTraits
 from tests.hub.private_hub import node_line
@@ -76,8 +80,12 @@ class PageSide(SiteTraits):
         self.sinfo = sinfo
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
-        self.limits = self.site_limits = limits_of(self)
+        self.limits = limits_of(self)
+        self.own: Limits | None = None
         self.forecasts: dict[str, Forecast] = {}
+
+    def bounds_of(self, options: JobOptions) -> Bounds:
+        return Bounds(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
 
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         return self.forecasts.get(user_options["gpus"])
@@ -155,7 +163,7 @@ def test_what_is_over_a_limit_is_shown_but_cannot_be_chosen_and_says_why() -> No
     page = show(PageSide(node_line("node01"), max_gpus=2))
 
     assert page.disabled("gpus") == ["3", "4"]
-    assert page.text.count("This site allows 2 GPUs in a session.") == 2
+    assert page.text.count("The limit of this site is 2 GPUs in a session.") == 2
 
 
 def test_limits_of_a_group_are_shown_with_their_reason() -> None:
@@ -166,10 +174,22 @@ def test_limits_of_a_group_are_shown_with_their_reason() -> None:
     page = show(spawner)
 
     assert page.disabled("gpus") == ["2", "3", "4"]
-    assert "Your groups allow 1 GPU in a session." in page.text
+    assert "The limit of your groups is 1 GPU in a session." in page.text
     assert page.disabled("hours") == ["8", "12", "24"]
     assert page.marked("hours") == ["4"]
-    assert "Your groups allow 4 hours." in page.text
+    assert "The limit of your groups is 4 hours." in page.text
+
+
+def test_limits_of_slurms_accounting_are_shown_with_their_owner() -> None:
+    spawner = PageSide(node_line("node01"))
+    ceiling = Ceiling(max_gpus=3, max_walltime_s=4 * 3600, of="the account research")
+    spawner.own = spawner.limits.under(ceiling)
+
+    page = show(spawner)
+
+    assert page.disabled("gpus") == ["4"]
+    assert "The limit of the account research is 3 GPUs in a session." in page.text
+    assert "The limit of the account research is 4 hours." in page.text
 
 
 def test_the_length_of_a_session_goes_up_to_the_sites_limit_and_starts_with_its_default() -> None:
