@@ -1,4 +1,4 @@
-"""The command `dsportal`: settings of the portal, checked and explained."""
+"""The command `dsportal`: settings and environments, checked and explained."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from portal.environments import cli as environments
 from portal.hub.reference import example_toml, reference_markdown
 from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.site_check import site_problems
@@ -63,6 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     example.set_defaults(run=print_example)
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.set_defaults(run=print_reference)
+    environments.add_commands(commands)
     return parser
 
 

@@ -89,6 +89,7 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         Whether the tests can be run.
     """
     targets = ["test", *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ())]
+    targets += ["modules"] if any(s.needs_modules for s in suites) else []
     return _step("environment", ["deploy/environments/build", *targets], counts)
 
 

@@ -124,6 +124,8 @@ def _server_environment(settings: Settings) -> dict[str, str]:
         "PORTAL_ISILON_DIR": str(settings.storage.isilon),
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
         "PORTAL_TENSORBOARD_PYTHON": str(settings.environments.tensorboard / "bin/python"),
+        "PORTAL_ENVIRONMENTS_FILE": str(settings.environments.registry),
+        "PORTAL_IMAGE_BINDS": ":".join(settings.environments.image_binds),
         "PORTAL_TENSORBOARD_LIMIT": str(settings.tensorboard.limit),
         "PORTAL_TENSORBOARD_IDLE_S": f"{settings.tensorboard.idle_minutes * 60:.0f}",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",

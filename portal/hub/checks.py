@@ -101,3 +101,17 @@ def check_slurm_names(names: tuple[str, ...]) -> None:
     for name in names:
         if not SLURM_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a name in Slurm: letters, digits, '_', '.', '-'.")
+
+
+def check_folders(folders: tuple[str, ...]) -> None:
+    """Refuse what is no absolute path of a folder that can be bound into an image.
+
+    Args:
+        folders: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for folder in folders:
+        if not folder.startswith("/") or re.search(r"[:,\s]", folder):
+            raise ValueError(f"{folder!r} is not an absolute path without ':', ',' and spaces.")

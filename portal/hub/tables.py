@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from portal.hub.checks import (
     check_address,
     check_dn_template,
+    check_folders,
     check_http_url,
     check_ldap_servers,
     check_slurm_names,
@@ -286,6 +287,17 @@ class EnvironmentSettings:
     tensorboard: Path = setting(
         "Environment of TensorBoard.",
         default=Path("/opt/data-scientist-portal/environments/tensorboard"),
+    )
+    registry: Path = setting(
+        "File on the compute nodes that names further environments, each of which becomes a kernel."
+        " 'dsportal environments' reads and writes it.",
+        default=Path("/etc/data-scientist-portal/environments.toml"),
+    )
+    image_binds: tuple[str, ...] = setting(
+        "Folders of the compute nodes that every Apptainer or Singularity image sees.",
+        default=(),
+        example=("/srv/isilon",),
+        check=check_folders,
     )
 
 

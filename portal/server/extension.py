@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
+from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Float
 
+from portal.environments.probe import look_at_node
+from portal.environments.registry import site_path
+from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import prepare_home
 from portal.server.kernel_socket import KernelSocket
+from portal.server.kernels import Kernels
+from portal.server.private_dir import make_private_dir
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboards import TensorBoards
@@ -30,7 +37,9 @@ class PortalServer(ExtensionApp):
 
     def initialize_settings(self) -> None:
         """Prepare the user's home, so that the first page shows it."""
+        self.private_dir = self._make_private_dir()
         prepare_home(Path.home(), os.environ, self.log, timeout_s=self.home_timeout_s)
+        self._offer_environments()
 
     def initialize_handlers(self) -> None:
         """Register the routes."""
@@ -38,18 +47,43 @@ class PortalServer(ExtensionApp):
         self.tensorboards = TensorBoards(
             parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
         )
-        self.kernel_socket = KernelSocket(self.tensorboards, self.log)
+        self.kernel_socket = KernelSocket(self.private_dir, self.tensorboards, self.log)
         self.kernel_socket.open()
         shared = {"tensorboards": self.tensorboards}
+        environments = {"kernels": self.kernels}
         self.handlers.extend(
             [
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
                 (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
+                (r"/portal/api/environments", EnvironmentsHandler, environments),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )
 
+    def _make_private_dir(self) -> Path:
+        try:
+            return make_private_dir()
+        except OSError as error:
+            self.log.warning("This node has no room for sockets (%s): tools are missing.", error)
+            # Nothing can be made in it, so each part that needs the folder says so and goes on.
+            return Path(os.devnull)
+
+    def _offer_environments(self) -> None:
+        runtime_dir = Path(jupyter_runtime_dir())
+        self.kernels = Kernels(
+            self.private_dir / "environments",
+            site=site_path(),
+            home=Path.home(),
+            node=look_at_node(os.environ, runtime_dir),
+            log=self.log,
+        )
+        # After the site's own kernels, so that no environment takes the place of one of them.
+        self.serverapp.kernel_spec_manager.kernel_dirs.append(str(self.kernels.folder))
+        self.kernels.start()
+
     async def stop_extension(self) -> None:
         """End all TensorBoards with the notebook server."""
         self.kernel_socket.close()
+        self.kernels.stop()
         await self.tensorboards.stop_all()
+        shutil.rmtree(self.private_dir, ignore_errors=True)

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 from pathlib import Path
 
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_unix_socket
 from tornado.web import Application, RequestHandler
 
-from portal.server.private_dir import make_private_dir
 from portal.server.rest import open_tensorboard
 from portal.server.tensorboards import TensorBoards
 
@@ -26,32 +24,29 @@ class KernelSocket:
     """Listens for programs of the user, which find it by an environment variable.
 
     Args:
+        folder: A folder that only the user can enter.
         tensorboards: Those of the session.
         log: Where sentences go; a session without this socket goes on.
     """
 
-    def __init__(self, tensorboards: TensorBoards, log: logging.Logger) -> None:
+    def __init__(self, folder: Path, tensorboards: TensorBoards, log: logging.Logger) -> None:
         routes = [(r"/tensorboards", _TensorBoardsHandler, {"tensorboards": tensorboards})]
         self._server = HTTPServer(Application(routes), max_body_size=_MAX_BODY_BYTES)
-        self._folder: Path | None = None
+        self._path = folder / "kernels"
         self._log = log
 
     def open(self) -> None:
         """Listen, and let the kernels that start from now on know where."""
         try:
-            self._folder = make_private_dir()
-            path = self._folder / "kernels"
-            self._server.add_socket(bind_unix_socket(str(path), mode=0o600))
+            self._server.add_socket(bind_unix_socket(str(self._path), mode=0o600))
         except OSError as error:
             self._log.warning("Cells cannot ask this server for TensorBoards: %s", error)
             return
-        os.environ[VARIABLE] = str(path)
+        os.environ[VARIABLE] = str(self._path)
 
     def close(self) -> None:
-        """Stop listening and remove the socket."""
+        """Stop listening."""
         self._server.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class _TensorBoardsHandler(RequestHandler):

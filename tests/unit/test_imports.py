@@ -19,6 +19,7 @@ FORBIDDEN = {
     "portal": ("deploy", "tests"),
     "portal/hub": ("portal.server", "portal.launch", "notebook_templates", *FRAMEWORKS),
     "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
+    "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
     "portal/launch": ("portal.hub", "portal.server", "spawner", "jupyterhub", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
     "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),

@@ -30,6 +30,7 @@ REQUIREMENTS = {
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
     'prometheus-client>=0.20; extra == "hub"',
     'tomli>=2; python_version < "3.11" and extra == "hub"',
+    'tomli>=2; python_version < "3.11" and extra == "server"',
     'httpcore>=1; extra == "server"',
     'jupyter-server>=2.15; extra == "server"',
     'jupyterhub<7,>=6.1; extra == "server"',

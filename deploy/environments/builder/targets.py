@@ -14,6 +14,7 @@ from deploy.environments.builder import (
     files,
     horovod,
     kernels,
+    modules,
     node,
     package,
     proxy,
@@ -54,6 +55,10 @@ def _package_results(plan: Plan) -> Iterable[Path]:
 
 def _install_browser(plan: Plan, log: IO[str]) -> None:
     debian.ensure_packages(BROWSER_PACKAGES, log)
+
+
+def _install_modules(_: Plan, log: IO[str]) -> None:
+    modules.install_modules(log)
 
 
 TARGETS = (
@@ -159,10 +164,18 @@ TARGETS = (
         needs=("node",),
         code=("axe",),
     ),
+    Target(
+        name="modules",
+        summary="installing environment-modules and Lmod for the kernel tests",
+        build=_install_modules,
+        made_from=lambda plan: [*modules.PACKAGES],
+        results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
+        code=("modules",),
+    ),
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = ("test", "browser", "axe")
+ONLY_FOR_TESTS = ("test", "browser", "axe", "modules")
 ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
 
 

@@ -1,0 +1,1 @@
+"""The registry of environments: what a site and its users offer as kernels, and how each starts."""

@@ -1,0 +1,121 @@
+"""The commands `dsportal environments add`, `list` and `check`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from portal.environments.entry import Environment, Kind, Language
+from portal.environments.errors import RegistryError
+from portal.environments.probe import look_at_node, problem
+from portal.environments.registry import (
+    OWN_PATH,
+    SITE_PATH,
+    add_entry,
+    read_registry,
+    site_path,
+)
+
+
+def add_commands(commands: Any) -> None:
+    """Add `environments` to the parser of `dsportal`.
+
+    Args:
+        commands: What argparse's `add_subparsers` returned.
+    """
+    parser = commands.add_parser("environments", help="kernels of the site's and your environments")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    _describe_add(actions.add_parser("add", help="offer one more environment as a kernel"))
+    listing = actions.add_parser("list", help="print all environments")
+    listing.set_defaults(run=print_environments)
+    check = actions.add_parser("check", help="try each environment on this machine")
+    check.add_argument("id", nargs="?", help="only this one")
+    check.set_defaults(run=check_environments)
+
+
+def _describe_add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", help="a short name in small letters")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--virtualenv", metavar="FOLDER", help="a virtual environment")
+    place.add_argument("--conda", metavar="FOLDER", help="a conda environment")
+    place.add_argument("--modules", nargs="+", metavar="MODULE", help="modules to load, in order")
+    place.add_argument("--image", metavar="FILE", help="an Apptainer or Singularity image")
+    place.add_argument("--interpreter", metavar="FILE", help="an interpreter of its own")
+    parser.add_argument("--name", help="what the launcher shows")
+    parser.add_argument("--language", choices=[language.value for language in Language])
+    parser.add_argument("--program", help="interpreter inside it (default: python3, or R)")
+    parser.add_argument("--logo", metavar="FILE", help="PNG or SVG for the launcher")
+    parser.add_argument("--binds", nargs="+", metavar="FOLDER", help="folders that the image sees")
+    parser.add_argument(
+        "--site", action="store_true", help=f"for everybody, in {SITE_PATH} (else for yourself)"
+    )
+    parser.set_defaults(run=add_environment)
+
+
+def add_environment(arguments: argparse.Namespace) -> int:
+    """Write one more environment to a registry and try it.
+
+    Args:
+        arguments: What `add` was called with.
+
+    Returns:
+        0 if it works on this machine, 1 if it does not; it is written in both cases.
+
+    Raises:
+        RegistryError: If it is described badly or cannot be written.
+    """
+    keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
+    table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
+    path = site_path() if arguments.site else Path.home() / OWN_PATH
+    environment = add_entry(path, arguments.id, table, is_own=not arguments.site)
+    print(f"Added to {path}. Running sessions offer it within a minute, if it works there.")
+    return _report([environment])
+
+
+def print_environments(_: argparse.Namespace) -> int:
+    """Print a line for each environment.
+
+    Returns:
+        0, or 1 where an entry is wrong.
+    """
+    registry = read_registry(site_path(), Path.home())
+    for environment in registry.environments:
+        owner = "own" if environment.is_own else "site"
+        place = environment.path or " ".join(environment.modules)
+        print(f"{owner:5}{environment.id:20} {environment.kind.value:12} {place}")
+    for sentence in registry.problems:
+        print(sentence)
+    return int(bool(registry.problems))
+
+
+def check_environments(arguments: argparse.Namespace) -> int:
+    """Try each environment on this machine, or the one that is named.
+
+    Args:
+        arguments: With `id`, or None for all.
+
+    Returns:
+        0 if all work, 1 if not.
+
+    Raises:
+        RegistryError: If none has this name.
+    """
+    registry = read_registry(site_path(), Path.home())
+    wanted = [e for e in registry.environments if arguments.id in {None, e.id}]
+    if arguments.id is not None and not wanted:
+        known = ", ".join(e.id for e in registry.environments) or "none"
+        raise RegistryError(f"There is no environment '{arguments.id}'. There are: {known}.")
+    for sentence in registry.problems:
+        print(sentence)
+    return max(_report(wanted), int(bool(registry.problems)))
+
+
+def _report(environments: list[Environment]) -> int:
+    node = look_at_node()
+    status = 0
+    for environment in environments:
+        found = problem(environment, node)
+        print(f"{environment.id}: {found or 'works on this machine.'}")
+        status = max(status, int(bool(found)))
+    return status

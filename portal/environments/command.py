@@ -1,0 +1,130 @@
+"""How the kernel of an environment is started: argument lists, and nothing is run here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.environments.entry import Environment, Kind, Language
+
+# `module` is a function of the shell, which only its own script defines. Nothing of the registry
+# is in the text of this script: names come as its arguments.
+_LOAD_MODULES = """\
+init=$1; shift
+. "$init" || { echo "$init, which defines the command module, failed" >&2; exit 78; }
+while [ "$1" != -- ]; do
+    module load "$1" || { echo "module load $1 failed" >&2; exit 78; }
+    shift
+done
+shift
+exec "$@"
+"""
+# What `conda activate` does beyond PATH is in these scripts of the packages.
+_ACTIVATE_CONDA = """\
+for script in "$CONDA_PREFIX"/etc/conda/activate.d/*.sh; do
+    [ -r "$script" ] && . "$script"
+done
+exec "$@"
+"""
+_BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
+_KERNELS = {
+    Language.PYTHON: ("-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    Language.R: ("--slave", "-e", "IRkernel::main()", "--args", "{connection_file}"),
+}
+_PROBES = {
+    Language.PYTHON: ("-c", "import ipykernel"),
+    Language.R: ("--slave", "-e", "loadNamespace('IRkernel')"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """What the node has for environments.
+
+    Attributes:
+        module_init: The shell script that defines `module`, or None.
+        container: Path of apptainer or singularity, or None.
+        binds: Folders that every image sees.
+        has_gpus: Whether images get the GPUs of the session.
+    """
+
+    module_init: Path | None = None
+    container: Path | None = None
+    binds: tuple[Path, ...] = ()
+    has_gpus: bool = False
+
+
+def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
+    """Return the description of an environment's kernel.
+
+    Args:
+        environment: An entry of the registry.
+        node: What the node has.
+
+    Returns:
+        The content of its kernel.json.
+
+    Source:
+        https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
+    """
+    is_r = environment.language is Language.R
+    return {
+        "argv": _enter(environment, node, _KERNELS[environment.language]),
+        "display_name": environment.name,
+        "language": "R" if is_r else "python",
+        "env": dict(variables(environment, path="${PATH}")),
+        "metadata": {"debugger": not is_r and environment.kind is not Kind.INTERPRETER},
+    }
+
+
+def probe(environment: Environment, node: Node) -> list[str]:
+    """Return the command that fails where the kernel could not start.
+
+    Args:
+        environment: An entry of the registry.
+        node: What the node has.
+
+    Returns:
+        An argument list.
+    """
+    return _enter(environment, node, _PROBES[environment.language])
+
+
+def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
+    """Return the environment variables of a kernel.
+
+    Args:
+        environment: An entry of the registry.
+        path: The PATH that it would have otherwise.
+
+    Returns:
+        Those to set.
+    """
+    own: dict[str, str] = {}
+    if environment.kind in {Kind.VIRTUALENV, Kind.CONDA}:
+        # Its own bin first, so that "!pip" in a cell is the one of this kernel.
+        own["PATH"] = f"{environment.path}/bin:{path}"
+        is_conda = environment.kind is Kind.CONDA
+        own["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(environment.path)
+    return own | dict(environment.variables)
+
+
+def _enter(environment: Environment, node: Node, arguments: Sequence[str]) -> list[str]:
+    inside = [environment.program, *arguments]
+    match environment.kind:
+        case Kind.VIRTUALENV:
+            return [f"{environment.path}/bin/{environment.program}", *arguments]
+        case Kind.CONDA:
+            inside[0] = f"{environment.path}/bin/{environment.program}"
+            return [*_BASH, _ACTIVATE_CONDA, "dsportal", *inside]
+        case Kind.MODULES:
+            words = [str(node.module_init), *environment.modules, "--", *inside]
+            return [*_BASH, _LOAD_MODULES, "dsportal", *words]
+        case Kind.IMAGE:
+            binds = [f"--bind={folder}" for folder in (*node.binds, *environment.binds)]
+            gpus = ["--nv"] if node.has_gpus else []
+            return [str(node.container), "exec", *gpus, *binds, str(environment.path), *inside]
+        case Kind.INTERPRETER:
+            return [str(environment.path), *arguments]

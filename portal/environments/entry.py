@@ -1,0 +1,170 @@
+"""One environment of the registry: a table of environments.toml as a typed value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from portal.environments.errors import RegistryError
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}", re.ASCII)
+_MODULE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/@=-]{0,120}", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+_MAX_NAME_CHARS = 80
+
+
+class Language(Enum):
+    """What cells are written in."""
+
+    PYTHON = "python"
+    R = "r"
+
+
+class Kind(Enum):
+    """What an environment is made of; the value is the key of the registry that says where."""
+
+    VIRTUALENV = "virtualenv"
+    CONDA = "conda"
+    MODULES = "modules"
+    IMAGE = "image"
+    INTERPRETER = "interpreter"
+
+
+_COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables")
+KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """One entry of the registry.
+
+    Attributes:
+        id: Its name in the registry, of which the kernel's own is made.
+        name: What the launcher shows.
+        kind: What it is made of.
+        path: The virtual or conda environment, the image, or the interpreter; None for modules.
+        modules: Environment modules, loaded in this order.
+        language: What its cells are written in.
+        program: Name or path of the interpreter inside it.
+        logo: PNG or SVG file for the launcher, or None for the language's own.
+        binds: Further folders that an image sees.
+        variables: Environment variables of the kernel.
+        is_own: Whether the user added it, not the site.
+    """
+
+    id: str
+    name: str
+    kind: Kind
+    path: Path | None = None
+    modules: tuple[str, ...] = ()
+    language: Language = Language.PYTHON
+    program: str = "python3"
+    logo: Path | None = None
+    binds: tuple[Path, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    is_own: bool = False
+
+    @property
+    def kernel_name(self) -> str:
+        """Name of its kernel; one of the user's never hides one of the site's."""
+        return f"own-{self.id}" if self.is_own else f"site-{self.id}"
+
+
+def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> Environment:
+    """Return the environment that a table of the registry means.
+
+    Args:
+        id_: Name of the table.
+        table: What the TOML parser gave for it.
+        where: The file, for sentences.
+        is_own: Whether it is the user's own registry.
+
+    Returns:
+        The environment; whether it works on this node is not known yet.
+
+    Raises:
+        RegistryError: If a key is unknown, missing or of another form.
+    """
+    place = f"[{id_}] of {where}"
+    if not _ID.fullmatch(id_):
+        raise RegistryError(
+            f"{place} is no good name. Use small letters, digits, '.', '_' and '-', at most 61."
+        )
+    if not isinstance(table, Mapping):
+        raise RegistryError(f"{place} must be a table, with its keys on the lines below it.")
+    if unknown := sorted(set(table) - set(KEYS)):
+        raise RegistryError(f"Unknown key '{unknown[0]}' in {place}. Keys: {', '.join(KEYS)}.")
+    kinds = [kind for kind in Kind if kind.value in table]
+    if len(kinds) != 1:
+        raise RegistryError(
+            f"{place} has {len(kinds)} of the keys {', '.join(kind.value for kind in Kind)}. "
+            "Give the one that says where the environment is."
+        )
+    (kind,) = kinds
+    language = _language(table.get("language", "python"), place)
+    default_program = "R" if language is Language.R else "python3"
+    return Environment(
+        id=id_,
+        name=_text(table.get("name", id_), "name", place)[:_MAX_NAME_CHARS],
+        kind=kind,
+        path=None if kind is Kind.MODULES else _path(table[kind.value], kind.value, place),
+        modules=_modules(table["modules"], place) if kind is Kind.MODULES else (),
+        language=language,
+        program=_text(table.get("program", default_program), "program", place),
+        logo=_path(table["logo"], "logo", place) if "logo" in table else None,
+        binds=tuple(_path(b, "binds", place) for b in _list(table.get("binds", []), place)),
+        variables=_variables(table.get("variables", {}), place),
+        is_own=is_own,
+    )
+
+
+def _language(value: Any, place: str) -> Language:
+    try:
+        return Language(value)
+    except ValueError:
+        raise RegistryError(f"language in {place} is {value!r:.60}; it is python or r.") from None
+
+
+def _text(value: Any, key: str, place: str) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise RegistryError(f"{key} in {place} is {value!r:.60}, but must be a line of text.")
+    return value
+
+
+def _path(value: Any, key: str, place: str) -> Path:
+    path = Path(_text(value, key, place)).expanduser()
+    # A bind is written source:target:options, so these two would mean something else.
+    if not path.is_absolute() or ":" in str(path) or "," in str(path):
+        raise RegistryError(
+            f"{key} in {place} is {value!r:.60}, but must be an absolute path without ':' and ','."
+        )
+    return path
+
+
+def _list(value: Any, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise RegistryError(f"{place} has {value!r:.60} where a list belongs.")
+    return value
+
+
+def _modules(value: Any, place: str) -> tuple[str, ...]:
+    modules = _list(value, place)
+    if not modules:
+        raise RegistryError(f"modules in {place} is empty. Name the modules to load.")
+    for module in modules:
+        if not isinstance(module, str) or not _MODULE.fullmatch(module):
+            raise RegistryError(f"modules in {place} holds {module!r:.60}, which names no module.")
+    return tuple(modules)
+
+
+def _variables(value: Any, place: str) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise RegistryError(f"variables in {place} must be a table of texts.")
+    for name, text in value.items():
+        if not _VARIABLE.fullmatch(name) or not isinstance(text, str) or "\0" in text:
+            raise RegistryError(f"variables in {place} holds {name!r:.60}, which cannot be set.")
+    return dict(value)

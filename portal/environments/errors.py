@@ -1,0 +1,11 @@
+"""What can be wrong with the registry of environments."""
+
+from __future__ import annotations
+
+from spawner.errors import PortalError
+
+
+class RegistryError(PortalError):
+    """An entry of the registry is wrong, or cannot be written; the text says which and why."""
+
+    http_status = 400

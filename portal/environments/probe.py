@@ -1,0 +1,118 @@
+"""Whether an environment works on this node, and if not, why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from portal.environments.command import Node, probe, variables
+from portal.environments.entry import Environment, Kind, Language
+
+BINDS_VARIABLE = "PORTAL_IMAGE_BINDS"
+PROBE_TIMEOUT_S = 60.0
+# Debian's environment-modules and lmod, and where others put them.
+_MODULE_INITS = (
+    "{MODULESHOME}/init/bash",
+    "{LMOD_PKG}/init/bash",
+    "/etc/profile.d/modules.sh",
+    "/etc/profile.d/lmod.sh",
+    "/usr/share/lmod/lmod/init/bash",
+    "/usr/share/modules/init/bash",
+)
+_CONTAINERS = ("apptainer", "singularity")
+_SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
+_LAST_WORDS_CHARS = 300
+_NEEDS = {Language.PYTHON: "ipykernel", Language.R: "IRkernel"}
+
+
+def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
+    """Find what this node has for environments.
+
+    Args:
+        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_IMAGE_BINDS (a
+            list with ":") and PORTAL_GPUS_SIMULATED.
+        binds: Further folders that every image sees, such as the one of connection files.
+
+    Returns:
+        What was found.
+    """
+    inits = (
+        init.format_map({"MODULESHOME": "", "LMOD_PKG": "", **environ}) for init in _MODULE_INITS
+    )
+    found = (Path(init) for init in inits if init[:6] != "/init/" and os.access(init, os.R_OK))
+    path = f"{environ.get('PATH', '')}:{_SEARCH_PATH}"
+    programs = (shutil.which(name, path=path) for name in _CONTAINERS)
+    container = next((program for program in programs if program), None)
+    named = [Path(folder) for folder in environ.get(BINDS_VARIABLE, "").split(":") if folder]
+    return Node(
+        module_init=next(found, None),
+        container=Path(container) if container else None,
+        binds=tuple(folder for folder in (*named, *binds) if folder.is_dir()),
+        has_gpus=environ.get("PORTAL_GPUS_SIMULATED") != "1",
+    )
+
+
+def quick_problem(environment: Environment, node: Node) -> str:
+    """Return why an environment cannot work on this node, as far as can be seen without running it.
+
+    Args:
+        environment: An entry of the registry.
+        node: What the node has.
+
+    Returns:
+        A sentence, or "".
+    """
+    if environment.kind is Kind.MODULES:
+        if node.module_init is None:
+            return "This node has neither environment-modules nor Lmod."
+        return ""
+    if environment.kind is Kind.IMAGE:
+        if node.container is None:
+            return "This node has neither apptainer nor singularity."
+        if not os.access(str(environment.path), os.R_OK):
+            return f"The image {environment.path} is absent or not readable on this node."
+        return ""
+    program = environment.path
+    if environment.kind in {Kind.VIRTUALENV, Kind.CONDA}:
+        program = Path(f"{environment.path}/bin/{environment.program}")
+    if not program or not os.access(program, os.X_OK):
+        return f"{program} is absent or may not be run on this node."
+    return ""
+
+
+def problem(environment: Environment, node: Node, *, timeout_s: float = PROBE_TIMEOUT_S) -> str:
+    """Return why an environment does not work on this node, after trying it.
+
+    Args:
+        environment: An entry of the registry.
+        node: What the node has.
+        timeout_s: Seconds that its interpreter may take to load its kernel.
+
+    Returns:
+        A sentence, or "".
+    """
+    if seen := quick_problem(environment, node):
+        return seen
+    environ = os.environ | dict(variables(environment, path=os.environ.get("PATH", "")))
+    try:
+        done = subprocess.run(
+            probe(environment, node),
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+            cwd="/",
+        )
+    except subprocess.TimeoutExpired:
+        return f"It gave no answer within {timeout_s:g} s."
+    except OSError as error:
+        return f"It cannot be started: {error.strerror}."
+    if done.returncode == 0:
+        return ""
+    words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_LAST_WORDS_CHARS:]
+    needed = _NEEDS[environment.language]
+    return f"It does not start a kernel; it needs {needed}. Its last words: {words or 'none'}"

@@ -1,0 +1,139 @@
+"""The files that name environments: the site's, and one of each user's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.environments.entry import Environment, parse_entry
+from portal.environments.errors import RegistryError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SITE_VARIABLE = "PORTAL_ENVIRONMENTS_FILE"
+SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
+OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
+_MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """What the two files say.
+
+    Attributes:
+        environments: The site's first, in the order of the files.
+        problems: A sentence for each entry that is wrong, or file that cannot be read.
+    """
+
+    environments: tuple[Environment, ...]
+    problems: tuple[str, ...]
+
+
+def site_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the site's file.
+
+    Args:
+        environ: Environment with PORTAL_ENVIRONMENTS_FILE, or without.
+
+    Returns:
+        Its path, whether it exists or not.
+    """
+    return Path(environ.get(SITE_VARIABLE) or SITE_PATH)
+
+
+def read_registry(site: Path, home: Path) -> Registry:
+    """Read both files; what is wrong in one entry takes nothing from the others.
+
+    Args:
+        site: The site's file; it may be absent.
+        home: The user's home, which may hold a file of the user's own.
+
+    Returns:
+        All environments that are described well.
+    """
+    environments: list[Environment] = []
+    problems: list[str] = []
+    for path, is_own in ((site, False), (home / OWN_PATH, True)):
+        try:
+            tables = read_tables(path)
+        except RegistryError as error:
+            problems.append(error.message)
+            continue
+        for name, table in tables.items():
+            try:
+                entry = parse_entry(name, table, where=str(path), is_own=is_own)
+            except RegistryError as error:
+                problems.append(error.message)
+            else:
+                environments.append(entry)
+    return Registry(environments=tuple(environments), problems=tuple(problems))
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """Return what a file holds; one that is absent holds nothing.
+
+    Args:
+        path: A registry.
+
+    Returns:
+        Its tables by name.
+
+    Raises:
+        RegistryError: If it cannot be read or is not TOML.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.loads(file.read(_MAX_BYTES).decode())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RegistryError(
+            f"The environments in {path} cannot be read: {error.strerror}."
+        ) from error
+    except ValueError as error:
+        raise RegistryError(f"{path} is not TOML: {error}.") from error
+
+
+def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
+    """Write one more environment to a registry.
+
+    Args:
+        path: The file; it is made where there is none.
+        id_: Name of the environment in it.
+        table: Its keys.
+        is_own: Whether it is the user's own registry.
+
+    Returns:
+        The environment.
+
+    Raises:
+        RegistryError: If the name is taken, the entry is wrong or the file cannot be written.
+    """
+    environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
+    if id_ in read_tables(path):
+        raise RegistryError(
+            f"{path} has an environment '{id_}' already. Choose another name, or edit the file."
+        )
+    # Texts, and lists and tables of texts: each line is a TOML basic string as JSON writes it.
+    lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"\n[{json.dumps(id_)}]\n{''.join(lines)}")
+    except OSError as error:
+        raise RegistryError(f"{path} cannot be written: {error.strerror}.") from error
+    return environment
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,175 @@
+"""The kernels of the environments: described for the notebook server while it runs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from portal.environments.command import Node, kernel_spec
+from portal.environments.entry import Environment, Language
+from portal.environments.probe import problem, quick_problem
+from portal.environments.registry import OWN_PATH, read_registry
+
+_MAX_LOGO_BYTES = 1024 * 1024
+_N_AT_ONCE = 2
+_FOLLOW_INTERVAL_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What became of one environment.
+
+    Attributes:
+        environment: The entry of the registry.
+        problem: Why it is not offered on this node, or "".
+    """
+
+    environment: Environment
+    problem: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the REST interface says about it.
+
+        Returns:
+            `name`, `kernel`, `kind`, `own` and `problem`.
+        """
+        return {
+            "name": self.environment.name,
+            "kernel": self.environment.kernel_name,
+            "kind": self.environment.kind.value,
+            "own": self.environment.is_own,
+            "problem": self.problem,
+        }
+
+
+class Kernels:
+    """Keeps a folder of kernel descriptions like the registry.
+
+    Args:
+        folder: Where the descriptions go; it is on the list of folders of the notebook server.
+        site: The site's registry.
+        home: The user's home.
+        node: What the node has.
+        log: Where sentences go.
+    """
+
+    def __init__(
+        self, folder: Path, *, site: Path, home: Path, node: Node, log: logging.Logger
+    ) -> None:
+        self.folder = folder
+        self._site = site
+        self._home = home
+        self._node = node
+        self._log = log
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self.listings: tuple[Listing, ...] = ()
+        self.problems: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        """Describe the kernels beside the session, and again when a registry changes."""
+        threading.Thread(target=self._follow, name="kernels", daemon=True).start()
+
+    def stop(self) -> None:
+        """Follow the registry no more."""
+        self._stopped.set()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the REST interface says.
+
+        Returns:
+            `environments`, and `problems` of the registry itself.
+        """
+        environments = [listing.as_json() for listing in self.listings]
+        return {"environments": environments, "problems": list(self.problems)}
+
+    def _follow(self) -> None:
+        seen: tuple[int, ...] | None = None
+        while True:
+            stamps = tuple(_stamp(path) for path in (self._site, self._home / OWN_PATH))
+            if stamps != seen:
+                seen = stamps
+                try:
+                    self.refresh()
+                except OSError as error:
+                    self._log.warning("The kernels cannot be described: %s", error)
+            if self._stopped.wait(_FOLLOW_INTERVAL_S):
+                return
+
+    def refresh(self) -> None:
+        """Read the registry again: offer what may work, then take back what does not.
+
+        It takes as long as the file systems and interpreters do.
+
+        Raises:
+            OSError: If there is no room for the descriptions.
+        """
+        with self._lock:
+            registry = read_registry(self._site, self._home)
+            self.problems = registry.problems
+            entries = registry.environments
+            self._publish([Listing(entry, quick_problem(entry, self._node)) for entry in entries])
+            with ThreadPoolExecutor(_N_AT_ONCE) as pool:
+                found = pool.map(lambda entry: problem(entry, self._node), entries)
+                self._publish([Listing(*pair) for pair in zip(entries, found, strict=True)])
+        for sentence in self.problems:
+            self._log.warning("%s", sentence)
+        for listing in self.listings:
+            if listing.problem:
+                name = listing.environment.name
+                self._log.warning("The environment %s is not offered: %s", name, listing.problem)
+
+    def _publish(self, listings: list[Listing]) -> None:
+        offered = {
+            listing.environment.kernel_name: listing.environment
+            for listing in listings
+            if not listing.problem
+        }
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for present in self.folder.iterdir():
+            if present.name not in offered:
+                shutil.rmtree(present, ignore_errors=True)
+        for name, environment in offered.items():
+            self._describe(self.folder / name, environment)
+        self.listings = tuple(listings)
+
+    def _describe(self, folder: Path, environment: Environment) -> None:
+        folder.mkdir(exist_ok=True)
+        _place_logos(folder, environment)
+        text = json.dumps(kernel_spec(environment, self._node), indent=1)
+        new = folder / ".kernel.json"
+        new.write_text(text, encoding="utf-8")
+        new.replace(folder / "kernel.json")
+
+
+def _stamp(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _place_logos(folder: Path, environment: Environment) -> None:
+    if environment.logo is not None:
+        try:
+            with environment.logo.open("rb") as file:
+                content = file.read(_MAX_LOGO_BYTES)
+        except OSError:
+            content = b""
+        if content:
+            is_svg = environment.logo.suffix == ".svg"
+            (folder / ("logo-svg.svg" if is_svg else "logo-64x64.png")).write_bytes(content)
+            return
+    if environment.language is Language.PYTHON:
+        resources = files("ipykernel") / "resources"
+        for name in ("logo-32x32.png", "logo-64x64.png", "logo-svg.svg"):
+            logo = resources / name
+            if logo.is_file():
+                (folder / name).write_bytes(logo.read_bytes())

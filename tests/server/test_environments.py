@@ -1,0 +1,157 @@
+"""Kernels of environments in a real notebook server: started, and a cell run in each."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tornado.websocket import websocket_connect
+
+from portal.environments.registry import OWN_PATH
+from tests.eventually import eventually
+from tests.notebook_server import TOKEN, NotebookServer
+
+SERVER_ENVIRONMENT = Path("/opt/data-scientist-portal/environments/server")
+MODULE = f"""#%Module1.0
+prepend-path PATH {SERVER_ENVIRONMENT}/bin
+setenv FROM_THE_MODULE loaded
+"""
+INITS = {
+    "environment-modules": Path("/usr/share/modules/init/bash"),
+    "lmod": Path("/usr/share/lmod/lmod/init/bash"),
+}
+REGISTRY = """
+[venv]
+name = "Site Python"
+virtualenv = "{environment}"
+variables = {{ FROM_THE_REGISTRY = "yes" }}
+[modules]
+name = "Module Python"
+modules = ["testpython/1.0"]
+[missing]
+name = "No such module"
+modules = ["nothing/9"]
+[r]
+name = "Site R"
+language = "r"
+interpreter = "/usr/bin/R"
+"""
+
+
+@pytest.fixture(scope="module", params=INITS)
+def server(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    tensorboard_python: Path,
+) -> Iterator[NotebookServer]:
+    init = INITS[request.param]
+    if not init.exists():
+        pytest.skip(f"{init} is not there; deploy/environments/build modules installs it")
+    folder = tmp_path_factory.mktemp("environments")
+    (folder / "modules/testpython").mkdir(parents=True)
+    (folder / "modules/testpython/1.0").write_text(MODULE)
+    registry = folder / "environments.toml"
+    registry.write_text(REGISTRY.format(environment=SERVER_ENVIRONMENT))
+    environ = {
+        "JUPYTER_NO_CONFIG": "1",
+        "MODULESHOME": str(init.parents[1]),
+        "MODULEPATH": str(folder / "modules"),
+        "PORTAL_ENVIRONMENTS_FILE": str(registry),
+        "CUDA_VISIBLE_DEVICES": "0,2",
+    }
+    server = NotebookServer(folder, tensorboard_python, environ=environ)
+    eventually(lambda: "site-missing" not in offered(server), timeout_s=60)
+    yield server
+    server.stop()
+
+
+def offered(server: NotebookServer) -> dict[str, str]:
+    specs = ask(server, "GET", "api/kernelspecs")["kernelspecs"]
+    return {name: spec["spec"]["display_name"] for name, spec in specs.items()}
+
+
+def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> Any:
+    answer = server.http.request(method, f"{server.host}/user/ada/{path}", timeout=90, **kwargs)
+    answer.raise_for_status()
+    return answer.json() if answer.content else None
+
+
+async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
+    """Start a kernel, run one cell in it and return what it printed."""
+    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    session = uuid.uuid4().hex
+    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
+    socket = await websocket_connect(channels, connect_timeout=60)
+    header = {"msg_id": "1", "msg_type": "execute_request", "session": session, "version": "5.3"}
+    content = {"code": code, "silent": False, "allow_stdin": False}
+    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+    await socket.write_message(json.dumps({"channel": "shell", **message}))
+    printed = ""
+    while (text := await socket.read_message()) is not None:
+        answer = json.loads(text)
+        if answer["parent_header"].get("msg_id") != "1":
+            continue
+        if answer["msg_type"] == "error":
+            printed += answer["content"]["evalue"]
+        if answer["msg_type"] == "stream":
+            printed += answer["content"]["text"]
+        # The last of what a cell sends to everybody; the reply may overtake what it printed.
+        if answer["content"].get("execution_state") == "idle":
+            break
+    socket.close()
+    while await socket.read_message() is not None:
+        pass
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+    return printed
+
+
+def test_what_works_is_offered_and_the_rest_says_why(server: NotebookServer) -> None:
+    listed = ask(server, "POST", "portal/api/environments")["environments"]
+    problems = {entry["name"]: entry["problem"] for entry in listed}
+
+    kernels = offered(server)
+    assert kernels["site-venv"] == "Site Python"
+    assert kernels["site-modules"] == "Module Python"
+    assert "site-missing" not in kernels
+    assert problems["Module Python"] == ""
+    assert "module load nothing/9 failed" in problems["No such module"]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "code", "printed"),
+    [
+        ("site-venv", "import os; print(os.environ['FROM_THE_REGISTRY'])", "yes"),
+        ("site-modules", "import os; print(os.environ['FROM_THE_MODULE'])", "loaded"),
+        ("site-modules", "import os; print(os.environ['CUDA_VISIBLE_DEVICES'])", "0,2"),
+    ],
+)
+async def test_a_cell_runs_in_the_environment(
+    server: NotebookServer, kernel: str, code: str, printed: str
+) -> None:
+    assert (await run_cell(server, kernel, code)).strip() == printed
+
+
+async def test_a_cell_runs_in_r(server: NotebookServer) -> None:
+    if not os.access("/usr/bin/R", os.X_OK):
+        pytest.skip("R is not installed; deploy/environments/build kernels does it")
+
+    assert "42" in await run_cell(server, "site-r", "cat(6 * 7)")
+
+
+async def test_ones_own_environment_appears_while_the_session_runs(
+    server: NotebookServer,
+) -> None:
+    own = server.root / OWN_PATH
+    own.parent.mkdir(parents=True)
+    own.write_text(f'[mine]\nname = "Mine"\nvirtualenv = "{SERVER_ENVIRONMENT}"\n')
+
+    eventually(lambda: offered(server).get("own-mine") == "Mine", timeout_s=30)
+    assert "1" in await run_cell(server, "own-mine", "print(1)")
+
+    own.unlink()
+    eventually(lambda: "own-mine" not in offered(server), timeout_s=30)

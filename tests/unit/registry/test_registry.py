@@ -1,0 +1,188 @@
+"""The registry of environments: what its files may say, and what becomes of a wrong entry."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.cli import main
+from portal.environments.command import Node, kernel_spec
+from portal.environments.entry import Environment, Language, parse_entry
+from portal.environments.errors import RegistryError
+from portal.environments.probe import look_at_node, problem
+from portal.environments.registry import OWN_PATH, SITE_VARIABLE, add_entry, read_registry
+
+
+def parse(**table: Any) -> Environment:
+    return parse_entry("torch", table, where="environments.toml")
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"virtualenvs": "/v"}, r"Unknown key 'virtualenvs'.*Keys: virtualenv"),
+        ({"name": "x"}, "has 0 of the keys virtualenv, conda, modules, image, interpreter"),
+        ({"image": "/i.sif", "conda": "/c"}, "has 2 of the keys"),
+        ({"image": "i.sif"}, "image in .* must be an absolute path"),
+        ({"image": "/i:/etc"}, "without ':' and ','"),
+        ({"image": "/i.sif", "binds": "/srv"}, "where a list belongs"),
+        ({"image": "/i.sif", "binds": ["/srv:/etc:rw"]}, "binds in .* without ':'"),
+        ({"modules": []}, "modules in .* is empty"),
+        ({"modules": ["--", "x"]}, "'--', which names no module"),
+        ({"modules": ["a; rm -rf ~"]}, "which names no module"),
+        ({"modules": ["$(id)"]}, "which names no module"),
+        ({"conda": "/c", "language": "julia"}, "it is python or r"),
+        ({"conda": "/c", "name": "a\nb"}, "must be a line of text"),
+        ({"conda": "/c", "variables": {"A B": "x"}}, "cannot be set"),
+        ({"conda": 3}, "must be a line of text"),
+    ],
+)
+def test_a_wrong_entry_is_told_by_its_name_and_key(table: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RegistryError, match=sentence) as caught:
+        parse(**table)
+
+    assert "[torch] of environments.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../x", "A", "", "a b", "x" * 62])
+def test_a_name_cannot_be_a_path(name: str) -> None:
+    with pytest.raises(RegistryError, match="is no good name"):
+        parse_entry(name, {"conda": "/c"}, where="f")
+
+
+def test_a_wrong_entry_takes_nothing_from_the_others(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_text('[good]\nconda = "/c"\n[bad]\ncnda = "/c"\n')
+    own = tmp_path / OWN_PATH
+    own.parent.mkdir(parents=True)
+    own.write_text("not TOML")
+
+    registry = read_registry(site, tmp_path)
+
+    assert [e.id for e in registry.environments] == ["good"]
+    assert len(registry.problems) == 2
+    assert "Unknown key 'cnda' in [bad]" in registry.problems[0]
+    assert "is not TOML" in registry.problems[1]
+
+
+def test_ones_own_environment_does_not_hide_one_of_the_site(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    for path, is_own in ((site, False), (tmp_path / OWN_PATH, True)):
+        add_entry(path, "torch", {"virtualenv": "/v", "name": "Torch"}, is_own=is_own)
+
+    names = [e.kernel_name for e in read_registry(site, tmp_path).environments]
+
+    assert names == ["site-torch", "own-torch"]
+
+
+def test_what_is_added_reads_back_as_it_was_given(tmp_path: Path) -> None:
+    path = tmp_path / "folder/environments.toml"
+    table = {"image": '/a "b" \\ é.sif', "binds": ["/srv"], "variables": {"A": "x\ty"}}
+
+    added = add_entry(path, "e.1", table, is_own=False)
+
+    assert read_registry(path, tmp_path).environments == (added,)
+    with pytest.raises(RegistryError, match=r"has an environment 'e\.1' already"):
+        add_entry(path, "e.1", table, is_own=False)
+
+
+def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:
+    node = Node(container=Path("/bin/apptainer"), binds=(Path("/srv/isilon"),), has_gpus=True)
+
+    spec = kernel_spec(parse(image="/t.sif", binds=["/data"]), node)
+
+    assert spec["argv"] == [
+        *("/bin/apptainer", "exec", "--nv", "--bind=/srv/isilon", "--bind=/data", "/t.sif"),
+        *("python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    ]
+
+
+def test_r_is_started_by_its_own_kernel() -> None:
+    environment = parse(interpreter="/usr/bin/R", language="r", name="R 4")
+
+    spec = kernel_spec(environment, Node())
+
+    assert environment.language is Language.R
+    assert (spec["language"], spec["display_name"]) == ("R", "R 4")
+    assert spec["argv"][0] == "/usr/bin/R"
+    assert "IRkernel::main()" in spec["argv"]
+
+
+def test_a_virtual_environments_programs_come_first() -> None:
+    spec = kernel_spec(parse(virtualenv="/v", variables={"OMP_NUM_THREADS": "1"}), Node())
+
+    assert spec["env"] == {"PATH": "/v/bin:${PATH}", "VIRTUAL_ENV": "/v", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"virtualenv": "/nowhere"}, "/nowhere/bin/python3 is absent"),
+        ({"modules": ["torch/2"]}, "neither environment-modules nor Lmod"),
+        ({"image": "/t.sif"}, "neither apptainer nor singularity"),
+        ({"interpreter": "/bin/false"}, "does not start a kernel; it needs ipykernel"),
+    ],
+)
+def test_what_does_not_work_here_says_why(table: dict[str, Any], sentence: str) -> None:
+    assert sentence in problem(parse(**table), Node())
+
+
+def test_an_interpreter_that_hangs_is_given_up(tmp_path: Path) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+
+    found = problem(parse(interpreter=str(program)), Node(), timeout_s=0.2)
+
+    assert found == "It gave no answer within 0.2 s."
+
+
+def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Path) -> None:
+    scripts = tmp_path / "etc/conda/activate.d"
+    scripts.mkdir(parents=True)
+    (scripts / "cuda.sh").write_text("export CUDA_HOME=here\n")
+    program = tmp_path / "bin/python3"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$CUDA_HOME $CONDA_PREFIX $1 $2" >&2\nexit 1\n')
+    program.chmod(0o755)
+
+    found = problem(parse(conda=str(tmp_path)), Node())
+
+    assert found.endswith(f"Its last words: here {tmp_path} -c import ipykernel")
+
+
+def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
+    node = look_at_node({"PORTAL_IMAGE_BINDS": f"{tmp_path}:/not/here"})
+
+    assert node.binds == (tmp_path,)
+    assert node.has_gpus
+    assert not look_at_node({"PORTAL_GPUS_SIMULATED": "1"}).has_gpus
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(SITE_VARIABLE, str(tmp_path / "site.toml"))
+    return tmp_path
+
+
+def test_the_command_adds_lists_and_checks(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["python3", "-m", "venv", "--without-pip", home / "v"], check=True)
+    (module_dir,) = (home / "v/lib").glob("python3*")
+    (module_dir / "site-packages/ipykernel.py").touch()
+
+    assert main(["environments", "add", "mine", "--virtualenv", str(home / "v")]) == 0
+    assert "mine: works on this machine." in capsys.readouterr().out
+    assert main(["environments", "add", "gone", "--virtualenv", "/gone", "--site"]) == 1
+    assert main(["environments", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert f"own  mine                 virtualenv   {home}/v" in listed
+    assert "site gone" in listed
+    assert main(["environments", "check"]) == 1
+    assert "gone: /gone/bin/python3 is absent" in capsys.readouterr().out
+    assert main(["environments", "check", "mine"]) == 0
+    assert main(["environments", "check", "absent"]) == 1
+    assert "There is no environment 'absent'. There are: gone, mine." in capsys.readouterr().err
