@@ -96,7 +96,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         catalog = await self.read_catalog()
         own = Allowance(self.user.name, self.cluster.associations)
         request = Request.check(self, user_options, catalog, self._site_limits, own)
-        return await self.cluster.forecaster.forecast(question_of(self, request, own))
+        return await self.cluster.forecaster.forecast(question_of(self, request))
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:

@@ -14,18 +14,19 @@ from spawner.shape import Resources
 _JOB_NAME = "dsportal-forecast"
 
 
-def question_of(spawner: Any, request: Request, own: Allowance) -> Question:
+def question_of(spawner: Any, request: Request) -> Question:
     """Return the question whether and when a session would start.
 
     Args:
         spawner: Holds the user and the operator's settings, batchspawner's `req_*` among them.
         request: What the user could ask for, checked.
-        own: Knows the user's default account, by which users share answers.
 
     Returns:
         The question.
     """
     options, resources = request.options, request.resources
+    # Users of one account share answers, also those who do not name it.
+    own = Allowance(spawner.user.name, spawner.cluster.associations)
     return Question(
         user=spawner.user.name,
         n_gpus=resources.n_gpus,
