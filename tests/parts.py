@@ -1,11 +1,19 @@
-"""Stop and start single parts of the one-machine portal, as an operator would."""
+"""Stop, start, kill and freeze single parts of the one-machine portal."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from deploy.one_machine.layout import SLURM_DIR, SLURM_STATE_DIR
+from deploy.one_machine.pidfile import running
+from tests.eventually import eventually
 
 DEPLOY_DIR = Path(__file__).parent.parent / "deploy"
 
@@ -28,6 +36,81 @@ def stopped(part: str) -> Iterator[None]:
         yield
     finally:
         start(part)
+
+
+def kill(part: str) -> None:
+    """End one part as a crash does; of a node, as a loss of power does."""
+    os.kill(_pid(part), signal.SIGKILL)
+    eventually(lambda: running(part) is None, timeout_s=10)
+
+
+@contextmanager
+def frozen(part: str) -> Iterator[None]:
+    """Keep one part from doing anything: those who ask it wait for an answer."""
+    os.kill(_pid(part), signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(_pid(part), signal.SIGCONT)
+
+
+def on_node(node: str, *argv: str) -> str:
+    """Run a command on a node as root, and return what it printed."""
+    namespaces = ("--net", "--uts", "--mount", "--pid")
+    return subprocess.run(
+        ["nsenter", f"--target={_pid(node)}", *namespaces, *argv],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+
+
+@contextmanager
+def remembered_controller() -> Iterator[Callable[[], None]]:
+    """Yield what crashes slurmctld and brings it back with the state of the beginning.
+
+    What it was told since is lost, as when it dies before it has saved that.
+    """
+    with tempfile.TemporaryDirectory(dir=SLURM_STATE_DIR.parent) as folder:
+        kept = Path(folder) / "state"
+        # It is stopped for the copy, so that all is saved.
+        stop("slurmctld")
+        _copy_owned(SLURM_STATE_DIR, kept)
+        start("slurmctld")
+
+        def crash() -> None:
+            kill("slurmctld")
+            shutil.rmtree(SLURM_STATE_DIR)
+            _copy_owned(kept, SLURM_STATE_DIR)
+            start("slurmctld")
+
+        yield crash
+
+
+@contextmanager
+def slurm_setting(line: str) -> Iterator[None]:
+    """Add a line to slurm.conf for a while."""
+    path = SLURM_DIR / "slurm.conf"
+    text = path.read_text()
+    path.write_text(f"{text}{line}\n")
+    try:
+        subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
+        yield
+    finally:
+        path.write_text(text)
+        subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
+
+
+def _copy_owned(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "--archive", str(source), str(target)], check=True, timeout=30)
+
+
+def _pid(part: str) -> int:
+    record = running(part)
+    if record is None:
+        raise RuntimeError(f"{part} does not run")
+    return record.pid
 
 
 def _deploy(program: str, part: str) -> None:
