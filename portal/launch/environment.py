@@ -47,6 +47,7 @@ def rank_environment(
     simulated_gpus: bool,
     rendezvous: tuple[str, int],
     interface: str = "",
+    one_gpu_each: bool = True,
 ) -> dict[str, str]:
     """Return the variables to set in a rank before anything of a framework is imported.
 
@@ -58,6 +59,8 @@ def rank_environment(
         rendezvous: Address and port for Horovod, from `Store.horovod_address`.
         interface: Network interface towards the other nodes, such as "ib0"; empty where it is not
             known. Ranks on one node use the loopback interface.
+        one_gpu_each: Show each rank its own GPU alone. Functions for PyTorch choose theirs by
+            LOCAL_RANK, as torchrun has it, and so see all of the node.
 
     Returns:
         Variables to set: Horovod's, the number of threads, and the one GPU of this rank.
@@ -84,7 +87,9 @@ def rank_environment(
         **_horovod_variables(placement, rendezvous),
         **_torch_variables(placement),
         **_interface_variables("lo" if placement.local_size == placement.size else interface),
-        **_gpu_variables(placement, environ, simulated_gpus=simulated_gpus),
+        **_gpu_variables(
+            placement, environ, simulated_gpus=simulated_gpus, one_gpu_each=one_gpu_each
+        ),
     }
 
 
@@ -126,11 +131,11 @@ def _interface_variables(interface: str) -> dict[str, str]:
 
 
 def _gpu_variables(
-    placement: Placement, environ: Mapping[str, str], *, simulated_gpus: bool
+    placement: Placement, environ: Mapping[str, str], *, simulated_gpus: bool, one_gpu_each: bool
 ) -> dict[str, str]:
     gpus = [gpu for gpu in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
     if placement.local_rank < len(gpus):
-        return {"CUDA_VISIBLE_DEVICES": gpus[placement.local_rank]}
+        return {"CUDA_VISIBLE_DEVICES": gpus[placement.local_rank]} if one_gpu_each else {}
     if simulated_gpus:
         return {}
     raise StepError(

@@ -26,14 +26,19 @@ _STOCK_REFUSAL = (
 )
 
 
-def install_guards(n_ranks: int) -> None:
+def install_guards(n_ranks: int, rank: int = 0, address: str = "") -> None:
     """Watch what this rank imports, and refuse what would train without averaging.
 
     Args:
-        n_ranks: Ranks of the run, which Horovod must find too.
+        n_ranks: Ranks of the run, which Horovod or PyTorch must find too.
+        rank: Number of this rank.
+        address: Host, port and secret of the run's store, for PyTorch.
     """
     patches: dict[str, Patch] = {
         "horovod.common.basics": functools.partial(_check_size_after_init, n_ranks=n_ranks),
+        "torch.distributed.rendezvous": functools.partial(
+            _use_run_store, address=address, rank=rank, n_ranks=n_ranks
+        ),
         "horovod.keras": _refuse_stock_optimizers,
         "horovod.tensorflow.keras": _refuse_stock_optimizers,
     }
@@ -92,22 +97,37 @@ def _check_size_after_init(module: ModuleType, n_ranks: int) -> None:
     basics.init = init
 
 
-def check_size(n_found: int, n_ranks: int) -> None:
-    """Refuse to go on where Horovod does not see all ranks.
+def _use_run_store(module: ModuleType, address: str, rank: int, n_ranks: int) -> None:
+    # The store is a class of PyTorch, so it is made where PyTorch is.
+    from portal.launch.torch_store import use_run_store
+
+    use_run_store(module, address=address, rank=rank, n_ranks=n_ranks)
+
+
+def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
+    """Refuse to go on where the framework does not see all ranks.
 
     Args:
-        n_found: What `hvd.size()` says.
+        n_found: What `hvd.size()` says, or the world size.
         n_ranks: Ranks that were asked for.
+        framework: Its name.
 
     Raises:
         LaunchError: If the two differ.
     """
-    if n_found != n_ranks:
-        raise LaunchError(
-            f"{n_ranks} ranks were started and Horovod sees {n_found}: each would train alone. "
+    if n_found == n_ranks:
+        return
+    if framework == "Horovod":
+        cause = (
             "The Horovod of this environment was built without Gloo, or the function changed "
             "HOROVOD_* variables. Ask the administrators for a build with HOROVOD_WITH_GLOO=1."
         )
+    else:
+        cause = "Leave rank and world_size of init_process_group out."
+    raise LaunchError(
+        f"{n_ranks} ranks were started and {framework} sees {n_found}: each would train alone. "
+        f"{cause}"
+    )
 
 
 class _PatchingFinder:

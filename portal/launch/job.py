@@ -9,8 +9,9 @@ from pathlib import Path
 
 from portal.launch.shape import Shape
 
-# Seconds before the limit at which ranks are told to save what they need to go on.
-WARNING_S = 90
+# Seconds before the limit at which ranks are told to save what they need to go on; of a short run
+# the last third.
+LONGEST_WARNING_S = 90
 DEFAULT_WALLTIME_S = 8 * 3600
 # What belongs to the session alone: its login at the hub, its GPUs, its place in Slurm.
 _OF_THE_SESSION = (
@@ -100,7 +101,7 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         *resource_options(request),
         "--no-requeue",
         "--export=ALL",
-        f"--signal=B:USR1@{WARNING_S}",
+        f"--signal=B:USR1@{min(LONGEST_WARNING_S, request.walltime_s // 3)}",
         f"--chdir={request.folder}",
         f"--output={request.folder / 'job.log'}",
     ]

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
@@ -66,6 +67,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
             simulated_gpus=plan.simulated_gpus,
             rendezvous=(address, int(port)),
             interface=interface_of(own_address),
+            one_gpu_each=find_spec("torch") is None,
         )
     )
     os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
@@ -74,7 +76,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
     os.chdir(plan.working_dir)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    install_guards(plan.n_ranks)
+    install_guards(plan.n_ranks, placement.rank, address)
 
 
 def _n_threads(plan: Plan, placement: Placement) -> int:

@@ -3,8 +3,9 @@
 What is guaranteed. The store answers only a client that knows the secret of the run, 32 random
 bytes in the path of each request. On one node it listens on 127.0.0.1 and answers only sockets
 that belong to the user of the run, as the kernel names their owner; everybody else gets 403. It
-holds addresses as bytes and never unpickles. It ends with the run. What is not: once the ranks
-have found each other, Gloo's own connections between them are neither encrypted nor authenticated.
+holds addresses as bytes and never unpickles. It ends with the run. What is not: the secret crosses
+the cluster's network in clear where a run has several nodes, and once the ranks have found each
+other, Gloo's own connections between them are neither encrypted nor authenticated.
 """
 
 from __future__ import annotations
@@ -124,6 +125,12 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             return self._values.get(scope, {}).get(key)
 
+    def add(self, scope: str, key: str, amount: int) -> bytes:
+        with self._lock:
+            values = self._values.setdefault(scope, {})
+            values[key] = str(int(values.get(key, b"0")) + amount).encode()
+            return values[key]
+
     def finish(self, scope: str, key: str) -> None:
         """Note that a rank has read all that it needs; the last one empties the scope.
 
@@ -160,14 +167,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_PUT(self) -> None:
         """Keep a value."""
         place = self._place()
-        if place is None:
+        body = self._body() if place is not None else None
+        if place is not None and body is not None:
+            self.server.put(*place, body)
+            self._answer(HTTPStatus.OK)
+
+    def do_POST(self) -> None:
+        """Add to a number and answer with the sum."""
+        place = self._place()
+        body = self._body() if place is not None else None
+        if place is None or body is None:
             return
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit() or int(length) > MAX_VALUE_BYTES:
-            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            return
-        self.server.put(*place, self.rfile.read(int(length)))
-        self._answer(HTTPStatus.OK)
+        try:
+            total = self.server.add(*place, int(body))
+        except ValueError:
+            self._answer(HTTPStatus.BAD_REQUEST)
+        else:
+            self._answer(HTTPStatus.OK, total)
 
     def do_DELETE(self) -> None:
         """Note that a rank is done with a scope."""
@@ -176,6 +192,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.server.finish(*place)
         self._answer(HTTPStatus.OK)
+
+    def _body(self) -> bytes | None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit() or int(length) > MAX_VALUE_BYTES:
+            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return None
+        return self.rfile.read(int(length))
 
     def _place(self) -> tuple[str, str] | None:
         parts = self.path.removeprefix("/").split("/", 2)

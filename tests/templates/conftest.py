@@ -23,6 +23,7 @@ TESTS_DIR = Path(__file__).resolve().parents[1]
 PROGRAMS = (
     TESTS_DIR / "launch_cases.py",
     TESTS_DIR / "templates" / "training_cases.py",
+    TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "kernel_cases.py",
 )
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")

@@ -26,7 +26,10 @@ FORBIDDEN = {
     "deploy/one_machine": ("tests",),
 }
 # What portal.launch may import: it lives in the environments of the frameworks.
-OF_A_FRAMEWORK = {"tensorflow", "keras", "horovod", "numpy", "cloudpickle", "IPython", "portal"}
+OF_A_FRAMEWORK = {
+    *("tensorflow", "keras", "horovod", "torch"),
+    *("numpy", "cloudpickle", "IPython", "portal"),
+}
 
 
 def imports(text: str, package: str) -> Iterator[str]:

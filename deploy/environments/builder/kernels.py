@@ -1,4 +1,4 @@
-"""The kernels that every session offers: Python 3, TensorFlow and R."""
+"""The kernels that every session offers: Python 3, TensorFlow, PyTorch and R."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
+from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.horovod import tensorflow_version
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")
-NAMES = ("python3", "tensorflow", "ir")
+NAMES = ("python3", "tensorflow", "pytorch", "ir")
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
@@ -60,7 +61,7 @@ def python_spec(env_dir: Path, display_name: str, **env: str) -> dict[str, Any]:
 
 
 def install_kernels(plan: Plan, log: IO[str]) -> None:
-    """Describe the three kernels to the server environment.
+    """Describe the kernels to the server environment.
 
     Args:
         plan: Folders and choices.
@@ -71,6 +72,7 @@ def install_kernels(plan: Plan, log: IO[str]) -> None:
     """
     _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3"))
     _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
+    _write_spec(plan, "pytorch", _pytorch_spec(plan))
     ensure_packages(R_PACKAGES, log)
     prefix = plan.environment("server")
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"
@@ -84,6 +86,14 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
     # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
     return python_spec(env_dir, f"TensorFlow {release}", PATH=path, TF_CPP_MIN_LOG_LEVEL="1")
+
+
+def _pytorch_spec(plan: Plan) -> dict[str, Any]:
+    env_dir = plan.environment("pytorch")
+    version = read_pins(plan.pins("pytorch")).get("torch", "")
+    release = ".".join(version.split(".")[:2])
+    # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
+    return python_spec(env_dir, f"PyTorch {release}".strip(), PATH=f"{env_dir}/bin:${{PATH}}")
 
 
 def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Plan:
         """Return the folder of one virtual environment.
 
         Args:
-            name: hub, server, tensorboard, tensorflow, package, node or test.
+            name: hub, server, tensorboard, tensorflow, pytorch, package, node or test.
 
         Returns:
             The folder, whether it exists or not.

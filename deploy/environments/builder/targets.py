@@ -81,6 +81,7 @@ TARGETS = (
         results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
         code=("server",),
     ),
+    _environment_target("pytorch", "installing PyTorch"),
     _environment_target("hub", "installing JupyterHub and what it needs"),
     _environment_target("tensorboard", "installing TensorBoard"),
     Target(
@@ -104,11 +105,11 @@ TARGETS = (
         name="kernels",
         summary="describing the kernels, installing R",
         build=kernels.install_kernels,
-        made_from=lambda plan: [plan.pins("tensorflow")],
+        made_from=lambda plan: [plan.pins("tensorflow"), plan.pins("pytorch")],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
         ],
-        needs=("server", "tensorflow"),
+        needs=("server", "tensorflow", "pytorch"),
         code=("kernels",),
     ),
     Target(
@@ -144,7 +145,7 @@ TARGETS = (
         build=package.install_package,
         made_from=_package_sources,
         results=_package_results,
-        after=("hub", "server", "tensorboard", "tensorflow", "horovod"),
+        after=("hub", "server", "tensorboard", "tensorflow", "horovod", "pytorch"),
         code=("package",),
     ),
     _environment_target("test", "installing the tools that test the portal"),

@@ -83,7 +83,16 @@ def test_a_value_that_is_no_address_is_refused(store):
 
 
 def test_other_methods_are_refused(store):
-    assert ask(store, "POST", horovod_path(store, "global_", "0"), b"x")[0] == 501
+    assert ask(store, "PATCH", horovod_path(store, "global_", "0"), b"x")[0] == 501
+
+
+def test_ranks_can_count_together(store):
+    path = f"/{store.secret}/torch/count"
+
+    assert ask(store, "POST", path, b"2") == (200, b"2")
+    assert ask(store, "POST", path, b"3") == (200, b"5")
+    assert ask(store, "POST", path, b"x")[0] == 400
+    assert ask(store, "POST", "/wrong/torch/count", b"1")[0] == 403
 
 
 def test_each_run_has_another_secret(store):

@@ -1,0 +1,62 @@
+"""Training with PyTorch from a session: on one node, across nodes, and over a time limit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.templates.conftest import ENVIRONMENTS
+
+pytestmark = pytest.mark.cluster
+
+PROGRAM = Path(__file__).with_name("torch_cases.py")
+CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit")
+
+
+@pytest.fixture(scope="module")
+def found(session):
+    python = ENVIRONMENTS / "pytorch" / "bin" / "python"
+    return session.run_cases(PROGRAM, CASES, python)
+
+
+@pytest.mark.parametrize("case", ["torch_on_one_node", "torch_on_two_nodes"])
+def test_two_ranks_end_with_the_same_weights_to_the_last_bit(found, case):
+    assert found[case].value["ranks_equal"]
+
+
+@pytest.mark.parametrize("case", ["torch_on_one_node", "torch_on_two_nodes"])
+def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found, case):
+    assert found[case].value["largest_difference"] < 1e-5
+
+
+def test_ranks_are_counted_on_each_node_as_torchrun_counts(found):
+    assert found["torch_on_one_node"].value["places"] == [[0, 2, "0"], [1, 2, "1"]]
+    assert found["torch_on_two_nodes"].value["places"] == [[0, 2, "0"], [1, 2, "0"]]
+
+
+def test_ranks_of_one_node_stay_off_the_network(found):
+    assert found["torch_on_one_node"].value["interface"] == "lo"
+    assert found["torch_on_two_nodes"].value["interface"] != "lo"
+
+
+def test_a_rank_that_would_train_alone_is_refused(found):
+    text = found["torch_alone"].value["text"]
+
+    assert "2 ranks were started and PyTorch sees 1" in text
+
+
+def test_a_run_that_meets_its_limit_saves_a_checkpoint_and_says_how_to_go_on(found):
+    value = found["limit"].value
+
+    assert (value["first"], value["state"]) == (None, "saved")
+    assert "resume=True" in found["limit"].cell
+
+
+def test_a_resumed_run_goes_on_from_the_checkpoint(found):
+    value = found["limit"].value
+    (step,) = re.findall(r"saved at step (\d+)", value["output"])
+
+    assert int(step) > 0
+    assert value["resumed"] == {"first_step": int(step), "last_step": int(step) + 5}

@@ -1,0 +1,151 @@
+"""Training with PyTorch from a session, as in a notebook; run as `torch_cases.py CASE...`.
+
+The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import launch_cases
+
+from portal.launch import LaunchError, attach, run
+
+N_STEPS = 20
+GLOBAL_BATCH = 32
+
+
+def make_model():
+    import torch
+    from torch import nn
+
+    torch.manual_seed(5)
+    return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3))
+
+
+def make_batches():
+    """Return images float32 (steps, batch, 6) and labels int64 (steps, batch)."""
+    import torch
+
+    chance = torch.Generator().manual_seed(3)
+    images = torch.rand((N_STEPS, GLOBAL_BATCH, 6), generator=chance)
+    return images, (images.sum(dim=2) * 7).long() % 3
+
+
+def fit(model, images, labels):
+    import torch
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+    for batch, truth in zip(images, labels, strict=True):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(batch), truth).backward()
+        optimizer.step()
+    return [parameter.detach().numpy() for parameter in model.parameters()]
+
+
+def train_on_ranks():
+    """Runs on a rank: what a function for torchrun does."""
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    dist.init_process_group("gloo")
+    rank, n_ranks = dist.get_rank(), dist.get_world_size()
+    images, labels = make_batches()
+    share = slice(rank * GLOBAL_BATCH // n_ranks, (rank + 1) * GLOBAL_BATCH // n_ranks)
+    weights = fit(DistributedDataParallel(make_model()), images[:, share], labels[:, share])
+    dist.destroy_process_group()
+    return {
+        "rank": rank,
+        "n_ranks": n_ranks,
+        "local_rank": os.environ["LOCAL_RANK"],
+        "interface": os.environ["GLOO_SOCKET_IFNAME"],
+        "weights": weights,
+    }
+
+
+def compare_with_one_process(**shape):
+    import numpy as np
+
+    ranks = run(train_on_ranks, results="all", **shape)
+    alone = fit(make_model(), *make_batches())
+    first, second = ranks
+    return {
+        "places": [[rank["rank"], rank["n_ranks"], rank["local_rank"]] for rank in ranks],
+        "interface": first["interface"],
+        "ranks_equal": all(
+            np.array_equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True)
+        ),
+        "largest_difference": max(
+            float(np.abs(a - b).max()) for a, b in zip(first["weights"], alone, strict=True)
+        ),
+    }
+
+
+def case_torch_on_one_node():
+    """Two ranks in the session."""
+    return compare_with_one_process(gpus=2)
+
+
+def case_torch_on_two_nodes():
+    """One rank on each of two nodes."""
+    return compare_with_one_process(gpus=2, nodes=2)
+
+
+def case_torch_alone():
+    """A rank that would train alone."""
+
+    def alone():
+        import torch.distributed as dist
+
+        dist.init_process_group("gloo", rank=0, world_size=1)
+
+    try:
+        run(alone, gpus=2)
+    except LaunchError as error:
+        return {"text": str(error)}
+    return {}
+
+
+def train_until_the_limit():
+    """Runs on a rank: counts steps, saves them when told to, and goes on from there."""
+    import time
+
+    import torch
+    import torch.distributed as dist
+
+    from portal.launch import checkpoint
+
+    dist.init_process_group("gloo")
+    saved = checkpoint.latest("state.pt")
+    step = torch.load(saved)["step"] if saved else 0
+    first_step = step
+    while not saved or step < first_step + 5:
+        total = torch.ones(1)
+        dist.all_reduce(total)
+        step += 1
+        if dist.get_rank() == 0 and checkpoint.is_due():
+            torch.save({"step": step}, checkpoint.path("state.pt"))
+            print(f"saved at step {step}", flush=True)
+            checkpoint.finish()
+        time.sleep(0.1)
+    return {"first_step": first_step, "last_step": step}
+
+
+def case_limit():
+    """A run meets its time limit, saves on the warning and is resumed."""
+    shape = {"gpus": 2, "nodes": 2}
+    started = run(train_until_the_limit, wait=False, hours=1 / 60, **shape)
+    first = started.wait()
+    state = attach(started.id).state
+    resumed = run(train_until_the_limit, resume=True, **shape)
+    return {
+        "first": first,
+        "state": state,
+        "output": started.output(0),
+        "resumed": resumed,
+    }
+
+
+if __name__ == "__main__":
+    launch_cases.main(sys.argv[1:], globals())
