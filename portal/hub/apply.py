@@ -123,6 +123,7 @@ def _server_environment(settings: Settings) -> dict[str, str]:
     environment = {
         "PORTAL_ISILON_DIR": str(settings.storage.isilon),
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
+        "PORTAL_SITE_TEMPLATES": " ".join(settings.storage.site_templates),
         "PORTAL_TENSORBOARD_PYTHON": str(settings.environments.tensorboard / "bin/python"),
         "PORTAL_ENVIRONMENTS_FILE": str(settings.environments.registry),
         "PORTAL_IMAGE_BINDS": ":".join(settings.environments.image_binds),

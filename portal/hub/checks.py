@@ -115,3 +115,21 @@ def check_folders(folders: tuple[str, ...]) -> None:
     for folder in folders:
         if not folder.startswith("/") or re.search(r"[:,\s]", folder):
             raise ValueError(f"{folder!r} is not an absolute path without ':', ',' and spaces.")
+
+
+def check_template_sources(places: tuple[str, ...]) -> None:
+    """Refuse what is neither an absolute path nor the address of a git repository.
+
+    Args:
+        places: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for place in places:
+        if not re.fullmatch(r"(?:/|https://|ssh://|file:///)[^\s@][^\s]*", place):
+            raise ValueError(
+                f"{place!r} is neither an absolute path nor an https:// or ssh:// address."
+            )
+        if "@" in place and place.startswith("https://"):
+            raise ValueError(f"{place!r} holds a password; every user can read it in a session.")

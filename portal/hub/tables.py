@@ -16,6 +16,7 @@ from portal.hub.checks import (
     check_http_url,
     check_ldap_servers,
     check_slurm_names,
+    check_template_sources,
     check_user_names,
 )
 from portal.hub.schema import setting
@@ -273,6 +274,13 @@ class StorageSettings:
     templates: Path = setting(
         "Folder of the template notebooks on the compute nodes; each user gets a copy.",
         default=Path("/opt/data-scientist-portal/templates"),
+    )
+    site_templates: tuple[str, ...] = setting(
+        "Further templates, each copied to a folder of its own name: folders of the compute nodes,"
+        " or git repositories (https:// or ssh://) that the nodes reach.",
+        default=(),
+        example=("/srv/isilon/our_templates",),
+        check=check_template_sources,
     )
 
 

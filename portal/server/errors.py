@@ -28,3 +28,9 @@ class TensorBoardLimitError(TensorBoardError):
     """No further TensorBoard may be started in this session."""
 
     http_status = 409
+
+
+class TemplateError(PortalError):
+    """A template cannot be restored; the text says which and why."""
+
+    http_status = 400

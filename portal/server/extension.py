@@ -13,12 +13,13 @@ from traitlets import Float
 from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
 from portal.server.environments_rest import EnvironmentsHandler
-from portal.server.home import prepare_home
+from portal.server.home import Home
 from portal.server.kernel_socket import KernelSocket
 from portal.server.kernels import Kernels
 from portal.server.private_dir import make_private_dir
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
+from portal.server.templates_rest import TemplatesHandler
 from portal.server.tensorboards import TensorBoards
 
 
@@ -38,7 +39,8 @@ class PortalServer(ExtensionApp):
     def initialize_settings(self) -> None:
         """Prepare the user's home, so that the first page shows it."""
         self.private_dir = self._make_private_dir()
-        prepare_home(Path.home(), os.environ, self.log, timeout_s=self.home_timeout_s)
+        self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
+        self.home.prepare(timeout_s=self.home_timeout_s)
         self._offer_environments()
 
     def initialize_handlers(self) -> None:
@@ -56,6 +58,7 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
                 (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
                 (r"/portal/api/environments", EnvironmentsHandler, environments),
+                (r"/portal/api/templates", TemplatesHandler, {"home": self.home}),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )

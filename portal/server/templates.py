@@ -12,6 +12,7 @@ from portal.server.folder import Folder, NotPlainError, open_folder
 from portal.server.releases import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
+NOT_TEMPLATES = ("__init__.py", "tested.json")
 
 
 @dataclass(slots=True)
@@ -36,7 +37,7 @@ class Outcome:
             yield f"{FOLDER_NAME}/{name} is the new release of a template that you edited."
 
 
-def install_templates(source_dir: Path, home: Path) -> Outcome:
+def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     """Copy the site's templates to the user's home, as the user.
 
     A template that is absent is written: deleting one brings the original back in the next session.
@@ -46,6 +47,7 @@ def install_templates(source_dir: Path, home: Path) -> Outcome:
     Args:
         source_dir: The site's folder of templates.
         home: The user's home.
+        below: Name of a folder in the templates folder to copy to, or "" for that one itself.
 
     Returns:
         What was done. A full or read-only home is a sentence in it, no exception.
@@ -60,7 +62,12 @@ def install_templates(source_dir: Path, home: Path) -> Outcome:
     known = dict(releases)
     try:
         with open_folder(home) as folder, folder.enter(FOLDER_NAME) as target:
-            _Installation(releases, outcome).install_folder(source_dir, target, PurePosixPath())
+            installation = _Installation(source_dir, releases, outcome)
+            if below:
+                with target.enter(below) as own:
+                    installation.install_folder(source_dir, own, PurePosixPath(below))
+            else:
+                installation.install_folder(source_dir, target, PurePosixPath())
     except (OSError, NotPlainError) as error:
         outcome.problems.append(
             f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
@@ -80,14 +87,18 @@ def install_templates(source_dir: Path, home: Path) -> Outcome:
 class _Installation:
     """One run over the site's templates."""
 
-    def __init__(self, releases: dict[str, Release], outcome: Outcome) -> None:
+    def __init__(self, root: Path, releases: dict[str, Release], outcome: Outcome) -> None:
+        self._root = root.resolve()
         self._releases = releases
         self._outcome = outcome
 
     def install_folder(self, source: Path, target: Folder, relative: PurePosixPath) -> None:
         for entry in sorted(source.iterdir()):
-            is_ours = relative == PurePosixPath() and entry.name == "__init__.py"
+            is_ours = relative == PurePosixPath() and entry.name in NOT_TEMPLATES
             if is_ours or entry.name.startswith(".") or entry.name == "__pycache__":
+                continue
+            # Whoever fills a site's folder could otherwise have the user copy the user's secrets.
+            if not entry.resolve().is_relative_to(self._root):
                 continue
             name = relative / entry.name
             try:
@@ -103,25 +114,38 @@ class _Installation:
                 )
 
     def _install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
-        new, release = _digest(content), self._releases.get(str(name), Release())
+        new, release = digest(content), self._releases.get(str(name), Release())
         present = target.read(name.name)
-        if present is None or _digest(present) in {new, release.written}:
+        if present is None or digest(present) in {new, release.written}:
             if present != content:
                 target.write(name.name, content)
                 self._outcome.written.append(str(name))
             self._releases[str(name)] = Release(written=new)
         elif new not in {release.written, release.beside}:
-            beside = self._free_name(target, name, release.beside)
+            beside = free_name(target, name, "new", release.beside)
             target.write(beside, content)
             self._outcome.beside.append(str(name.with_name(beside)))
             self._releases[str(name)] = Release(written=release.written, beside=new)
 
-    @staticmethod
-    def _free_name(target: Folder, name: PurePosixPath, last_beside: str) -> str:
-        """Return a name beside `name` that holds nothing of the user's own."""
-        endings = itertools.chain([".new"], (f".new-{n}" for n in itertools.count(2)))
-        candidates = (f"{name.stem}{ending}{name.suffix}" for ending in endings)
-        return next(c for c in candidates if _is_free(target, c, last_beside))
+
+def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") -> str:
+    """Return a name beside a template that holds nothing of the user's own.
+
+    Args:
+        target: The folder of the template.
+        name: The template.
+        ending: What the new name has before its suffix, such as "new".
+        ours: SHA-256 of a file that may be replaced, or "".
+
+    Returns:
+        For "digits.ipynb" and "new" "digits.new.ipynb", or with a number where that is taken.
+
+    Raises:
+        OSError: If the folder cannot be read.
+    """
+    endings = itertools.chain([ending], (f"{ending}-{n}" for n in itertools.count(2)))
+    candidates = (f"{name.stem}.{word}{name.suffix}" for word in endings)
+    return next(c for c in candidates if _is_free(target, c, ours))
 
 
 def _is_free(target: Folder, name: str, last_beside: str) -> bool:
@@ -129,12 +153,20 @@ def _is_free(target: Folder, name: str, last_beside: str) -> bool:
         present = target.read(name)
     except NotPlainError:
         return False
-    return present is None or _digest(present) == last_beside
+    return present is None or digest(present) == last_beside
 
 
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _digest(content: bytes) -> str:
+def digest(content: bytes) -> str:
+    """Return what a release is known by.
+
+    Args:
+        content: What is in the file.
+
+    Returns:
+        SHA-256 in hexadecimal.
+    """
     return hashlib.sha256(content).hexdigest()

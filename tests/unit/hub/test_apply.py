@@ -86,6 +86,7 @@ def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) ->
         "PORTAL_TENSORBOARD_PYTHON": (
             "/opt/data-scientist-portal/environments/tensorboard/bin/python"
         ),
+        "PORTAL_SITE_TEMPLATES": "",
         "PORTAL_ENVIRONMENTS_FILE": "/etc/data-scientist-portal/environments.toml",
         "PORTAL_IMAGE_BINDS": "",
         "PORTAL_TENSORBOARD_LIMIT": "8",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.home import prepare_home
+from portal.server.home import Home
 from portal.server.isilon import link_isilon
 from tests.eventually import eventually
 
@@ -77,14 +77,14 @@ def test_a_session_finds_templates_and_storage(
     (tmp_path / "site/start.ipynb").touch()
     environ = {"PORTAL_TEMPLATES_DIR": str(tmp_path / "site"), "PORTAL_ISILON_DIR": str(isilon)}
 
-    prepare_home(home, environ, LOG, timeout_s=10)
+    Home(home, environ, tmp_path, LOG).prepare(timeout_s=10)
 
     assert sorted(path.name for path in home.glob("[!.]*")) == ["isilon", "templates"]
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_site_without_either_gets_neither(home: Path) -> None:
-    prepare_home(home, {}, LOG, timeout_s=10)
+    Home(home, {}, home, LOG).prepare(timeout_s=10)
 
     assert list(home.iterdir()) == []
 
@@ -101,7 +101,7 @@ def test_storage_that_hangs_does_not_hold_up_the_session(
     monkeypatch.setattr("portal.server.home.link_isilon", hang)
     started_s = time.monotonic()
 
-    prepare_home(home, {"PORTAL_ISILON_DIR": "/mnt/dead"}, LOG, timeout_s=0.2)
+    Home(home, {"PORTAL_ISILON_DIR": "/mnt/dead"}, home, LOG).prepare(timeout_s=0.2)
 
     assert time.monotonic() - started_s < 2
     assert "gave no answer within 0.2 s. The session starts" in caplog.text

@@ -1,0 +1,153 @@
+"""The templates as the launcher shows them: title, framework, when they were last tested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from portal.server.errors import TemplateError
+from portal.server.folder import NotPlainError, open_folder
+from portal.server.releases import Release, read_releases, write_releases
+from portal.server.template_source import TemplateSource
+from portal.server.templates import FOLDER_NAME, digest, free_name
+
+_FRAMEWORKS = {
+    "tensorflow": "TensorFlow",
+    "pytorch": "PyTorch",
+    "mxnet": "MXNet",
+    "onnx": "ONNX",
+    "r": "R",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateCard:
+    """One template.
+
+    Attributes:
+        name: Path below the templates folder.
+        title: Its first heading, else its file's name.
+        framework: What its folder is called by people.
+        tested: Date of the last run by the tests, year-month-day, or "".
+        versions: Versions that it was run with, by package.
+    """
+
+    name: str
+    title: str
+    framework: str
+    tested: str
+    versions: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the REST interface says about it.
+
+        Returns:
+            The attributes, and `path` from the user's home.
+        """
+        return asdict(self) | {"path": f"{FOLDER_NAME}/{self.name}"}
+
+
+def list_cards(sources: Iterable[TemplateSource]) -> list[TemplateCard]:
+    """Return a card for each notebook of the sources, by framework and name.
+
+    Args:
+        sources: Folders of templates; one that is absent has none.
+
+    Returns:
+        The cards.
+    """
+    cards = [card for source in sources for card in _cards_of(source)]
+    return sorted(cards, key=lambda card: (card.framework, card.name))
+
+
+def _cards_of(source: TemplateSource) -> Iterable[TemplateCard]:
+    tested = _read_json(source.path / "tested.json")
+    for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
+        relative = path.relative_to(source.path)
+        folder = relative.parts[0] if len(relative.parts) > 1 else source.below
+        run = tested.get(relative.as_posix(), {})
+        yield TemplateCard(
+            name=(PurePosixPath(source.below) / relative).as_posix(),
+            title=_title(path),
+            framework=_FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize()),
+            tested=str(run.get("date", "")),
+            versions={str(k): str(v) for k, v in run.get("versions", {}).items()},
+        )
+
+
+def _title(path: Path) -> str:
+    for cell in _read_json(path).get("cells", []):
+        if cell.get("cell_type") == "markdown":
+            lines = "".join(cell.get("source", "")).splitlines()
+            heading = next((line for line in lines if line.startswith("# ")), "")
+            if heading:
+                return heading.removeprefix("# ").strip()
+    return path.stem
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
+    """Put the site's release of a template in place, and keep what the user made of it beside it.
+
+    Args:
+        sources: Folders of templates.
+        home: The user's home.
+        name: Path below the templates folder.
+
+    Returns:
+        Path, from the home, of what the user had edited, or "" where nothing was.
+
+    Raises:
+        TemplateError: If no source has it, or the home does not take it.
+    """
+    content = _original(sources, name)
+    path = PurePosixPath(name)
+    try:
+        with open_folder(home) as folder:
+            return _replace(folder, [FOLDER_NAME, *path.parent.parts], path, content, home)
+    except (OSError, NotPlainError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TemplateError(
+            f"{FOLDER_NAME}/{name} could not be restored ({reason}). "
+            "Make room, or rename what is in the way, then try again."
+        ) from error
+
+
+def _original(sources: Iterable[TemplateSource], name: str) -> bytes:
+    path = PurePosixPath(name)
+    if not path.is_absolute() and ".." not in path.parts:
+        for source in sources:
+            if not path.is_relative_to(source.below):
+                continue
+            original = source.path / path.relative_to(source.below)
+            inside = original.resolve().is_relative_to(source.path.resolve())
+            if inside and original.is_file():
+                return original.read_bytes()
+    raise TemplateError(
+        f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
+    )
+
+
+def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes, home: Path) -> str:
+    if parts:
+        with folder.enter(parts[0]) as inner:
+            return _replace(inner, parts[1:], path, content, home)
+    present, kept = folder.read(path.name), ""
+    releases = read_releases(home)
+    release = releases.get(str(path), Release())
+    if present is not None and digest(present) not in {digest(content), release.written}:
+        kept = free_name(folder, path, "edited")
+        folder.write(kept, present)
+    folder.write(path.name, content)
+    write_releases(home, releases | {str(path): Release(written=digest(content))})
+    return f"{FOLDER_NAME}/{path.with_name(kept)}" if kept else ""

@@ -1,0 +1,62 @@
+"""The REST interface `portal/api/templates`: the launcher's cards, and one restored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from jupyter_server.base.handlers import APIHandler
+
+from portal.server.access import for_the_user
+from portal.server.errors import TemplateError
+from portal.server.home import Home
+from portal.server.template_cards import list_cards, restore_template
+
+
+class TemplatesHandler(APIHandler):
+    """The templates of the site."""
+
+    auth_resource = "contents"
+
+    def initialize(self, home: Home) -> None:
+        """Take what the route was registered with."""
+        self.home = home
+
+    @for_the_user
+    async def get(self) -> None:
+        """List them, and what the copying of this session has to say."""
+        cards = await asyncio.to_thread(list_cards, self.home.sources)
+        self.finish(
+            {
+                "templates": [card.as_json() for card in cards],
+                "beside": self.home.beside,
+                "problems": self.home.problems,
+            }
+        )
+
+    @for_the_user
+    async def post(self) -> None:
+        """Restore one.
+
+        Source:
+            `{"name": "tensorflow/digits.ipynb"}`; 200 and `{"kept": path or ""}`, or an error's
+            status and `{"message": sentence}`.
+        """
+        try:
+            name = self._name()
+            kept = await asyncio.to_thread(restore_template, self.home.sources, Path.home(), name)
+        except TemplateError as error:
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+            return
+        self.finish({"kept": kept})
+
+    def _name(self) -> str:
+        try:
+            name = json.loads(self.request.body)["name"]
+        except (ValueError, KeyError, TypeError):
+            name = None
+        if not isinstance(name, str) or "\0" in name:
+            raise TemplateError('Name the template to restore: {"name": "folder/file.ipynb"}.')
+        return name
