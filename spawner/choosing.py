@@ -18,7 +18,7 @@ from spawner.failure import StartFailed
 from spawner.forecast import Forecast
 from spawner.hubrows import HubRows
 from spawner.limits import Limits
-from spawner.options import JobOptions
+from spawner.options import JobOptions, most_gpus
 from spawner.question import question_of
 from spawner.request import Request, limits_of, normal_form
 from spawner.shape import Shape
@@ -51,6 +51,12 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
     def shape(self) -> Shape:
         """The site's rule of cores and memory for each GPU."""
         return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
+
+    @property
+    def most_gpus(self) -> int | None:
+        """GPUs of the largest session that the user can have; None where nothing is known yet."""
+        catalog = self.cluster.known_catalog
+        return None if catalog is None else most_gpus(catalog, self.limits)
 
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers, a few seconds old at most.

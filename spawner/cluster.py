@@ -18,6 +18,7 @@ from spawner.forecast_file import ForecastFile
 from spawner.metrics import show_sessions
 from spawner.orphans import OrphanSearch
 from spawner.question import job_of
+from spawner.queue import Queue
 from spawner.script import parse_extra_options
 from spawner.session import identify_hub
 from spawner.slurm import Slurm
@@ -43,6 +44,7 @@ class Cluster:
         hub: Name of this hub in the comments of its jobs.
         slurm: Runs commands.
         watcher: Knows the state of every session's job.
+        queue: Knows how many jobs stand before each.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
         forecasts: What was forecast and what became of it.
@@ -70,6 +72,7 @@ class Cluster:
             absent_s=traits.absent_s,
             log=log,
         )
+        self.queue = Queue(self.slurm.list_queue)
         self.orphans = OrphanSearch(
             self.slurm,
             hub=hub,
@@ -114,6 +117,11 @@ class Cluster:
         if self._beginning is None:
             self.orphans.start()
             self._beginning = asyncio.ensure_future(self._look_around())
+
+    @property
+    def known_catalog(self) -> Catalog | None:
+        """What the cluster offered when it was asked last; None before that."""
+        return self._catalog.latest
 
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers, asked a few seconds ago at most.

@@ -14,6 +14,10 @@ The status is what a page or a REST call is answered with.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spawner.jobs import JobEnd
 
 
 class PortalError(Exception):
@@ -90,4 +94,19 @@ class JobRejectedError(SlurmError):
 
 
 class JobEndedError(PortalError):
-    """The job ended before its notebook server answered."""
+    """The job ended before its notebook server answered.
+
+    Args:
+        message: What happened, and the next step.
+        next_step: The part of the message that says what to do; may be empty.
+        end: How Slurm says that the job ended; None where it does not say.
+        job_id: Slurm's id of the job; 0 where there was none.
+    """
+
+    def __init__(
+        self, message: str, *, next_step: str = "", end: JobEnd | None = None, job_id: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.next_step = next_step
+        self.end = end
+        self.job_id = job_id

@@ -31,6 +31,8 @@ class StartFailed(SpawnException):
     """
 
     def __init__(self, error: PortalError, *, log_lines: str = "") -> None:
+        self.error = error
+        self.log_lines = log_lines
         message = error.message
         shown = f"<p>{html.escape(message)}</p>"
         if log_lines:

@@ -7,6 +7,7 @@ from typing import Any
 from jupyterhub import orm
 from sqlalchemy import inspect
 
+from spawner.progress import Progress
 from spawner.session import Session
 
 
@@ -26,13 +27,14 @@ class HubRows:
     def _db(self) -> Any:
         return inspect(self._row).session
 
-    def save(self, session: Session) -> None:
-        """Keep a session.
+    def save(self, session: Session, progress: Progress) -> None:
+        """Keep a session and the steps of its start.
 
         Args:
             session: As it is now.
+            progress: The steps so far.
         """
-        self._row.state = session.to_state()
+        self._row.state = session.to_state() | progress.to_state()
         self._db.commit()
 
     def save_options(self, options: dict[str, object]) -> None:

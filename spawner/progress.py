@@ -1,13 +1,18 @@
-"""What the page shows while a session starts."""
+"""What the page shows while a session starts: the steps so far, and the facts of this moment."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 # A long wait in the queue changes its reason often; the page needs only the latest ones.
 _MOST_STEPS = 30
+# A page without JavaScript comes again every few seconds for as long as it is open.
+_READ_FOR_S = 60.0
+_STATE_KEY = "start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,60 +23,194 @@ class Step:
         name: "submitted", "queued", "running", "starting" or "ready".
         percent: Length of the bar, 0..100.
         message: A sentence.
+        at: When it was told, in seconds since 1970 (UTC).
     """
 
     name: str
     percent: int
     message: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something that is so just now.
+
+    Attributes:
+        name: Such as "Expected start".
+        text: Such as "about {0}", where {0} stands for the first of `times`.
+        times: Seconds since 1970 (UTC): each reader sees them in their own time zone.
+        is_problem: It needs attention.
+    """
+
+    name: str
+    text: str
+    times: tuple[float, ...] = ()
+    is_problem: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What a reader is told.
+
+    Attributes:
+        step: The latest step.
+        facts: The facts with it.
+        is_new: The reader has not seen this step yet; else only the facts have changed.
+    """
+
+    step: Step
+    facts: tuple[Fact, ...]
+    is_new: bool
+
+    def to_event(self) -> dict[str, Any]:
+        """Return this as JupyterHub sends it to pages and to REST."""
+        return {
+            "progress": self.step.percent,
+            "message": self.step.message,
+            "step": self.step.name,
+            "at": self.step.at,
+            "facts": [asdict(fact) for fact in self.facts],
+            "is_new": self.is_new,
+        }
 
 
 class Progress:
-    """The steps of one start, for any number of readers who come and go."""
+    """The steps of one start, for any number of readers who come and go.
 
-    def __init__(self) -> None:
-        self._steps: list[Step] = []
+    Args:
+        steps: Those before a restart of the hub.
+        expected_at: When Slurm first expected the job to start, in seconds since 1970 (UTC); 0
+            where it has not said so yet.
+        keep: Called when there is a new step, to save it.
+        clock: The time of day in seconds since 1970 (UTC).
+    """
+
+    def __init__(
+        self,
+        steps: tuple[Step, ...] = (),
+        *,
+        expected_at: float = 0.0,
+        keep: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.expected_at = expected_at
+        self._steps = list(steps)
+        self._keep = keep
+        self._clock = clock
+        self._facts: tuple[Fact, ...] = ()
         self._n_dropped = 0
+        self._n_readers = 0
+        self._read_at = 0.0
         self._is_finished = False
         self._changed = asyncio.Event()
 
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], *, keep: Callable[[], None]) -> Progress:
+        """Return the progress in a saved state.
+
+        Args:
+            state: What `to_state` returned, by this or an earlier release.
+            keep: Called when there is a new step.
+
+        Returns:
+            The progress, without steps where the state holds none.
+        """
+        saved = state.get(_STATE_KEY) or {}
+        steps = tuple(Step(**step) for step in saved.get("steps", ()))
+        return cls(steps, expected_at=saved.get("expected_at", 0.0), keep=keep)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return this as JSON values; holds no secret."""
+        steps = [asdict(step) for step in self._steps]
+        return {_STATE_KEY: {"steps": steps, "expected_at": self.expected_at}}
+
+    @property
+    def log(self) -> tuple[Step, ...]:
+        """The steps so far; asking for them counts as reading."""
+        self._read_at = self._clock()
+        return tuple(self._steps)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts of this moment."""
+        return self._facts
+
+    @property
+    def last(self) -> Step | None:
+        """The latest step."""
+        return self._steps[-1] if self._steps else None
+
+    @property
+    def submitted_at(self) -> float:
+        """When the first step was told, in seconds since 1970 (UTC); 0 before it."""
+        return self._steps[0].at if self._steps else 0.0
+
+    @property
+    def is_read(self) -> bool:
+        """Somebody has the page open, as far as can be told."""
+        return self._n_readers > 0 or self._clock() - self._read_at < _READ_FOR_S
+
     def tell(self, name: str, percent: int, message: str) -> None:
-        """Add a step, unless it says the same as the last one.
+        """Add a step, unless it says the same as the last one, or as the first one does.
+
+        A restarted hub tells the first one again.
 
         Args:
             name: See `Step`.
             percent: 0..100.
             message: A sentence.
         """
-        step = Step(name=name, percent=percent, message=message)
-        if self._steps and self._steps[-1] == step:
+        told = [(step.name, step.percent, step.message) for step in self._steps]
+        if (name, percent, message) in told[:1] + told[-1:]:
             return
-        self._steps.append(step)
+        self._steps.append(Step(name=name, percent=percent, message=message, at=self._clock()))
         if len(self._steps) > _MOST_STEPS:
             del self._steps[1]
             self._n_dropped += 1
+        self._keep()
         self._wake()
+
+    def show(self, *facts: Fact) -> None:
+        """Put facts in the place of those before.
+
+        Args:
+            facts: In the order in which they are shown.
+        """
+        if facts != self._facts:
+            self._facts = facts
+            self._wake()
 
     def finish(self) -> None:
         """Let every reader end."""
         self._is_finished = True
         self._wake()
 
-    async def steps(self) -> AsyncIterator[Step]:
-        """Yield every step so far, then each new one until the start has ended.
+    async def news(self) -> AsyncIterator[News]:
+        """Yield every step so far, then each new one and each change of facts until the end.
 
         Yields:
-            Steps in their order.
+            News in their order.
         """
-        n_seen = 0
-        while True:
-            changed = self._changed
-            n_seen = max(n_seen, self._n_dropped)
-            for step in self._steps[n_seen - self._n_dropped :]:
-                n_seen += 1
-                yield step
-            if self._is_finished:
-                return
-            await changed.wait()
+        n_seen, facts = 0, self._facts
+        self._n_readers += 1
+        try:
+            while True:
+                changed = self._changed
+                n_seen = max(n_seen, self._n_dropped)
+                is_told = n_seen == self._n_dropped + len(self._steps)
+                for step in self._steps[n_seen - self._n_dropped :]:
+                    n_seen += 1
+                    facts = self._facts
+                    yield News(step=step, facts=facts, is_new=True)
+                if is_told and self._steps and facts != self._facts:
+                    facts = self._facts
+                    yield News(step=self._steps[-1], facts=facts, is_new=False)
+                if self._is_finished:
+                    return
+                await changed.wait()
+        finally:
+            self._n_readers -= 1
 
     def _wake(self) -> None:
         self._changed.set()

@@ -35,10 +35,8 @@ def tell_state(
     if record is None:
         return
     if record.state.phase is Phase.WAITING:
-        why = str(explain_waiting(record.reason, situation_of(session)))
-        if record.starts_at:
-            why += f" Slurm expects it to start at {record.starts_at.replace('T', ' ')}."
-        progress.tell("queued", 30, why)
+        why = explain_waiting(record.reason, situation_of(session), state=record.state)
+        progress.tell("queued", 30, str(why))
     elif record.state.phase is Phase.RUNNING:
         progress.tell("running", 60, f"Job {record.key.job_id} runs on {record.node} with {gpus}.")
 
@@ -68,21 +66,30 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
         node=end.node,
         situation=situation_of(session, user_uid=user_uid),
     )
-    return JobEndedError(str(diagnosis))
+    return JobEndedError(
+        str(diagnosis),
+        next_step=diagnosis.next_step,
+        end=None if end.state is JobState.UNKNOWN else end,
+        job_id=session.job_id,
+    )
 
 
-def late_start(running_start_timeout_s: float) -> JobEndedError:
+def late_start(running_start_timeout_s: float, session: Session) -> JobEndedError:
     """Return the error for a job that runs, but whose server does not answer.
 
     Args:
         running_start_timeout_s: Seconds that were given to it.
+        session: The session.
 
     Returns:
         An error with one sentence and one next step.
     """
+    next_step = "Read the end of the log, or show it to the administrators."
     return JobEndedError(
         f"The job ran for {running_start_timeout_s:.0f} s, but its notebook server did not answer. "
-        "Read the end of the log, or show it to the administrators."
+        f"{next_step}",
+        next_step=next_step,
+        job_id=session.job_id,
     )
 
 

@@ -280,7 +280,8 @@ class SessionJob:
             answer.cancel()
 
     async def _failure(self, *, is_late: bool = False) -> StartFailed:
-        error = late_start(self._running_start_timeout_s) if is_late else await self.read_end()
+        late_s = self._running_start_timeout_s
+        error = late_start(late_s, self.session) if is_late else await self.read_end()
         self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, error)
         log_lines = await read_log_lines(
             self._cluster.slurm, self.session.key, secrets=[self._read_secret()]

@@ -21,6 +21,7 @@ from spawner.jobs import (
     parse_squeue,
     squeue_format,
 )
+from spawner.queue import QueuedJob, parse_queue, queue_format
 from spawner.script import Job
 from spawner.sight import CONFIG_ARGV, explain_hidden, level_argv, parse_hidden, sees_all
 from spawner.states import JobState
@@ -117,6 +118,17 @@ class Slurm:
         """
         filters = [f"--name={name}"] if name else []
         return await self._squeue(*filters, *([f"--user={user}"] if user else []))
+
+    async def list_queue(self) -> list[QueuedJob]:
+        """Return all jobs that stand in line, whoever they belong to.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        mark = new_mark()
+        options = ("--noheader", "--all", "--states=PENDING", f"--format={queue_format(mark)}")
+        return parse_queue((await self._query(("squeue", *options))).stdout, mark)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return how one job ended, from slurmctld's memory or else from accounting.

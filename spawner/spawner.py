@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any
 
 from jupyterhub.spawner import Spawner
-from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_server
 from traitlets import default
 
 from spawner import port_api
@@ -18,6 +18,8 @@ from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
 from spawner.metrics import SESSION_STARTS
+from spawner.outlook import following
+from spawner.probe import wait_for_answer
 from spawner.progress import Progress
 from spawner.question import question_of
 from spawner.request import gpus_in_words, plan_of
@@ -42,7 +44,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
     _job: SessionJob | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._progress = Progress()
+        self._progress = Progress(keep=self._keep_steps)
         self._endings: set[asyncio.Task[None]] = set()
         super().__init__(*args, **kwargs)
 
@@ -56,14 +58,20 @@ class SlurmGPUSpawner(ChoosingSpawner):
         """What Slurm said last about the session's job."""
         return None if self._job is None else self._job.record
 
+    @property
+    def start_progress(self) -> Progress:
+        """The steps of the start so far, and the facts of this moment."""
+        return self._progress
+
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the steps of the start, for JupyterHub's page.
 
         Yields:
-            "progress" in percent, "message" as a sentence and "step" by its name.
+            "progress" in percent, "message" as a sentence, "step" by its name, "at" in seconds
+            since 1970, "facts" of this moment, and whether the step "is_new".
         """
-        async for step in self._progress.steps():
-            yield {"progress": step.percent, "message": step.message, "step": step.name}
+        async for news in self._progress.news():
+            yield news.to_event()
 
     async def start(self) -> tuple[str, int]:
         """Submit the job and wait until its server answers, however long the queue is.
@@ -112,7 +120,8 @@ class SlurmGPUSpawner(ChoosingSpawner):
                 )
             )
         try:
-            served = await job.wait_until_served(self._wait_for_answer)
+            async with following(job, self.cluster, gpus=self._gpus_of(job.session)):
+                served = await job.wait_until_served(partial(wait_for_answer, self))
         except StartFailed:
             SESSION_STARTS.labels("failed").inc()
             raise
@@ -211,6 +220,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
         session = Session.from_state(state)
         if session is None or self.orm_spawner.server is None:
             return
+        self._progress = Progress.from_state(state, keep=self._keep_steps)
         self._job = self._make_job(session)
         if session.is_ready:
             keep(self)
@@ -220,7 +230,9 @@ class SlurmGPUSpawner(ChoosingSpawner):
     def get_state(self) -> dict[str, Any]:
         """Return what the database keeps; holds no secret."""
         state: dict[str, Any] = Spawner.get_state(self)
-        return state if self._job is None else state | self._job.session.to_state()
+        if self._job is None:
+            return state
+        return state | self._job.session.to_state() | self._progress.to_state()
 
     def clear_state(self) -> None:
         """Forget the session; nothing is done to its job."""
@@ -231,7 +243,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
             self._job.close()
             self._job = None
         self._progress.finish()
-        self._progress = Progress()
+        self._progress = Progress(keep=self._keep_steps)
 
     @property
     def server(self) -> Any:
@@ -252,14 +264,21 @@ class SlurmGPUSpawner(ChoosingSpawner):
             on_over=self._hear_of_end,
             running_start_timeout_s=self.running_start_timeout_s,
             progress=self._progress,
-            gpus=gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus),
+            gpus=self._gpus_of(session),
             read_secret=lambda: self.api_token,
             log=self.log,
         )
 
     def _save(self, session: Session) -> None:
         self.job_id = str(session.job_id or "")
-        self._rows.save(session)
+        self._rows.save(session, self._progress)
+
+    def _keep_steps(self) -> None:
+        if self._job is not None:
+            self._rows.save(self._job.session, self._progress)
+
+    def _gpus_of(self, session: Session) -> str:
+        return gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus)
 
     def _hear_of_end(self) -> None:
         # JupyterHub would notice at its next poll only.
@@ -273,18 +292,6 @@ class SlurmGPUSpawner(ChoosingSpawner):
         self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, end)
         if job is self._job:
             await self.poll_and_notify()
-
-    async def _wait_for_answer(self, address: str, port: int) -> None:
-        host = f"[{address}]" if ":" in address else address
-        settings = self.user.settings
-        key, cert, ca = (settings.get(f"internal_ssl_{part}") for part in ("key", "cert", "ca"))
-        base_url = self.server.base_url if self.server is not None else "/"
-        proto = "https" if self.internal_ssl else "http"
-        await wait_for_http_server(
-            url_path_join(f"{proto}://{host}:{port}", base_url, "api"),
-            timeout=self.running_start_timeout_s,
-            ssl_context=make_ssl_context(key, cert, cafile=ca),
-        )
 
 
 async def _read_names_of_nodes(spawner: SlurmGPUSpawner) -> list[str]:

@@ -88,6 +88,9 @@ class Watcher:
             know, or a cluster without accounting, is taken for over.
         clock: Seconds that only grow.
         wait: Waits for an event, for some seconds at most.
+
+    Attributes:
+        answered_at: When Slurm answered last, in seconds since 1970 (UTC); 0 before that.
     """
 
     def __init__(
@@ -118,6 +121,12 @@ class Watcher:
         self._looked_at = -_LONGEST_BACK_OFF_S
         self._early_looks = float(_MOST_EARLY_LOOKS)
         self._n_failures = 0
+        self.answered_at = 0.0
+
+    @property
+    def is_silent(self) -> bool:
+        """Slurm did not answer the last time it was asked."""
+        return self._n_failures > 0
 
     def watch(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> Watch:
         """Begin to watch a job.
@@ -218,7 +227,7 @@ class Watcher:
             return
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
-        self._n_failures = 0
+        self._n_failures, self.answered_at = 0, time.time()
         by_id = {record.key.job_id: record for record in records}
         absent = []
         for watch in watches:

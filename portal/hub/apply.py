@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from portal.hub import form_handlers
+from portal.hub.failure_view import describe_failure
 from portal.hub.form import make_options_form
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
-from portal.hub.session_view import START_STEPS, describe_request, describe_session
+from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
+from portal.hub.start_view import describe_start
+from portal.hub.stopping import stop_route
 from portal.hub.tables import TlsMode
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -60,10 +63,11 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "portal": PortalView.of(settings.site),
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
-        "start_steps": START_STEPS,
+        "describe_start": lambda _user: describe_start,
+        "describe_failure": lambda _user: describe_failure,
     }
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
-    c.JupyterHub.extra_handlers = [static_route(), form_handlers.choices_route()]
+    c.JupyterHub.extra_handlers = [static_route(), form_handlers.choices_route(), stop_route()]
     form_handlers.register()
     c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
 

@@ -12,14 +12,6 @@ from spawner.request import gpus_in_words
 from spawner.session import Session
 from spawner.states import Phase
 
-START_STEPS = (
-    ("submitted", "Submitted"),
-    ("queued", "In the queue"),
-    ("running", "Running on a node"),
-    ("starting", "Notebook server starting"),
-    ("ready", "Ready"),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Fact:

@@ -98,6 +98,7 @@ class PrivateHub:
             forecast_min={},
             step=99,
             stop_s=0,
+            facts=[],
             starts_at=datetime.now().isoformat(timespec="seconds"),
         )
 

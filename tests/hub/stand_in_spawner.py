@@ -23,9 +23,10 @@ from spawner.catalog import Catalog
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.forecast import Forecast
-from spawner.jobs import JobKey, JobRecord
+from spawner.jobs import JobEnd, JobKey, JobRecord
 from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
+from spawner.progress import Fact, Progress
 from spawner.request import limits_of, normal_form, shape_of
 from spawner.session import Session
 from spawner.states import JobState
@@ -43,6 +44,7 @@ class Answer(BaseHTTPRequestHandler):
 HTTPServer(("127.0.0.1", int(os.environ["STAND_IN_PORT"])), Answer).serve_forever()
 """
 
+NEXT_STEP = "Start again; Slurm takes another node."
 STEPS = [
     ("submitted", 10, "Job 4711 is submitted, with 2 simulated GPUs."),
     ("queued", 30, "All GPUs of this size are taken. The job starts when one is free."),
@@ -67,8 +69,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     default_url = Unicode("/")
 
     cluster = Cluster()
+    start_progress = Progress()
     session: Session | None = None
     job_record: JobRecord | None = None
+    most_gpus = 4
 
     @property
     def limits(self) -> Limits:
@@ -98,10 +102,18 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         return take_options
 
     async def start(self) -> Any:
+        self.start_progress = Progress()
         while (step := self.cluster.step) < len(STEPS):
+            self._tell(step)
             if self.cluster.failure:
                 raise StartFailed(
-                    JobEndedError(self.cluster.failure), log_lines="line 1\nKilled <process>"
+                    JobEndedError(
+                        self.cluster.failure,
+                        next_step=NEXT_STEP,
+                        end=JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=3, node="node01"),
+                        job_id=4711,
+                    ),
+                    log_lines="line 1\nKilled <process>",
                 )
             if STEPS[step][0] in {"running", "starting"}:
                 self._note_running()
@@ -120,13 +132,13 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         return []
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        shown = 0
-        while True:
-            while shown <= min(self.cluster.step, len(STEPS) - 1):
-                name, percent, message = STEPS[shown]
-                yield {"step": name, "progress": percent, "message": message}
-                shown += 1
-            await asyncio.sleep(0.05)
+        async for news in self.start_progress.news():
+            yield news.to_event()
+
+    def _tell(self, step: int) -> None:
+        for name, percent, message in STEPS[len(self.start_progress.log) : step + 1]:
+            self.start_progress.tell(name, percent, message)
+        self.start_progress.show(*(Fact(**fact) for fact in self.cluster.facts))
 
     def _note_running(self) -> None:
         self.job_record = JobRecord(

@@ -41,11 +41,13 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     start(hub)
     (job,) = eventually(sessions, timeout_s=20)
     assert job.state == "PENDING"
+    log = eventually(lambda: steps_of(hub, n_steps=2), timeout_s=20)
 
     hub.kill()
     hub.start(**HELD)
 
     assert hub.server(USER)["pending"] == "spawn"
+    assert steps_of(hub, n_steps=2) == log, "the log and its times outlive the restart"
     release()
     wait_until_ready(hub)
     assert [job.job_id for job in sessions()] == [job.job_id]
@@ -55,6 +57,11 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
         timeout=10,
     ).json()
     assert f"/user/{USER}" in routes
+
+
+def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:
+    steps: list[object] = (hub.server(USER).get("state") or {}).get("start", {}).get("steps", [])
+    return steps[:n_steps] if len(steps) >= n_steps else []
 
 
 def test_a_killed_hub_takes_up_a_waiting_session_that_can_then_be_stopped(

@@ -87,7 +87,7 @@ async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
 def steps(job: SessionJob) -> Callable[[], Any]:
     async def read() -> list[str]:
         job.progress.finish()
-        return [step.name async for step in job.progress.steps()]
+        return [news.step.name async for news in job.progress.news()]
 
     return read
 

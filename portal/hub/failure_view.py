@@ -1,0 +1,81 @@
+"""A start that failed, as the failure page shows it: why, what to do, and ways to try again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from spawner.correction import Correction, correct
+from spawner.errors import JobEndedError
+from spawner.failure import StartFailed
+from spawner.jobs import JobEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureView:
+    """One failed start.
+
+    Attributes:
+        sentence: What happened.
+        next_step: What to do; empty where the sentence says it.
+        facts: Slurm's state, exit code, node and job, by name, as far as they are known.
+        log_lines: The end of the job's log, without secrets; may be empty.
+        options: What was asked for, by option, to be sent again.
+        correction: A choice that avoids the failure, where the advice names one.
+    """
+
+    sentence: str
+    next_step: str
+    facts: tuple[tuple[str, str], ...]
+    log_lines: str
+    options: Mapping[str, str]
+    correction: Correction | None
+
+    @property
+    def correction_query(self) -> str:
+        """The corrected choice as the query of a link to the form."""
+        return urlencode(self.correction.options) if self.correction else ""
+
+
+def describe_failure(exception: BaseException | None, spawner: Any) -> FailureView | None:
+    """Return a failed start in words.
+
+    Args:
+        exception: What ended the start.
+        spawner: The spawner that failed.
+
+    Returns:
+        The words; None where the failure is not one of a session, so that only JupyterHub's
+        message is known.
+    """
+    if not isinstance(exception, StartFailed):
+        return None
+    error = exception.error
+    ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
+    options = {name: str(value) for name, value in spawner.user_options.items()}
+    most_gpus = getattr(spawner, "most_gpus", None)
+    return FailureView(
+        sentence=ended.message.removesuffix(ended.next_step).rstrip(),
+        next_step=ended.next_step,
+        facts=tuple(_facts(ended.end, ended.job_id)),
+        log_lines=exception.log_lines,
+        options=options,
+        correction=correct(options, ended.end, most_gpus=most_gpus) if ended.end else None,
+    )
+
+
+def _facts(end: JobEnd | None, job_id: int) -> list[tuple[str, str]]:
+    facts = []
+    if end is not None:
+        facts.append(("State in Slurm", end.state.name))
+        if end.signal:
+            facts.append(("Signal", str(end.signal)))
+        elif end.exit_code is not None:
+            facts.append(("Exit code", str(end.exit_code)))
+        if end.node:
+            facts.append(("Node", end.node))
+    if job_id:
+        facts.append(("Slurm job", str(job_id)))
+    return facts
