@@ -34,3 +34,9 @@ class TemplateError(PortalError):
     """A template cannot be restored; the text says which and why."""
 
     http_status = 400
+
+
+class JobError(PortalError):
+    """A Slurm job cannot be submitted, shown or cancelled as asked."""
+
+    http_status = 400

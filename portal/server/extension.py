@@ -14,6 +14,13 @@ from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import Home
+from portal.server.jobqueue import JobQueue
+from portal.server.jobs_rest import (
+    JobHandler,
+    JobOutputHandler,
+    JobPreviewHandler,
+    JobsHandler,
+)
 from portal.server.kernel_socket import KernelSocket
 from portal.server.kernels import Kernels
 from portal.server.private_dir import make_private_dir
@@ -53,12 +60,18 @@ class PortalServer(ExtensionApp):
         self.kernel_socket.open()
         shared = {"tensorboards": self.tensorboards}
         environments = {"kernels": self.kernels}
+        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
+        jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         self.handlers.extend(
             [
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
                 (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
                 (r"/portal/api/environments", EnvironmentsHandler, environments),
                 (r"/portal/api/templates", TemplatesHandler, {"home": self.home}),
+                (r"/portal/api/jobs", JobsHandler, jobs),
+                (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
+                (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
+                (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )

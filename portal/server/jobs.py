@@ -1,0 +1,130 @@
+"""The user's Slurm jobs, as squeue and sacct print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# Free text comes last, so that a "|" in it does no harm.
+SQUEUE_FORMAT = "%i|%T|%P|%M|%l|%D|%C|%b|%r|%j"
+SACCT_FORMAT = (
+    "JobID,State,Partition,Elapsed,Timelimit,AllocNodes,AllocCPUS,ReqTRES,ExitCode,JobName"
+)
+_N_FIELDS = 10
+SESSION_PREFIX = "dsportal-"
+_JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmJob:
+    """One job of the user.
+
+    Attributes:
+        id: Slurm's job id, of an array with the task: 12_3.
+        name: Its name.
+        state: Slurm's word, such as RUNNING.
+        is_over: Whether it ended; its output grows no more.
+        is_session: Whether it carries a session of the portal.
+        partition: Where it runs or waits.
+        elapsed: Time that it has run, as Slurm writes it.
+        limit: Its time limit, as Slurm writes it.
+        n_nodes: Nodes.
+        n_cores: Cores.
+        gpus: Generic resources of each node, as Slurm writes them, or "".
+        reason: Why it waits, or its exit code where it failed, or "".
+    """
+
+    id: str
+    name: str
+    state: str
+    is_over: bool
+    is_session: bool
+    partition: str
+    elapsed: str
+    limit: str
+    n_nodes: str
+    n_cores: str
+    gpus: str
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the REST interface says about it."""
+        return asdict(self)
+
+
+def is_job_id(text: str) -> bool:
+    """Return whether a text is the id of a job, and no option of a command.
+
+    Args:
+        text: What a request names.
+
+    Returns:
+        True for 12, 12_3, 12+1, and 12_[1-5] of an array that waits.
+    """
+    return _JOB_ID.fullmatch(text) is not None
+
+
+def parse_queue(text: str) -> list[SlurmJob]:
+    """Return the jobs that squeue printed.
+
+    Args:
+        text: Its output in SQUEUE_FORMAT, without a header.
+
+    Returns:
+        Jobs that wait or run, in Slurm's order.
+
+    Source:
+        squeue(1), --format, Slurm 22.05.
+    """
+    return [
+        _job(fields, is_over=False, reason="" if fields[8] == "None" else fields[8])
+        for fields in _fields(text)
+    ]
+
+
+def parse_accounting(text: str) -> list[SlurmJob]:
+    """Return the jobs that have ended, of those that sacct printed.
+
+    Args:
+        text: Its output in SACCT_FORMAT, without a header, with "|" between fields.
+
+    Returns:
+        Ended jobs, the newest first.
+
+    Source:
+        sacct(1), --parsable2 and --format, Slurm 22.05.
+    """
+    jobs = [
+        _job(fields, is_over=True, reason="" if fields[8] == "0:0" else f"exit {fields[8]}")
+        for fields in _fields(text)
+        if fields[1] not in {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"}
+    ]
+    return jobs[::-1]
+
+
+def _fields(text: str) -> Iterable[list[str]]:
+    for line in text.splitlines():
+        fields = line.split("|", _N_FIELDS - 1)
+        if len(fields) == _N_FIELDS:
+            yield fields
+
+
+def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
+    gpus = re.search(r"gres[/:]gpu[^,]*", fields[7])
+    return SlurmJob(
+        id=fields[0],
+        # sacct says by whom a job was cancelled.
+        state=fields[1].partition(" ")[0],
+        is_over=is_over,
+        is_session=fields[9].startswith(SESSION_PREFIX),
+        partition=fields[2],
+        elapsed=fields[3],
+        limit=fields[4],
+        n_nodes=fields[5],
+        n_cores=fields[6],
+        gpus=gpus[0][5:] if gpus else "",
+        reason=reason,
+        name=fields[9],
+    )

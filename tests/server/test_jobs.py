@@ -1,0 +1,126 @@
+"""Slurm jobs from a notebook server, on the real cluster: submitted, followed and cancelled."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.notebook_server import NotebookServer
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(os.getuid() != 0, reason="only root can become the demo user"),
+]
+
+SCRIPT = """#!/bin/bash
+#SBATCH -n 1
+#SBATCH --mem=64M
+#SBATCH --time=5
+#SBATCH --job-name=sample
+#SBATCH --output=sample-%j.out
+echo "hello from $SLURM_JOB_NAME, token ${JUPYTERHUB_API_TOKEN:-none}"
+exec sleep 120
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
+    """A notebook server of ada, who has a folder that every node sees."""
+    with tempfile.TemporaryDirectory(
+        prefix="jobs-", dir="/srv/isilon", ignore_cleanup_errors=True
+    ) as name:
+        os.chmod(name, 0o755)
+        folder = Path(name)
+        server = NotebookServer(folder, tensorboard_python, user_id=pwd.getpwnam("ada").pw_uid)
+        script = server.root / "logs/sample.job"
+        script.write_text(SCRIPT)
+        yield server
+        server.stop()
+
+
+def ask(server: NotebookServer, method: str, path: str = "", **kwargs: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/portal/api/jobs{path}"
+    return server.http.request(method, url, timeout=30, **kwargs)
+
+
+def state_of(server: NotebookServer, job_id: str) -> str:
+    jobs = {job["id"]: job for job in ask(server, "GET").json()}
+    return str(jobs[job_id]["state"]) if job_id in jobs else "absent"
+
+
+def test_what_a_script_asks_for_is_shown_before_it_goes(server: NotebookServer) -> None:
+    shown = ask(server, "POST", "/preview", json={"path": "logs/sample.job"}).json()
+
+    assert ["time", "5"] in shown["options"]
+    assert shown["is_accepted"]
+    assert "to start at" in shown["forecast"]
+    assert [job for job in ask(server, "GET").json() if job["name"] == "sample"] == []
+
+
+def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) -> None:
+    answer = ask(server, "POST", json={"path": "logs/sample.job"})
+    assert answer.status_code == 201, answer.text
+    job_id = answer.json()["id"]
+
+    eventually(lambda: state_of(server, job_id) == "RUNNING", timeout_s=30)
+
+    def output() -> dict[str, Any]:
+        return dict(ask(server, "GET", f"/{job_id}/output").json())
+
+    said = eventually(lambda: output() if output()["text"] else None, timeout_s=10)
+    assert said["text"] == "hello from sample, token none\n"
+    assert said["path"] == str(server.root / f"logs/sample-{job_id}.out")
+    rest = ask(server, "GET", f"/{job_id}/output?offset={said['next_offset']}").json()
+    assert (rest["text"], rest["next_offset"]) == ("", said["next_offset"])
+
+    assert ask(server, "DELETE", f"/{job_id}").status_code == 204
+    eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("logs/absent.job", "cannot be read"),
+        ("../../../etc/passwd", "outside your files"),
+        ("logs", "cannot be read"),
+        ("logs/text.txt", "is no job script"),
+        ("", "Name the script"),
+    ],
+)
+def test_what_is_no_script_gets_a_sentence(
+    server: NotebookServer, path: str, sentence: str
+) -> None:
+    (server.root / "logs/text.txt").write_text("text")
+
+    answer = ask(server, "POST", json={"path": path})
+
+    assert answer.status_code == 400
+    assert sentence in answer.json()["message"]
+
+
+def test_what_slurm_refuses_is_said_in_its_words(server: NotebookServer) -> None:
+    script = server.root / "logs/nowhere.job"
+    script.write_text("#!/bin/bash\n#SBATCH -p nowhere\nhostname\n")
+
+    shown = ask(server, "POST", "/preview", json={"path": "logs/nowhere.job"}).json()
+    refused = ask(server, "POST", json={"path": "logs/nowhere.job"})
+
+    assert not shown["is_accepted"]
+    assert "invalid partition" in shown["forecast"].lower()
+    assert refused.status_code == 400
+    assert "Change the script" in refused.json()["message"]
+
+
+def test_nobody_without_the_login_sees_jobs(server: NotebookServer) -> None:
+    url = f"{server.host}/user/ada/portal/api/jobs"
+
+    assert requests.get(url, timeout=10).status_code == 403
+    assert requests.post(url, json={"path": "logs/sample.job"}, timeout=10).status_code == 403
