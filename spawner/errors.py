@@ -3,6 +3,7 @@
     PortalError                  str() is what was asked, the limit and the next step
       SettingsError              a site's file or trait is wrong
       OptionsError               a user's request cannot be met           HTTP 400
+      PreflightError             the user's storage is not in order       HTTP 409
       SlurmError                 a Slurm command failed                   HTTP 502
         SlurmUnavailableError    Slurm gave no answer in time             HTTP 503
         JobRejectedError         sbatch said no                           HTTP 400
@@ -53,6 +54,21 @@ class OptionsError(PortalError):
     """What a user asked for cannot be met."""
 
     http_status = 400
+
+
+class PreflightError(PortalError):
+    """A session would not work: its user's home or the site's storage is not in order.
+
+    Args:
+        message: What is wrong, and its cure.
+        needs_rescue: The home is full, so that only a session which writes nothing there starts.
+    """
+
+    http_status = 409
+
+    def __init__(self, message: str, *, needs_rescue: bool = False) -> None:
+        super().__init__(message)
+        self.needs_rescue = needs_rescue
 
 
 class SlurmError(PortalError):

@@ -11,12 +11,16 @@ from spawner.errors import (
     JobRejectedError,
     OptionsError,
     PortalError,
+    PreflightError,
     SlurmUnavailableError,
 )
 
+# Below the hub's address, for whoever is logged in.
+RESCUE_LINK = "/hub/spawn?rescue=1"
 _REASONS = {
     OptionsError: "options",
     JobRejectedError: "rejected",
+    PreflightError: "preflight",
     SlurmUnavailableError: "slurm-unavailable",
     JobEndedError: "job-ended",
 }
@@ -35,6 +39,8 @@ class StartFailed(SpawnException):
         self.log_lines = log_lines
         message = error.message
         shown = f"<p>{html.escape(message)}</p>"
+        if isinstance(error, PreflightError) and error.needs_rescue:
+            shown += f'<p><a href="{RESCUE_LINK}">Start a rescue session</a></p>'
         if log_lines:
             message = f"{message}\n\nThe end of the job's log:\n{log_lines}"
             shown += (

@@ -11,6 +11,7 @@ command of the hub's choice:
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
     {"verb": "place_files", "folder": "...", "files": {"name": "text"}}
     {"verb": "storage", "folders": ["~", "/..."]}
+    {"verb": "preflight", "checks": {"home": {...}, ...}}           see spawner/preflight_probe.py
 
 The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
 """
@@ -54,12 +55,12 @@ _OPTIONS_BY_FORM = {
     r"1": "nodes ntasks",
 }
 _OPTIONS = {name: form for form, names in _OPTIONS_BY_FORM.items() for name in names.split()}
-_FLAGS = frozenset(
-    ("contiguous", "exclusive", "hold", "nice", "no-requeue", "oversubscribe", "use-min-nodes")
-)
+_FLAG = re.compile("contiguous|exclusive|hold|nice|no-requeue|oversubscribe|use-min-nodes")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
+# Verbs of a program beside this one, which does not wait for what hangs, and what it is asked.
+_BESIDE = {"storage": "folders", "preflight": "checks"}
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
 
@@ -97,8 +98,9 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     Raises:
         RequestError: If the verb is unknown or a value is not of its form.
     """
-    functions = (_submit, _forecast, _cancel, _log_tail, _place_files, _storage)
+    functions = (_submit, _forecast, _cancel, _log_tail, _place_files)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
+    verbs |= dict.fromkeys(_BESIDE, _ask_beside)
     verb = request.get("verb") if isinstance(request, dict) else None
     if not isinstance(verb, str) or verb not in verbs:
         raise RequestError(f"unknown verb {verb!r:.60}")
@@ -124,29 +126,20 @@ def checked_arguments(arguments: object) -> list[str]:
             raise RequestError(f"bad argument {argument!r:.60}")
         name, has_value, value = argument[2:].partition("=")
         form = _OPTIONS.get(name)
-        known_form = form if has_value else "" if name in _FLAGS else None
+        known_form = form if has_value else "" if _FLAG.fullmatch(name) else None
         if known_form is None or not re.fullmatch(known_form, value, re.ASCII):
             raise RequestError(f"sbatch option {argument!r:.60} is not allowed")
     return arguments
 
 
 def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    arguments = checked_arguments(request.get("arguments"))
+    arguments, script = checked_arguments(request.get("arguments")), _text(request, "script")
     environment = _environment(request)
-    script = _text(request, "script")
-    log_dir = _private_dir(account, "logs")
-    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
-    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
-        path.unlink(missing_ok=True)
-    fixed = [
-        "--parsable",
-        "--export=ALL",
-        # The limits of the hub's own process are not those of a session.
-        "--propagate=NONE",
-        f"--chdir={account.pw_dir}",
-        # % starts a pattern.
-        f"--output={str(log_dir).replace('%', '%%')}/session-%j.log",
-    ]
+    # A full home takes no log; the script keeps its own then.
+    output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
+    # The limits of the hub's own process are not those of a session.
+    fixed = ["--parsable", "--export=ALL", "--propagate=NONE", f"--chdir={account.pw_dir}"]
+    fixed.append(f"--output={output}")
     done = _run(["sbatch", *fixed, *arguments], account, environment=environment, text=script)
     if not done["ok"]:
         return done
@@ -206,10 +199,11 @@ def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[st
     return {"ok": True, "paths": paths}
 
 
-def _storage(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    program = str(Path(__file__).with_name("dsportal-storage"))
-    done = _run([program], account, text=json.dumps(request.get("folders")))
-    return done | {"folders": json.loads(done.get("stdout") or "{}")}
+def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    key = _BESIDE[request["verb"]]
+    program = str(Path(__file__).with_name(f"dsportal-{request['verb']}"))
+    done = _run([program], account, text=json.dumps(request.get(key)))
+    return done | {key: json.loads(done.get("stdout") or "{}")}
 
 
 def _account() -> pwd.struct_passwd:
@@ -292,6 +286,14 @@ def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
         path /= name
         path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
+    log_dir = _private_dir(account, "logs")
+    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
+    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
+        path.unlink(missing_ok=True)
+    return f"{str(log_dir).replace('%', '%%')}/session-%j.log"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from spawner.shape import Resources, Shape
 if TYPE_CHECKING:
     from spawner.catalog import Catalog
 
-KEYS = ("gpus", "gpu_type", "partition", "hours", "account", "qos", "reservation")
+KEYS = ("gpus", "gpu_type", "partition", "hours", "account", "qos", "reservation", "rescue")
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 _HOURS = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,4})?", re.ASCII)
@@ -37,6 +37,7 @@ class JobOptions:
         account: Slurm account.
         qos: Slurm quality of service.
         reservation: Slurm reservation.
+        is_rescue: A small session without a GPU that writes nothing into the home folder.
     """
 
     n_gpus: int = 1
@@ -46,6 +47,7 @@ class JobOptions:
     account: str | None = None
     qos: str | None = None
     reservation: str | None = None
+    is_rescue: bool = False
 
     @classmethod
     def parse(cls, mapping: Mapping[str, object], *, max_gpus: int | None = None) -> JobOptions:
@@ -68,14 +70,16 @@ class JobOptions:
                     f"A session has no option {_shown(key)}. "
                     f"Use some of {', '.join(KEYS)}, or none for the site's default."
                 )
+        is_rescue = _parse_rescue(mapping)
         return cls(
-            n_gpus=_parse_gpus(mapping, max_gpus),
+            n_gpus=0 if is_rescue else _parse_gpus(mapping, max_gpus),
             gpu_type=_parse_name(mapping, "gpu_type"),
             partition=_parse_name(mapping, "partition"),
             walltime_s=_parse_hours(_only(mapping, "hours")),
             account=_parse_name(mapping, "account"),
             qos=_parse_name(mapping, "qos"),
             reservation=_parse_name(mapping, "reservation"),
+            is_rescue=is_rescue,
         )
 
     def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
@@ -97,7 +101,8 @@ class JobOptions:
         _check_offered("QOS", self.qos, limits.qos)
         _check_offered("reservation", self.reservation, limits.reservations)
         self._check_gpu_type(catalog, limits)
-        self._check_gpus(catalog, limits)
+        if not self.is_rescue:
+            self._check_gpus(catalog, limits)
         if self.walltime_s is not None and self.walltime_s > limits.max_walltime_s:
             raise OptionsError(
                 f"You asked for {_hours(self.walltime_s)} hours; a session may last "
@@ -210,6 +215,20 @@ def _parse_gpus(mapping: Mapping[str, object], max_gpus: int | None) -> int:
         f"You asked for {_shown(value)} GPUs, which is not a number of GPUs that a session "
         f"can have. Choose a whole number, {choice}."
     )
+
+
+def _parse_rescue(mapping: Mapping[str, object]) -> bool:
+    value = _only(mapping, "rescue")
+    if value in (None, "0", False):
+        return False
+    others = [key for key in ("gpus", "gpu_type", "hours") if _only(mapping, key) is not None]
+    if others or value not in ("1", True):
+        raise OptionsError(
+            f"You asked for the option rescue with {_shown(value)}{' and ' * bool(others)}"
+            f"{', '.join(others)}. A rescue session has no GPU and a fixed length: "
+            "give rescue as 1 or true, and leave these out."
+        )
+    return True
 
 
 def _parse_hours(value: object) -> int | None:

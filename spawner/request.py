@@ -72,6 +72,8 @@ class Request:
             gpu_type=options.gpu_type,
         )
         resources = options.check(catalog, limits, shape)
+        if options.is_rescue:
+            return cls.rescue(traits, options, partition)
         most_s = catalog.max_walltime_s(partition)
         if most_s is not None and (options.walltime_s or 0) > most_s:
             raise OptionsError(
@@ -84,6 +86,32 @@ class Request:
             resources=resources,
             partition=partition,
             walltime_s=walltime_s if most_s is None else min(walltime_s, most_s),
+        )
+
+    @classmethod
+    def rescue(cls, traits: Any, options: JobOptions, partition: str | None) -> Request:
+        """Return the request of a session that is there to clean up a full home.
+
+        Args:
+            traits: The operator's settings.
+            options: As they were asked for.
+            partition: Where the job goes, or None for Slurm's default partition.
+
+        Returns:
+            A small request without a GPU.
+
+        Raises:
+            OptionsError: If the site offers none.
+        """
+        if not traits.rescue_walltime_s:
+            raise OptionsError("This site offers no rescue sessions. Ask the administrators.")
+        return cls(
+            options=options,
+            resources=Resources(
+                n_gpus=0, n_cores=traits.rescue_cores, memory_mib=traits.rescue_memory_mib
+            ),
+            partition=partition,
+            walltime_s=traits.rescue_walltime_s,
         )
 
 
@@ -202,6 +230,7 @@ def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -
         prologue=spawner.req_prologue,
         epilogue=spawner.req_epilogue,
         extra_options=parse_extra_options(spawner.req_options),
+        is_rescue=options.is_rescue,
     )
 
 

@@ -14,6 +14,19 @@ from spawner.units import format_memory, format_walltime
 # What --signal sends; the session clock on the node waits for it.
 WARNING_SIGNAL = "USR1"
 
+# What a notebook server would write into the home goes to the node's own disk; deleting frees
+# space at once, since there is no trash.
+_RESCUE_LINES = (
+    "folder=$(mktemp -d /tmp/dsportal-rescue-XXXXXXXX) || exit 1",
+    'exec >"$folder/session.log" 2>&1',
+    'mkdir "$folder/config"',
+    """echo '{"FileContentsManager": {"delete_to_trash": false}}' """
+    '>"$folder/config/jupyter_server_config.json"',
+    'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
+    'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
+    'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
+    "unset PORTAL_TEMPLATES_DIR PORTAL_ISILON_DIR",
+)
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=[\x20-\x7e]*)?", re.ASCII)
 
 
@@ -37,6 +50,7 @@ class JobPlan:
         prologue: Shell lines of the site that run before the server.
         epilogue: Shell lines of the site that run after the server.
         extra_options: Further options of sbatch, of the site.
+        is_rescue: The session writes nothing into the home folder.
     """
 
     job_name: str
@@ -54,6 +68,7 @@ class JobPlan:
     prologue: str = ""
     epilogue: str = ""
     extra_options: tuple[str, ...] = ()
+    is_rescue: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +78,12 @@ class Job:
     Attributes:
         argv: Options of sbatch, one word each; none holds a secret.
         script: The batch script.
+        keeps_log: Its output goes to a log in the home folder.
     """
 
     argv: tuple[str, ...]
     script: str
+    keeps_log: bool = True
 
 
 def build_job(plan: JobPlan) -> Job:
@@ -107,7 +124,11 @@ def build_job(plan: JobPlan) -> Job:
     ):
         if value:
             argv.append(f"--{option}={value}")
-    return Job(argv=(*argv, *plan.extra_options), script=_render_script(plan))
+    return Job(
+        argv=(*argv, *plan.extra_options),
+        script=_render_script(plan),
+        keeps_log=not plan.is_rescue,
+    )
 
 
 def parse_extra_options(text: str) -> tuple[str, ...]:
@@ -149,6 +170,8 @@ def _render_script(plan: JobPlan) -> str:
         f"export PORTAL_N_GPUS={plan.resources.n_gpus}",
         f"export PORTAL_WALLTIME_S={plan.walltime_s}",
     ]
+    if plan.is_rescue:
+        lines.extend(_RESCUE_LINES)
     if plan.prologue:
         lines.append(plan.prologue)
     if not plan.epilogue:

@@ -51,8 +51,8 @@ class Slurm:
         timeout_s: float = 8.0,
         path: str = PATH,
     ) -> None:
-        self._launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
-        self.storage = Storage(self._launcher)
+        self.launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
+        self.storage = Storage(self.launcher)
         self._timeout_s = timeout_s
         self._path = path
         self.accounting = Accounting(self._query)
@@ -174,13 +174,14 @@ class Slurm:
             JobRejectedError: If sbatch refused it.
             SlurmUnavailableError: If Slurm did not answer; the job may exist all the same.
         """
-        answer = await self._launcher.order(
+        answer = await self.launcher.order(
             user,
             {
                 "verb": "submit",
                 "arguments": list(job.argv),
                 "script": job.script,
                 "environment": dict(environment),
+                "keeps_log": job.keeps_log,
             },
         )
         return int(answer["job_id"])
@@ -199,7 +200,7 @@ class Slurm:
             JobRejectedError: If sbatch would refuse it.
             SlurmUnavailableError: If Slurm did not answer.
         """
-        answer = await self._launcher.order(
+        answer = await self.launcher.order(
             user, {"verb": "forecast", "arguments": list(job.argv), "script": job.script}
         )
         return str(answer["stderr"])
@@ -217,7 +218,7 @@ class Slurm:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If scancel failed.
         """
-        answer = await self._launcher.order(
+        answer = await self.launcher.order(
             key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
         )
         return bool(answer["found"])
@@ -236,7 +237,7 @@ class Slurm:
             SlurmError: If the launcher could not be run.
         """
         request = {"verb": "log_tail", "job_id": key.job_id, "n_bytes": n_bytes}
-        answer = await self._launcher.ask(key.user, request)
+        answer = await self.launcher.ask(key.user, request)
         return str(answer.get("text", ""))
 
     async def place_files(
@@ -256,7 +257,7 @@ class Slurm:
             SlurmError: If the files could not be written.
         """
         request = {"verb": "place_files", "folder": folder, "files": dict(files)}
-        paths: dict[str, str] = (await self._launcher.order(user, request))["paths"]
+        paths: dict[str, str] = (await self.launcher.order(user, request))["paths"]
         return paths
 
     async def _squeue(self, *filters: str) -> list[JobRecord]:

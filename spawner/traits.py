@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from traitlets import Bool, Dict, Float, HasTraits, Integer, List, Unicode
+from traitlets import Bool, Dict, Float, HasTraits, Instance, Integer, List, Unicode
+
+from spawner.preflight import Preflight
 
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
@@ -174,6 +176,25 @@ class SiteTraits(HasTraits):
     forecast_path = Unicode(
         help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
     ).tag(config=True)
+
+    preflight = Instance(
+        Preflight,
+        (),
+        help="Checks of home, shared storage and notebook server before a job is submitted.",
+    ).tag(config=True)
+
+    rescue_walltime_s = Integer(
+        3600,
+        min=0,
+        help="""Length in seconds of a rescue session, which writes nothing into a home that is
+        full; 0: none are offered.""",
+    ).tag(config=True)
+
+    rescue_cores = Integer(1, min=1, help="CPU cores of a rescue session.").tag(config=True)
+
+    rescue_memory_mib = Integer(2048, min=256, help="Memory of a rescue session in MiB.").tag(
+        config=True
+    )
 
     simulated_gpus = Bool(
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."

@@ -14,6 +14,7 @@ from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.tables import TlsMode
+from spawner.preflight import Preflight
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
@@ -110,6 +111,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     )
     spawner.forecasts_per_minute = settings.forecast.asks_per_minute
     _apply_choices(spawner, settings)
+    _apply_preflight(spawner, settings)
     spawner.environment = _server_environment(settings)
 
 
@@ -121,6 +123,23 @@ def _apply_choices(spawner: Any, settings: Settings) -> None:
     spawner.accounts = list(choices.accounts)
     spawner.qos = list(choices.qos)
     spawner.reservations = list(choices.reservations)
+
+
+def _apply_preflight(spawner: Any, settings: Settings) -> None:
+    checks = settings.preflight
+    spawner.preflight = Preflight(
+        home=checks.home,
+        shared=checks.isilon,
+        server=checks.server,
+        shared_path=str(settings.storage.isilon),
+        shared_is_mount=checks.isilon_is_mount,
+        server_path=str(settings.environments.server / "bin/dsportal-singleuser"),
+        min_free_mib=checks.min_free_mib,
+        timeout_s=checks.timeout_s,
+    )
+    spawner.rescue_walltime_s = checks.rescue_s
+    spawner.rescue_cores = checks.rescue_cores
+    spawner.rescue_memory_mib = checks.rescue_memory_mib
 
 
 def _server_environment(settings: Settings) -> dict[str, str]:

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from portal.hub.form_view import FormView, describe_form
 from portal.hub.pages import TEMPLATES_DIR
+from portal.hub.rescue import Rescue
 from portal.hub.words import format_clock
 from spawner.catalog import Catalog
 from spawner.errors import PortalError, SlurmUnavailableError
@@ -68,6 +69,9 @@ class _Form:
     async def render(self, spawner: Any) -> str:
         """Return the fields and the button, or the reason why there is none."""
         again_url = f"/hub/spawn/{spawner.user.escaped_name}"
+        if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
+            rescue = Rescue.of(spawner)
+            return self._template.render(rescue=rescue, again_url=again_url)
         try:
             view = await self._describe(spawner)
         except PortalError as error:

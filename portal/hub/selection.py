@@ -43,7 +43,7 @@ def select(options: Mapping[str, object], catalog: Catalog, limits: Limits) -> J
     """
     kept: dict[str, object] = {}
     for key in KEYS:
-        if key in options and _is_offered(key, options[key], catalog, limits):
+        if key in options and key != "rescue" and _is_offered(key, options[key], catalog, limits):
             kept[key] = options[key]
     return JobOptions.parse(kept)
 

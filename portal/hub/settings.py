@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
 from portal.hub.tables import (
     ChoiceSettings,
@@ -46,6 +47,7 @@ class Settings:
     resources: ResourceSettings
     choices: ChoiceSettings
     forecast: ForecastSettings
+    preflight: PreflightSettings
     partitions: dict[str, PartitionSettings]
     storage: StorageSettings
     environments: EnvironmentSettings
@@ -59,6 +61,7 @@ TABLES: dict[str, type] = {
     "resources": ResourceSettings,
     "choices": ChoiceSettings,
     "forecast": ForecastSettings,
+    "preflight": PreflightSettings,
     "storage": StorageSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,

@@ -59,7 +59,7 @@ def launcher_path(plan: Plan) -> Path:
 
 
 def launcher_programs(plan: Plan) -> dict[str, Path]:
-    """Return the launcher and the program beside it that it runs.
+    """Return the launcher and the programs beside it that it runs.
 
     Args:
         plan: Folders and choices.
@@ -70,6 +70,7 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
     launcher = launcher_path(plan)
     return {
         "launcher.py": launcher,
+        "preflight_probe.py": launcher.with_name("dsportal-preflight"),
         "storage_probe.py": launcher.with_name("dsportal-storage"),
     }
 

@@ -47,6 +47,7 @@ PLANS = {
         resources=Resources(n_gpus=1, n_cores=3, memory_mib=1000),
     ),
     "prologue": plan(prologue="module load cuda\nulimit -n 4096", server_argv=(ODD_PATH, "--a b")),
+    "rescue": plan(0, is_rescue=True),
     "epilogue": plan(epilogue='rm -rf -- "$TMPDIR"', warning_s=600),
 }
 

@@ -1,0 +1,174 @@
+#!/usr/bin/python3 -I
+"""Whether a session could work, looked at by processes that may hang without anybody waiting.
+
+The launcher runs this as the user, beside itself as `dsportal-preflight`. It stands alone, like the
+launcher. On standard input a JSON object of checks by name, each with some of:
+
+    {"timeout_s": 3, "home": {"min_free_mib": 16}, "shared": {"path": "/...", "is_mount": false},
+     "server": {"path": "/..."}}
+
+and on standard output what each found: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
+"full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", or "" for none. Each check
+is a process group of its own. One that does not answer in time is killed and left alone: a process
+that a file server holds cannot even be ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import pwd
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+STATE_FOLDER = ".local/state/data-scientist-portal"
+# A notebook server writes some small files before it answers.
+PROBE_BYTES = 256 * 1024
+LONGEST_TIMEOUT_S = 10.0
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def main() -> int:
+    """Answer the one request on standard input, or do one check where an argument names it.
+
+    Returns:
+        0 where it was understood, else 2.
+    """
+    asked = json.loads(sys.stdin.buffer.read(65536))
+    if len(sys.argv) == 2:
+        print(json.dumps(CHECKS[sys.argv[1]](asked)), flush=True)
+        return 0
+    if not isinstance(asked, dict) or not set(asked) <= {"timeout_s", *CHECKS}:
+        print("dsportal-preflight: the checks are not known", file=sys.stderr)
+        return 2
+    timeout_s = min(float(asked.pop("timeout_s", 3.0)), LONGEST_TIMEOUT_S)
+    print(json.dumps(look(asked, timeout_s)), flush=True)
+    # Python would wait at its end for what hangs.
+    os._exit(0)
+
+
+def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str, dict[str, Any]]:
+    """Do checks, all at once.
+
+    Args:
+        checks: What each is to look at, by its name.
+        timeout_s: Seconds after which all that do not answer are given up.
+
+    Returns:
+        What each found.
+    """
+    give_up_at = time.monotonic() + timeout_s
+    running = {name: _start(name, what) for name, what in checks.items()}
+    return {name: _take(process, give_up_at) for name, process in running.items()}
+
+
+def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a small file into the home folder and take it away.
+
+    Args:
+        what: "min_free_mib", the space that has to be left.
+
+    Returns:
+        The fault, with "free_mib" or the system's words as "detail".
+    """
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    probe = home / STATE_FOLDER / f".preflight-{os.getpid()}"
+    try:
+        probe.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with probe.open("wb") as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            # Quotas of network file systems are told only here.
+            os.fsync(file.fileno())
+    except OSError as error:
+        fault = "full" if error.errno in _FULL else "unwritable"
+        return {"fault": fault, "detail": error.strerror, "free_mib": _free_mib(home)}
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+    free_mib = _free_mib(home)
+    return {"fault": "full" if free_mib < what["min_free_mib"] else "", "free_mib": free_mib}
+
+
+def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
+    """List the shared storage.
+
+    Args:
+        what: Its "path", and whether it "is_mount".
+
+    Returns:
+        The fault, with the system's words as "detail".
+    """
+    try:
+        with os.scandir(what["path"]) as entries:
+            next(entries, None)
+        is_lost = what["is_mount"] and not os.path.ismount(what["path"])
+    except FileNotFoundError:
+        return {"fault": "missing"}
+    except OSError as error:
+        return {"fault": "unreadable", "detail": error.strerror}
+    return {"fault": "unmounted" if is_lost else ""}
+
+
+def check_server(what: Mapping[str, Any]) -> dict[str, Any]:
+    """Look for the program of the notebook server.
+
+    Args:
+        what: Its "path".
+
+    Returns:
+        The fault.
+    """
+    return {"fault": "" if os.access(what["path"], os.X_OK) else "missing"}
+
+
+CHECKS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "home": check_home,
+    "shared": check_shared,
+    "server": check_server,
+}
+
+
+def _free_mib(folder: Path) -> int:
+    space = os.statvfs(folder)
+    return space.f_bavail * space.f_frsize // 1024**2
+
+
+def _start(name: str, what: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", __file__, name],
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    if process.stdin is not None:
+        process.stdin.write(json.dumps(what).encode())
+        process.stdin.close()
+    return process
+
+
+def _take(process: subprocess.Popen[bytes], give_up_at: float) -> dict[str, Any]:
+    left_s = max(0.0, give_up_at - time.monotonic())
+    # One short line, so what can be read is all of it.
+    if process.stdout is not None and select.select([process.stdout], [], [], left_s)[0]:
+        with contextlib.suppress(ValueError):
+            found: dict[str, Any] = json.loads(process.stdout.readline())
+            return found
+        return {"fault": "no-answer", "detail": "the check itself failed"}
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return {"fault": "no-answer"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

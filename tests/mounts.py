@@ -1,0 +1,61 @@
+"""File systems that are full or do not answer, mounted where a test needs them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pwd
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+RUN_DIR = Path("/run/data-scientist-portal")
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def full_home(user: str) -> Iterator[Path]:
+    """Put a full file system of 1 MiB in the place of a user's home, on the head and the nodes."""
+    account = pwd.getpwnam(user)
+    home = Path(account.pw_dir)
+    places = [[], *(_enter(path) for path in sorted(RUN_DIR.glob("node*.pid")))]
+    options = f"size=1m,mode=700,uid={account.pw_uid},gid={account.pw_gid}"
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(home)]
+    fill = ["sh", "-c", f"dd if=/dev/zero of={home}/big bs=4k 2>/dev/null; chown {user} {home}/big"]
+    try:
+        for place in places:
+            subprocess.run([*place, *mount], check=True, timeout=10)
+            subprocess.run([*place, *fill], check=True, timeout=10)
+        yield home
+    finally:
+        for place in places:
+            subprocess.run([*place, "umount", "-l", str(home)], check=False, timeout=10)
+
+
+@contextlib.contextmanager
+def hanging_mount(folder: Path) -> Iterator[None]:
+    """Mount a file system whose server never answers over a folder."""
+    try:
+        server = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        pytest.skip(f"/dev/fuse cannot be opened: {error.strerror}")
+    options = f"fd={server},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+    if _LIBC.mount(b"hangs", str(folder).encode(), b"fuse", 0, options):
+        os.close(server)
+        pytest.skip(f"FUSE cannot be mounted: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        # Without its server every call that hangs ends with an error.
+        os.close(server)
+        subprocess.run(["umount", "-l", str(folder)], check=True, timeout=10)
+
+
+def _enter(pid_file: Path) -> list[str]:
+    pid = pid_file.read_text().split()[0]
+    # The node's first process is a child of the one that was started.
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return ["nsenter", f"--mount=/proc/{children[0] if children else pid}/ns/mnt"]
