@@ -142,6 +142,24 @@ def case_uneven():
     return _refusal(lambda: run(place, gpus=3, nodes=2))
 
 
+def case_magic():
+    """Cells with %%ranks in IPython's own shell."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_cell("import portal.launch.magic\nportal.launch.magic.register()")
+    shell.run_cell("import os\nscale = 3\nzero = 0\ndef tenfold(x):\n    return 10 * x")
+    body = "print('rank', os.environ['HOROVOD_RANK'], 'has scale', scale)\ntenfold(scale)"
+    done = shell.run_cell(f"%%ranks --gpus 2\n{body}")
+    failed = shell.run_cell("%%ranks --gpus 1\nlabel = 1\nlabel / zero + 1 / zero")
+    refused = shell.run_cell("%%ranks --gpus 1\n!ls")
+    return {
+        "result": done.result,
+        "failure": str(failed.error_in_exec),
+        "refusal": str(refused.error_in_exec),
+    }
+
+
 def case_own_job():
     """One rank on each of two nodes."""
 

@@ -14,7 +14,7 @@ from typing import Any
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
     *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
-    *("script", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
+    *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
 
@@ -171,6 +171,28 @@ def test_gpus_that_cannot_be_shared_out_evenly_are_refused_with_numbers_that_can
     text = session.run_case("uneven").value["text"]
 
     assert "Choose 2 or 4 GPUs" in text
+
+
+def test_the_magic_runs_a_cell_on_every_rank_with_what_it_uses_of_the_notebook(session):
+    outcome = session.run_case("magic")
+
+    assert "rank 0 has scale 3\n" in outcome.cell
+    assert "rank 1 has" not in outcome.cell
+    assert outcome.value["result"] == 30
+
+
+def test_an_error_in_the_cell_of_the_magic_shows_its_line(session):
+    text = session.run_case("magic").value["failure"]
+
+    assert "ZeroDivisionError" in text
+    assert "1 / zero" in text
+    assert "portal/launch" not in text
+
+
+def test_a_cell_that_is_no_plain_python_is_refused_before_ranks_start(session):
+    text = session.run_case("magic").value["refusal"]
+
+    assert "line 1 of the cell is none" in text
 
 
 def test_two_nodes_become_a_job_with_one_rank_on_each(session):

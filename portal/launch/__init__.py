@@ -7,6 +7,8 @@
     training = run(train, gpus=8, nodes=2, wait=False)  # goes on without the notebook
     runs(), attach("k3v9").wait()                       # find it again
 
+The magic `%%ranks --gpus 2` runs the body of its cell on every rank.
+
 TensorBoard has the same way in: `tensorboard("logs")` shows the link to it.
 
 This package is installed into the environments of the frameworks, without dependencies.
@@ -24,6 +26,7 @@ from portal.launch.errors import (
     UnaveragedError,
 )
 from portal.launch.handle import Run
+from portal.launch.magic import register
 from portal.launch.runner import run
 from portal.launch.runs import attach, runs
 
@@ -40,3 +43,5 @@ __all__ = [
     "runs",
     "tensorboard",
 ]
+
+register()

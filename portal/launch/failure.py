@@ -9,6 +9,9 @@ from portal.launch.errors import LaunchError, RankError, StepError
 from portal.launch.folder import RunFolder
 from portal.launch.output import log_tail
 
+_NO_PROGRAM = re.compile(
+    r"(?:slurmstepd(?:-(?P<node>[^\s:]+))?: )?error: execve\(\): (?P<path>\S+): No such file"
+)
 _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
 
 
@@ -44,7 +47,15 @@ def explain_failure(
             how=failure.summary,
             traceback_text=failure.traceback_text,
         )
-    for match in filter(None, map(_LOST.match, slurm_lines)):
+    lost = [match for match in map(_LOST.match, slurm_lines) if match]
+    for text in [*slurm_lines, *(log_tail(folder.log_path(rank)) for rank in range(n_ranks))]:
+        if (absent := _NO_PROGRAM.search(text)) is not None:
+            node = absent["node"] or (lost[0]["node"] if lost else "A node of the job")
+            return StepError(
+                f"Node {node} has no {absent['path']}. Tell the administrators to install this "
+                "kernel's environment there; until then choose other nodes, or fewer."
+            )
+    for match in lost:
         rank = int(match["rank"])
         return _rank_error(
             folder,

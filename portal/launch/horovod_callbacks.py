@@ -9,7 +9,15 @@ import keras
 import tensorflow as tf
 
 from portal.launch.errors import LaunchError
+from portal.launch.horovod_checkpoint import CheckpointCallback
 from portal.launch.horovod_optimizer import check_optimizer
+
+__all__ = [
+    "BroadcastGlobalVariablesCallback",
+    "CheckpointCallback",
+    "LearningRateWarmupCallback",
+    "MetricAverageCallback",
+]
 
 
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):

@@ -16,14 +16,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from portal.launch import call
+from portal.launch import call, cell
 from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
+from portal.launch.client import StoreClient
 from portal.launch.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.folder import Failure, Plan, RunFolder
 from portal.launch.guard import check_size, install_guards
 from portal.launch.network import address_towards, interface_of
 from portal.launch.placement import Placement, read_placement
+from portal.launch.preflight import check_nodes
 
 
 def main(argv: list[str]) -> int:
@@ -33,10 +35,18 @@ def main(argv: list[str]) -> int:
         argv: Program name and the folder of the run.
 
     Returns:
-        The exit status, 0. Where the function failed, the process ends with 1.
+        The exit status: 0, or 1 where the node lacks the run's folder. Where the function failed,
+        the process ends with 1.
     """
     folder = RunFolder(Path(argv[1]))
     placement = read_placement(os.environ)
+    if not folder.path.is_dir():
+        print(
+            f"Node {placement.node} does not see {folder.path}. Tell the administrators: the home "
+            "folders have to be the same on all nodes.",
+            flush=True,
+        )
+        return 1
     try:
         plan = folder.read_plan()
         _prepare(folder, plan, placement)
@@ -73,10 +83,23 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
     os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
     os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
     watch_for_warning()
-    os.chdir(plan.working_dir)
+    if placement.local_rank == 0 and placement.cross_size > 1:
+        client = StoreClient(address, "preflight")
+        check_nodes(client, placement, own_address, interface_of(own_address))
+    _enter(plan.working_dir, placement.node)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     install_guards(plan.n_ranks, placement.rank, address)
+
+
+def _enter(folder: str, node: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise StepError(
+            f"Node {node} does not see the notebook's folder {folder} ({error.strerror}). Move the "
+            "notebook to a folder that all nodes share, such as your home folder."
+        ) from error
 
 
 def _n_threads(plan: Plan, placement: Placement) -> int:
@@ -103,6 +126,7 @@ def _traceback_from_function(error: BaseException) -> str:
     while frames is not None and frames.tb_frame.f_code.co_filename in {
         __file__,
         call.__file__,
+        cell.__file__,
         runpy.__file__,
         "<frozen runpy>",
     }:

@@ -11,25 +11,17 @@ Source:
 
 from __future__ import annotations
 
-import http.client
-import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from http import HTTPStatus
 from types import ModuleType
 from typing import Any
-from urllib.parse import parse_qs, quote, urlparse
+from urllib.parse import parse_qs, urlparse
 
 import torch.distributed as dist
 
+from portal.launch.client import StoreClient
 from portal.launch.errors import LaunchError
 from portal.launch.guard import check_size
-
-_SCOPE = "torch"
-_REQUEST_TIMEOUT_S = 30
-_FIRST_PAUSE_S = 0.002
-_LONGEST_PAUSE_S = 0.05
-
 
 # PyTorch keeps only its own half of a store, and calls into the Python half as long as it lives.
 _stores: list[dist.Store] = []
@@ -45,7 +37,7 @@ class RunStore(dist.Store):
 
     def __init__(self, address: str, timeout: timedelta) -> None:
         super().__init__()
-        self._host, _, self._secret = address.partition("/")
+        self._client = StoreClient(address, "torch")
         self._timeout = timeout
 
     @property
@@ -68,7 +60,7 @@ class RunStore(dist.Store):
             key: Its name.
             value: The value.
         """
-        self._ask("PUT", key, value.encode() if isinstance(value, str) else bytes(value))
+        self._client.put(key, value.encode() if isinstance(value, str) else bytes(value))
 
     def get(self, key: str) -> bytes:
         """Return a value, as soon as a rank has put it.
@@ -91,7 +83,7 @@ class RunStore(dist.Store):
         Returns:
             The sum.
         """
-        return int(self._ask("POST", key, str(amount).encode()) or b"0")
+        return self._client.add(key, amount)
 
     def check(self, keys: Sequence[str]) -> bool:
         """Return whether all values are there.
@@ -102,7 +94,7 @@ class RunStore(dist.Store):
         Returns:
             True if they are.
         """
-        return all(self._ask("GET", key) is not None for key in keys)
+        return all(self._client.get(key) is not None for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until values are there.
@@ -126,32 +118,10 @@ class RunStore(dist.Store):
         return False
 
     def _value(self, key: str, timeout: timedelta) -> bytes:
-        give_up_at = time.monotonic() + timeout.total_seconds()
-        pause_s = _FIRST_PAUSE_S
-        while (value := self._ask("GET", key)) is None:
-            if time.monotonic() > give_up_at:
-                raise dist.DistStoreError(
-                    f"No rank has put {key} within {timeout.total_seconds():g} s. Look into the "
-                    "logs of the other ranks."
-                )
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-        return value
-
-    def _ask(self, method: str, key: str, body: bytes | None = None) -> bytes | None:
-        connection = http.client.HTTPConnection(self._host, timeout=_REQUEST_TIMEOUT_S)
         try:
-            path = f"/{self._secret}/{_SCOPE}/{quote(key, safe='') or '-'}"
-            connection.request(method, path, body)
-            answer = connection.getresponse()
-            content = answer.read()
-        finally:
-            connection.close()
-        if answer.status == HTTPStatus.NOT_FOUND:
-            return None
-        if answer.status != HTTPStatus.OK:
-            raise dist.DistStoreError(f"The store of the run refused {key} ({answer.status}).")
-        return content
+            return self._client.wait(key, timeout.total_seconds())
+        except TimeoutError as error:
+            raise dist.DistStoreError(f"{error} Look into the logs of the other ranks.") from error
 
 
 def use_run_store(rendezvous: ModuleType, *, address: str, rank: int, n_ranks: int) -> None:

@@ -14,6 +14,7 @@ CASES = (
     "gradients_on_two_nodes",
     "save_and_warm_up",
     "refusals",
+    "checkpoint",
     "crash_in_training",
     "interrupt_training",
 )
@@ -52,6 +53,16 @@ def test_the_learning_rate_rises_from_that_of_one_rank_to_that_of_all(found):
 
 def test_a_model_saved_by_a_rank_loads_without_horovod(found):
     assert found["save_and_warm_up"].value["optimizer"] == "SGD"
+
+
+def test_a_keras_training_that_was_told_of_its_limit_goes_on_in_the_same_epoch(found):
+    checkpoint = found["checkpoint"].value
+    n_steps = 12  # of an epoch
+
+    assert checkpoint["first"] is None
+    assert checkpoint["second"]["begun"] == [2, 3]
+    assert 4 * n_steps < checkpoint["second"]["steps"] <= 5 * n_steps
+    assert "Saved in epoch 3" in found["checkpoint"].cell
 
 
 def test_horovods_own_optimizer_is_refused_loudly(found):

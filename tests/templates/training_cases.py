@@ -6,6 +6,7 @@ The environment, the outcome lines and the folders are those of tests/launch_cas
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -209,6 +210,43 @@ def train_long(folder):
     model = make_model()
     compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
     model.fit(*make_data(), epochs=1_000_000, callbacks=[Sign()], verbose=0)
+
+
+def train_in_two_parts(n_epochs, stop_in_epoch):
+    """Runs on a rank: trains, as if the time limit came in one epoch."""
+    import keras
+
+    import portal.launch.horovod_keras as hvd
+
+    begun = []
+
+    class Limit(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            begun.append(epoch)
+            if epoch == stop_in_epoch:
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
+    model.fit(
+        *make_data(),
+        epochs=n_epochs,
+        verbose=0,
+        callbacks=[
+            Limit(),
+            hvd.callbacks.CheckpointCallback(),
+            hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+        ],
+    )
+    return {"begun": begun, "steps": int(model.optimizer.iterations.numpy())}
+
+
+def case_checkpoint():
+    """Keras is told of the limit in its third epoch, and a second run goes on there."""
+    first = run(train_in_two_parts, 4, 2)
+    second = run(train_in_two_parts, 4, None, resume=True)
+    return {"first": first, "second": second}
 
 
 def case_refusals():

@@ -1,0 +1,78 @@
+"""A cell of a notebook as a function that ranks can run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+from collections.abc import Mapping
+from typing import Any
+
+from portal.launch.errors import LaunchError
+
+FILE_NAME = "<cell of %%ranks>"
+# What IPython puts into the namespace of a notebook beside the user's own names.
+_OF_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "open", "display"})
+
+
+def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a cell uses of its notebook.
+
+    Args:
+        source: The cell's text.
+        namespace: Variables, functions and modules of the notebook.
+
+    Returns:
+        Those that the cell names, by name; functions bring along what they use themselves.
+
+    Raises:
+        LaunchError: If the cell is no plain Python.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise LaunchError(
+            f"Ranks run plain Python, and line {error.lineno} of the cell is none: {error.msg}. "
+            "Put lines that begin with % or ! into a cell of their own."
+        ) from error
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used -= _OF_IPYTHON | set(dir(builtins))
+    return {
+        name: namespace[name]
+        for name in sorted(used)
+        if name in namespace and not name.startswith("_")
+    }
+
+
+def run_cell(source: str, names: dict[str, Any]) -> object:
+    """Run a cell on a rank.
+
+    Args:
+        source: The cell's text.
+        names: What it uses of its notebook.
+
+    Returns:
+        The value of its last line, where that is an expression; what cannot be sent back, such as
+        a model, comes back as its text.
+    """
+    linecache.cache[FILE_NAME] = (len(source), None, source.splitlines(keepends=True), FILE_NAME)
+    tree = ast.parse(source)
+    namespace = {"__name__": "__main__", **names}
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr):
+        exec(compile(tree, FILE_NAME, "exec"), namespace)  # noqa: S102
+        return None
+    del tree.body[-1]
+    exec(compile(tree, FILE_NAME, "exec"), namespace)  # noqa: S102
+    expression = compile(ast.Expression(last.value), FILE_NAME, "eval")
+    return _sendable(eval(expression, namespace))  # noqa: S307
+
+
+def _sendable(value: object) -> object:
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(value)
+    except Exception:
+        return repr(value)
+    return value

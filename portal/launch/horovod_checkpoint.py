@@ -1,0 +1,90 @@
+"""A Keras 3 callback that saves a training and goes on from it: `horovod_keras.callbacks`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import horovod.tensorflow as _hvd
+import keras
+import numpy as np
+
+from portal.launch import checkpoint
+
+_WEIGHTS = "keras.weights.h5"
+_OPTIMIZER = "keras.optimizer.npz"
+_EPOCH = "keras.epoch.json"
+
+
+class CheckpointCallback(keras.callbacks.Callback):
+    """Saves model, optimizer and epoch, and takes them up again in a run with resume=True.
+
+    Rank 0 saves after each epoch, and when the time limit or a preemption is near; then all ranks
+    end. An epoch that was cut short is trained again from its beginning, with the weights that it
+    had come to. Put it before BroadcastGlobalVariablesCallback.
+
+    Args:
+        every_epochs: Save after so many epochs, 1 or more.
+    """
+
+    def __init__(self, every_epochs: int = 1) -> None:
+        super().__init__()
+        self._every_epochs = every_epochs
+        self._epoch = 0
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Take up what an earlier run has saved.
+
+        Args:
+            logs: Not used.
+        """
+        saved = checkpoint.latest(_EPOCH)
+        if saved is None:
+            return
+        self.model.load_weights(checkpoint.path(_WEIGHTS))
+        optimizer = self.model.optimizer
+        if not optimizer.built:
+            optimizer.build(self.model.trainable_variables)
+        with np.load(checkpoint.path(_OPTIMIZER)) as values:
+            for index, variable in enumerate(optimizer.variables):
+                variable.assign(values[str(index)])
+        self._epoch = int(json.loads(saved.read_text())["epoch"])
+        # Where `fit` begins to count; keras.callbacks.BackupAndRestore sets the same.
+        self.model._initial_epoch = self._epoch
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Note the epoch."""
+        self._epoch = epoch
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Save and end where the time limit or a preemption is near."""
+        if _hvd.rank() == 0 and checkpoint.is_due():
+            self._save(self._epoch)
+            print(f"Saved in epoch {self._epoch + 1}; resume=True goes on there.", flush=True)
+            checkpoint.finish()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Save after the epoch.
+
+        Args:
+            epoch: Number of the epoch, from 0.
+            logs: Not used.
+        """
+        if _hvd.rank() == 0 and (epoch + 1) % self._every_epochs == 0:
+            self._save(epoch + 1)
+
+    def _save(self, epoch: int) -> None:
+        values = {
+            str(index): keras.ops.convert_to_numpy(variable)
+            for index, variable in enumerate(self.model.optimizer.variables)
+        }
+        # Under another name first: a node that fails now leaves the last checkpoint as it was.
+        new = {name: checkpoint.path(f"new.{name}") for name in (_WEIGHTS, _OPTIMIZER, _EPOCH)}
+        self.model.save_weights(new[_WEIGHTS], overwrite=True)
+        with Path(new[_OPTIMIZER]).open("wb") as file:
+            np.savez(file, **values)
+        new[_EPOCH].write_text(json.dumps({"epoch": epoch}))
+        for name, path in new.items():
+            os.replace(path, checkpoint.path(name))
