@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from spawner.forecast_record import Accuracy, ForecastRecord
+from spawner.json_file import JsonFile
 
 
 class ForecastFile:
@@ -20,10 +20,8 @@ class ForecastFile:
     """
 
     def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
-        self._path = path
-        self._log = log
-        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forecasts")
-        self._record = self._read()
+        self._file = JsonFile(path, log=log)
+        self._record = _record_of(self._file.read(), log)
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -66,25 +64,15 @@ class ForecastFile:
 
     def close(self) -> None:
         """Wait until everything is written."""
-        self._writer.shutdown()
-
-    def _read(self) -> ForecastRecord:
-        if self._path is None or not self._path.exists():
-            return ForecastRecord()
-        try:
-            return ForecastRecord.from_state(json.loads(self._path.read_text()))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            self._log.warning("%s cannot be read and begins anew: %s", self._path, error)
-            return ForecastRecord()
+        self._file.close()
 
     def _save(self) -> None:
-        if self._path is not None:
-            self._writer.submit(self._write, self._path, json.dumps(self._record.to_state()))
+        self._file.save(self._record.to_state())
 
-    def _write(self, path: Path, text: str) -> None:
-        new_path = path.with_name(f".{path.name}.new")
-        try:
-            new_path.write_text(text)
-            new_path.replace(path)
-        except OSError as error:
-            self._log.warning("%s cannot be written: %s", path, error.strerror)
+
+def _record_of(state: dict[str, Any], log: logging.Logger) -> ForecastRecord:
+    try:
+        return ForecastRecord.from_state(state) if state else ForecastRecord()
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        log.warning("The record of forecasts begins anew: %s", error)
+        return ForecastRecord()

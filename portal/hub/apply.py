@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from portal.hub import form_handlers
+from portal.hub.announcements import AnnouncementBoard
+from portal.hub.cluster_handlers import cluster_routes
 from portal.hub.failure_view import describe_failure
 from portal.hub.form import make_options_form
+from portal.hub.home import HomePage
 from portal.hub.login import PortalLDAPAuthenticator
+from portal.hub.notices import shared_notices
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.tables import TlsMode
+from portal.hub.words import format_moment
 from spawner.preflight import Preflight
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -50,7 +55,9 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.concurrent_spawn_limit = 0
     c.JupyterHub.db_url = f"sqlite:///{hub.state_dir}/jupyterhub.sqlite"
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
-    c.JupyterHub.allow_named_servers = False
+    c.JupyterHub.allow_named_servers = settings.pages.sessions_per_user > 1
+    # The session without a name is not one of these.
+    c.JupyterHub.named_server_limit_per_user = max(1, settings.pages.sessions_per_user - 1)
     # After the login users see the server page; a session starts only when they ask for it.
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.implicit_spawn_seconds = 0
@@ -59,8 +66,20 @@ def _apply_hub(c: Any, settings: Settings) -> None:
 
 def _apply_pages(c: Any, settings: Settings) -> None:
     c.JupyterHub.template_paths = [str(TEMPLATES_DIR)]
+    pages = settings.pages
+    notices_path = settings.hub.state_dir / "notices.json"
+    board = AnnouncementBoard(pages.announcements)
+    home = HomePage(
+        isilon=settings.storage.isilon,
+        warning_percent=pages.storage_warning_percent,
+        sessions_per_user=pages.sessions_per_user,
+        notices=shared_notices(notices_path),
+    )
     # JupyterHub calls what is callable with the user, so a function has to be wrapped.
     c.JupyterHub.template_vars = {
+        "announcements": lambda _user: board.current,
+        "describe_home": lambda _user: home.describe,
+        "format_moment": lambda _user: format_moment,
         "portal": PortalView.of(settings.site),
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
@@ -68,7 +87,12 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "describe_failure": lambda _user: describe_failure,
     }
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
-    c.JupyterHub.extra_handlers = [static_route(), form_handlers.choices_route(), stop_route()]
+    c.JupyterHub.extra_handlers = [
+        static_route(),
+        form_handlers.choices_route(),
+        stop_route(),
+        *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
+    ]
     form_handlers.register()
     c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
 
@@ -104,6 +128,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.port_min = resources.port_min
     spawner.port_max = resources.port_max
     spawner.partitions = list(settings.partitions)
+    spawner.forecast_path = str(settings.hub.state_dir / "forecasts.json")
     spawner.simulated_gpus = settings.site.simulated_gpus
     spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]
     spawner.options_form = make_options_form(

@@ -15,11 +15,19 @@ from spawner.states import Phase
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name, a value and what is said below it in small print."""
+    """A name, a value and what is said below it in small print.
+
+    Attributes:
+        name: For example "Time left".
+        value: In words.
+        detail: The small print.
+        ends_at: What the value counts down to, in seconds since 1970 (UTC); None for no countdown.
+    """
 
     name: str
     value: str
     detail: str = ""
+    ends_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,4 +127,5 @@ def _time_left(record: JobRecord, session: Session, now: datetime) -> list[Fact]
         return []
     ends_at = started_at + timedelta(seconds=session.walltime_s)
     left_s = (ends_at - now).total_seconds()
-    return [Fact("Time left", format_time_left(left_s), f"until {ends_at:%H:%M}")]
+    until = f"until {ends_at:%H:%M}"
+    return [Fact("Time left", format_time_left(left_s), until, ends_at.timestamp())]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.hub.page_tables import PageSettings
 from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
 from portal.hub.tables import (
@@ -50,6 +51,7 @@ class Settings:
     preflight: PreflightSettings
     partitions: dict[str, PartitionSettings]
     storage: StorageSettings
+    pages: PageSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
 
@@ -63,6 +65,7 @@ TABLES: dict[str, type] = {
     "forecast": ForecastSettings,
     "preflight": PreflightSettings,
     "storage": StorageSettings,
+    "pages": PageSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,
 }

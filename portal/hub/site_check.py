@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ssl
 
+from portal.hub.announcements import load_announcements
 from portal.hub.settings import Settings
+from spawner.errors import SettingsError
 
 
 def site_problems(settings: Settings) -> list[str]:
@@ -17,7 +19,11 @@ def site_problems(settings: Settings) -> list[str]:
         Sentences; none if the portal can serve users. Folders that only compute nodes have are
         not looked for.
     """
-    return [*_login_problems(settings), *_hub_problems(settings)]
+    return [
+        *_login_problems(settings),
+        *_hub_problems(settings),
+        *_page_problems(settings),
+    ]
 
 
 def _login_problems(settings: Settings) -> list[str]:
@@ -46,3 +52,11 @@ def _hub_problems(settings: Settings) -> list[str]:
         f"The folder {state_dir} (state_dir in [hub]) does not exist."
         " Make it, owned by the hub's account, mode 0700."
     ]
+
+
+def _page_problems(settings: Settings) -> list[str]:
+    try:
+        load_announcements(settings.pages.announcements)
+    except SettingsError as error:
+        return [error.message]
+    return []

@@ -25,20 +25,30 @@ class StopHandler(BaseHandler):
         Args:
             user_name: Whose session.
             server_name: Which one; None for the one without a name.
-
-        Raises:
-            HTTPError: 404 where there is no such session, 503 where its start cannot be cancelled.
         """
-        name = server_name or ""
-        user = self.find_user(user_name)
-        if user is None or name not in user.spawners:
-            raise HTTPError(404, "There is no such session. It may have been stopped already.")
-        spawner = user.spawners[name]
-        if spawner.pending == "spawn":
-            await _cancel_start(spawner)
-        if not spawner.pending:
-            await self.stop_single_user(user, name)
+        await stop_session(self, user_name, server_name or "")
         self.redirect(f"{self.hub.base_url}home")
+
+
+async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
+    """Stop a session, whether it runs or still starts.
+
+    Args:
+        handler: Who was asked to; has checked that it may be done.
+        user_name: Whose session.
+        name: Which one; empty for the one without a name.
+
+    Raises:
+        HTTPError: 404 where there is no such session, 503 where its start cannot be cancelled.
+    """
+    user = handler.find_user(user_name)
+    if user is None or name not in user.spawners:
+        raise HTTPError(404, "There is no such session. It may have been stopped already.")
+    spawner = user.spawners[name]
+    if spawner.pending == "spawn":
+        await _cancel_start(spawner)
+    if not spawner.pending:
+        await handler.stop_single_user(user, name)
 
 
 def stop_route() -> tuple[str, type[StopHandler]]:

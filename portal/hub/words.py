@@ -97,3 +97,60 @@ def format_clock(moment: datetime, now: datetime) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' if n != 1 else ''}"
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Return "1.5 TB", "48 GB" or "300 MB", in units of 1,024 as df prints them.
+
+    Args:
+        n_bytes: Bytes, 0 or more.
+
+    Returns:
+        The words.
+    """
+    amount, units = n_bytes / 1024**2, ["MB", "GB", "TB", "PB"]
+    while amount >= 1000 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.0f} {units[0]}" if amount >= 10 else f"{amount:.1f} {units[0]}"
+
+
+def format_gpu_hours(hours: float) -> str:
+    """Return "12.5 GPU hours", or "no GPU hours yet".
+
+    Args:
+        hours: GPUs times hours, 0 or more.
+
+    Returns:
+        The words.
+    """
+    if hours == 0:
+        return "no GPU hours yet"
+    if hours < 0.1:
+        return "less than 0.1 GPU hours"
+    amount = f"{hours:.1f}" if hours < 100 else f"{hours:,.0f}"
+    return f"{amount} GPU hours"
+
+
+def format_age(seconds: float) -> str:
+    """Return "3 days", "2 h 5 min" or "less than a minute".
+
+    Args:
+        seconds: How long something has lasted, 0 or more.
+
+    Returns:
+        The words.
+    """
+    days = int(seconds // 86_400)
+    return _count(days, "day") if days >= 2 else format_time_left(seconds)
+
+
+def format_moment(at: float) -> str:
+    """Return "20 November, 14:20" in the hub's time zone.
+
+    Args:
+        at: Seconds since 1970 (UTC).
+
+    Returns:
+        The words.
+    """
+    return f"{datetime.fromtimestamp(at).astimezone():%d %B, %H:%M}".lstrip("0")

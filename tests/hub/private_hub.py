@@ -47,6 +47,10 @@ ca_certificates = "{ca}"
 user_dn_template = "uid={{username}},ou=people,{base}"
 allow_all = true
 
+[pages]
+announcements = "{folder}/announcements.toml"
+sessions_per_user = 2
+
 [partitions.jupyter]
 """
 
@@ -95,6 +99,10 @@ class PrivateHub:
             sinfo=node_line("node01") + node_line("node02"),
             slurm_is_down=False,
             failure="",
+            accounting_is_down=False,
+            gpu_hours=0.0,
+            used_percent=[40, 50],
+            accuracy=None,
             forecast_min={},
             step=99,
             stop_s=0,

@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from jupyterhub.spawner import SimpleLocalProcessSpawner
@@ -23,6 +24,7 @@ from spawner.catalog import Catalog
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.forecast import Forecast
+from spawner.forecast_record import Accuracy
 from spawner.jobs import JobEnd, JobKey, JobRecord
 from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
@@ -30,7 +32,9 @@ from spawner.progress import Fact, Progress
 from spawner.request import limits_of, normal_form, shape_of
 from spawner.session import Session
 from spawner.states import JobState
+from spawner.storage import Space
 from spawner.traits import SiteTraits
+from spawner.usage import Allocation
 
 SERVER = """
 import os, sys
@@ -61,6 +65,32 @@ class Cluster:
 
     def __getattr__(self, name: str) -> Any:
         return json.loads(self.path.read_text())[name]
+
+    @property
+    def forecasts(self) -> Any:
+        return SimpleNamespace(accuracy=Accuracy(**self.accuracy) if self.accuracy else None)
+
+    async def read_allocations(
+        self, user: str, since: datetime, *, patience_s: float
+    ) -> list[Allocation] | None:
+        if self.accounting_is_down:
+            raise SlurmUnavailableError("Slurm's accounting does not answer.")
+        now = datetime.now()
+        held = timedelta(hours=self.gpu_hours)
+        return [Allocation(starts_at=now - held, ends_at=now, n_gpus=1)]
+
+    async def read_spaces(
+        self, user: str, folders: tuple[str, ...], *, patience_s: float
+    ) -> dict[str, Space | None] | None:
+        percents = self.used_percent
+        if percents is None:
+            return None
+        return {
+            folder: None
+            if used is None
+            else Space(total_bytes=100 * 2**30, used_bytes=used * 2**30)
+            for folder, used in zip(folders, percents, strict=True)
+        }
 
 
 class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):

@@ -1,35 +1,34 @@
-// The server page: stop the session, then show the page again as it is now.
+// The home page: stops a session without leaving the page; without this the form does it.
 
-const stop = document.getElementById("stop");
-const state = document.getElementById("session-state");
+import "./refresh.js";
 
-async function stopSession() {
-  stop.disabled = true;
-  stop.textContent = "Stopping…";
-  state.textContent = "Stopping";
-  const answer = await fetch(stop.dataset.url, {
+async function stopSession(form) {
+  const card = form.closest(".portal-card");
+  const button = form.querySelector("button");
+  const label = button.textContent;
+  button.disabled = true;
+  button.textContent = "Stopping…";
+  card.querySelector(".portal-state").textContent = "Stopping";
+  const answer = await fetch(form.dataset.stopUrl, {
     method: "DELETE",
     headers: { "X-XSRFToken": window.jhdata.xsrf_token },
-  });
-  if (!answer.ok) {
-    const said = await answer.json().catch(() => ({}));
-    throw new Error(said.message || `The hub answered ${answer.status}.`);
+  }).catch(() => undefined);
+  if (answer?.ok) {
+    window.location.reload();
+    return;
   }
+  const said = await answer?.json().catch(() => ({}));
+  const reason = said?.message || (answer ? `The hub answered ${answer.status}.` : "The hub does not answer.");
+  button.disabled = false;
+  button.textContent = label;
+  const problem = card.querySelector("[data-stop-problem]");
+  problem.textContent = `The session could not be stopped: ${reason} Try again.`;
+  problem.hidden = false;
 }
 
-stop?.addEventListener("click", () => {
-  stopSession()
-    .then(() => window.location.reload())
-    .catch((error) => {
-      stop.disabled = false;
-      stop.textContent = "Stop My Server";
-      const problem = document.getElementById("stop-problem");
-      problem.textContent = `The session could not be stopped: ${error.message} Try again.`;
-      problem.hidden = false;
-    });
+// Forms come and go as the page is refreshed.
+document.addEventListener("submit", (event) => {
+  if (!event.target.dataset.stopUrl) return;
+  event.preventDefault();
+  stopSession(event.target);
 });
-
-// A session that starts or stops changes without the user's doing.
-if (document.body.querySelector("[data-pending]")) {
-  setTimeout(() => window.location.reload(), 3000);
-}

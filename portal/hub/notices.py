@@ -1,0 +1,125 @@
+"""What administrators told users when they stopped their sessions; the home page shows it."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spawner.json_file import JsonFile
+
+MOST_CHARACTERS = 500
+_MOST_PER_USER = 5
+_KEPT_S = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """One message to one user.
+
+    Attributes:
+        text: Plain text.
+        sender: Who wrote it.
+        sent_at: Seconds since 1970 (UTC).
+    """
+
+    text: str
+    sender: str
+    sent_at: float
+
+
+class Notices:
+    """Messages to users until they have read them; the last 5 of each, for 30 days.
+
+    Args:
+        path: Where they are kept, in a folder that only the hub can write.
+        log: Where it is told that the file cannot be read or written.
+        clock: Seconds since 1970 (UTC).
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        log: logging.Logger | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._file = JsonFile(path, log=log or logging.getLogger(__name__))
+        self._clock = clock
+        self._by_user = {
+            user: notices
+            for user, saved in self._file.read().items()
+            if (notices := _notices_of(saved))
+        }
+
+    def of(self, user: str) -> tuple[Notice, ...]:
+        """Return what a user has not read yet.
+
+        Args:
+            user: Whose messages.
+
+        Returns:
+            The messages, the newest first.
+        """
+        newest_first = reversed(self._by_user.get(user, []))
+        return tuple(one for one in newest_first if self._clock() - one.sent_at < _KEPT_S)
+
+    def send(self, user: str, text: str, *, sender: str) -> None:
+        """Keep a message for a user.
+
+        Args:
+            user: To whom.
+            text: Plain text; no more than 500 characters of it are kept.
+            sender: Who wrote it.
+        """
+        notice = Notice(text=text[:MOST_CHARACTERS], sender=sender, sent_at=self._clock())
+        self._by_user[user] = [*self._by_user.get(user, []), notice][-_MOST_PER_USER:]
+        self._save()
+
+    def clear(self, user: str) -> None:
+        """Forget what a user has read.
+
+        Args:
+            user: Whose messages.
+        """
+        if self._by_user.pop(user, None):
+            self._save()
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._file.close()
+
+    def _save(self) -> None:
+        self._file.save(
+            {
+                user: [asdict(notice) for notice in notices]
+                for user, notices in self._by_user.items()
+            }
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def shared_notices(path: Path) -> Notices:
+    """Return the messages in a file, the same object for every page.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The messages.
+    """
+    return Notices(path)
+
+
+def _notices_of(saved: Any) -> list[Notice]:
+    try:
+        return [
+            Notice(text=str(one["text"]), sender=str(one["sender"]), sent_at=float(one["sent_at"]))
+            for one in saved
+        ]
+    except (TypeError, KeyError, ValueError):
+        return []

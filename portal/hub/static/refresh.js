@@ -1,0 +1,51 @@
+// Pages that change by themselves: asked for again and put in place where they differ.
+
+const minute = 60_000;
+
+// The words of format_time_left in words.py.
+function inWords(seconds) {
+  const minutes = Math.floor(Math.max(0, seconds) / 60);
+  if (minutes < 1) return "less than a minute";
+  const hours = Math.floor(minutes / 60);
+  return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+}
+
+function countDown() {
+  for (const element of document.querySelectorAll("[data-ends-at]")) {
+    const words = inWords(Number(element.dataset.endsAt) - Date.now() / 1000);
+    if (element.textContent !== words) element.textContent = words;
+  }
+}
+
+// The parts that nobody is busy with are replaced; nothing moves where nothing has changed.
+function replace(live, fresh) {
+  if (live.contains(document.activeElement) && document.activeElement !== document.body) return;
+  if (live.innerHTML !== fresh.innerHTML) live.innerHTML = fresh.innerHTML;
+  live.dataset.refreshS = fresh.dataset.refreshS;
+  countDown();
+  live.dispatchEvent(new CustomEvent("portal-refreshed"));
+}
+
+async function refresh() {
+  const live = document.getElementById("live");
+  let pause = Number(live.dataset.refreshS) * 1000;
+  if (!document.hidden) {
+    try {
+      const answer = await fetch(window.location.href, { headers: { Accept: "text/html" } });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const fresh = page.getElementById("live");
+      // Logged out, or an error page: what is shown stays until the next time.
+      if (answer.ok && fresh) {
+        replace(live, fresh);
+        pause = Number(fresh.dataset.refreshS) * 1000;
+      }
+    } catch {
+      pause = minute;
+    }
+  }
+  setTimeout(refresh, pause);
+}
+
+countDown();
+setInterval(countDown, 15_000);
+setTimeout(refresh, Number(document.getElementById("live").dataset.refreshS) * 1000);
