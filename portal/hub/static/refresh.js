@@ -23,7 +23,6 @@ function replace(live, fresh) {
   if (live.innerHTML !== fresh.innerHTML) live.innerHTML = fresh.innerHTML;
   live.dataset.refreshS = fresh.dataset.refreshS;
   countDown();
-  live.dispatchEvent(new CustomEvent("portal-refreshed"));
 }
 
 async function refresh() {
