@@ -21,6 +21,7 @@ from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
 from spawner.question import question_of
 from spawner.request import Request, limits_of, normal_form
+from spawner.reservations import Reservation
 from spawner.shape import Shape
 from spawner.traits import SiteTraits
 
@@ -85,6 +86,17 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             groups=groups,
             own=own.narrowed(self, groups, options, options.partition),
         )
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return those reservations that the site offers and Slurm knows, by name.
+
+        Raises:
+            SlurmError: If Slurm did not answer.
+        """
+        if not self.reservations:
+            return {}
+        known = await self.cluster.read_reservations()
+        return {name: known[name] for name in self.reservations if name in known}
 
     async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         """Return when a session would start; nothing is submitted.

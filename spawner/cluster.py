@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from spawner.metrics import show_sessions
 from spawner.orphans import OrphanSearch
 from spawner.question import job_of
 from spawner.queue import Queue
+from spawner.reservations import Reservation
 from spawner.script import parse_extra_options
 from spawner.session import identify_hub
 from spawner.slurm import Slurm
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from spawner.traits import SiteTraits
 
 # Cured by an administrator at any time, and the next start must notice.
+_RESERVATIONS_AGE_S = 60.0
 _SIGHT_AGE_S = 60.0
 _SETTING = "data_scientist_portal_cluster"
 
@@ -104,6 +106,7 @@ class Cluster:
         self._associations = Cached(
             self.slurm.accounting.read_associations, age_s=traits.associations_age_s
         )
+        self._reservations = Cached(self.slurm.read_reservations, age_s=_RESERVATIONS_AGE_S)
         self._hidden = Cached(self.slurm.explain_hidden, age_s=_SIGHT_AGE_S)
         self._beginning: asyncio.Future[None] | None = None
 
@@ -145,6 +148,14 @@ class Cluster:
         except SlurmError as error:
             self._log.warning("Accounts and limits of users are not known: %s", error)
             return self.associations
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return the reservations by name, asked a minute ago at most.
+
+        Raises:
+            SlurmError: If Slurm did not answer.
+        """
+        return await self._reservations.get()
 
     async def check_sight(self) -> None:
         """Refuse to start what the hub could not follow.

@@ -22,6 +22,7 @@ from spawner.jobs import (
     squeue_format,
 )
 from spawner.queue import QueuedJob, parse_queue, queue_format
+from spawner.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.script import Job
 from spawner.sight import CONFIG_ARGV, explain_hidden, level_argv, parse_hidden, sees_all
 from spawner.states import JobState
@@ -68,6 +69,15 @@ class Slurm:
             SlurmError: If sinfo failed or printed something else.
         """
         return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return the reservations that Slurm has now, by name.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If scontrol failed.
+        """
+        return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
 
     async def explain_hidden(self) -> str:
         """Return why the hub cannot see all jobs and nodes.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from portal.hub.offer import nodes_of
 from portal.hub.selection import offered_gpu_types
-from portal.hub.words import SECONDS_PER_HOUR, format_hours
+from portal.hub.words import SECONDS_PER_HOUR, format_clock, format_hours, format_time_left
 from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.gres import SHARD, GpuCount
 from spawner.limits import Limits
 from spawner.options import JobOptions
+from spawner.reservations import Reservation
 
 # A short look, half a day's work, the guide's eight hours, a day, and longer trainings.
 _PRESET_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168)
@@ -72,14 +74,18 @@ def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple
 
 
 def advanced_fields(
-    limits: Limits, selected: JobOptions, reservations: Mapping[str, tuple[str, str]]
+    limits: Limits,
+    selected: JobOptions,
+    reservations: Mapping[str, Reservation] | None,
+    now: datetime,
 ) -> tuple[Field, ...]:
     """Return account, quality of service and reservation where the site offers some.
 
     Args:
         limits: What the user may ask for.
         selected: What is marked.
-        reservations: By name: a detail such as its time left, and why it cannot be used or "".
+        reservations: Those that Slurm has, by name; None where it did not say.
+        now: The present, in the time zone of this host.
 
     Returns:
         The fields in the order of the form.
@@ -90,7 +96,7 @@ def advanced_fields(
         Field(
             name="reservation",
             label="Reservation",
-            items=_named(limits.reservations, selected.reservation, "none", reservations),
+            items=_reservations(limits, selected, reservations, now.replace(tzinfo=None)),
         ),
     )
     return tuple(field for field in fields if len(field.items) > 1)
@@ -160,19 +166,37 @@ def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
     return Field(name="hours", label="Length", items=tuple(items))
 
 
-def _named(
-    names: Iterable[str],
-    chosen: str | None,
-    default: str = "your default",
-    details: Mapping[str, tuple[str, str]] | None = None,
+def _named(names: Iterable[str], chosen: str | None) -> tuple[Item, ...]:
+    default = Item(value="", label="your default", is_chosen=chosen is None)
+    return (default, *(Item(value=name, label=name, is_chosen=name == chosen) for name in names))
+
+
+def _reservations(
+    limits: Limits,
+    selected: JobOptions,
+    known: Mapping[str, Reservation] | None,
+    now: datetime,
 ) -> tuple[Item, ...]:
-    items = [Item(value="", label=default, is_chosen=chosen is None)]
-    for name in names:
-        detail, refusal = (details or {}).get(name, ("", ""))
+    items = [Item(value="", label="none", is_chosen=selected.reservation is None)]
+    for name in limits.reservations:
+        reservation = None if known is None else known.get(name)
+        is_over = known is not None and (reservation is None or reservation.ends_at <= now)
         items.append(
-            Item(value=name, label=name, detail=detail, is_chosen=name == chosen, refusal=refusal)
+            Item(
+                value=name,
+                label=name,
+                detail=_time_left(reservation, now) if reservation and not is_over else "",
+                is_chosen=name == selected.reservation,
+                refusal="It is over, or Slurm does not have it." if is_over else "",
+            )
         )
     return tuple(items)
+
+
+def _time_left(reservation: Reservation, now: datetime) -> str:
+    if reservation.starts_at > now:
+        return f"begins {format_clock(reservation.starts_at, now)}"
+    return f"{format_time_left((reservation.ends_at - now).total_seconds())} left"
 
 
 def free_of(count: GpuCount) -> str:

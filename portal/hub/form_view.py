@@ -20,9 +20,11 @@ from spawner.forecast import Forecast
 from spawner.limits import Limits
 from spawner.options import JobOptions
 from spawner.request import shape_of
+from spawner.reservations import Reservation
 from spawner.shape import Shape
 
 LINK_PATH = "/hub/spawn"
+_RESERVATIONS_WAIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +123,13 @@ async def describe_form(
         if as_of
         else await _read_forecasts(spawner, offer, _lengthened(selected, limits), wait_s)
     )
+    reservations = None if as_of else await _read_reservations(spawner)
     chosen = options_of(_lengthened(selected, limits), offer.chosen)
     return FormView(
         offer=offer,
         starts=_describe_starts(offer.choices, known, now),
         fields=fields,
-        advanced=advanced_fields(limits, selected, {}),
+        advanced=advanced_fields(limits, selected, reservations, now),
         link=f"{LINK_PATH}?{urlencode(chosen)}",
         as_of=as_of,
     )
@@ -167,6 +170,16 @@ async def _read_forecasts(
     await asyncio.wait(asking.values(), timeout=wait_s)
     answers = {n: task.result() for n, task in asking.items() if task.done()}
     return {n: answer for n, answer in answers.items() if answer is not None}
+
+
+async def _read_reservations(spawner: Any) -> Mapping[str, Reservation] | None:
+    try:
+        known: Mapping[str, Reservation] = await asyncio.wait_for(
+            spawner.read_reservations(), _RESERVATIONS_WAIT_S
+        )
+    except (PortalError, asyncio.TimeoutError):
+        return None
+    return known
 
 
 async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:

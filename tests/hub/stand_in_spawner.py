@@ -30,6 +30,7 @@ from spawner.limits import Limits
 from spawner.options import JobOptions, most_gpus
 from spawner.progress import Fact, Progress
 from spawner.request import limits_of, normal_form, shape_of
+from spawner.reservations import Reservation
 from spawner.session import Session
 from spawner.states import JobState
 from spawner.storage import Space
@@ -107,6 +108,9 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     @property
     def limits(self) -> Limits:
         return limits_of(self)
+
+    async def read_reservations(self) -> dict[str, Reservation]:
+        return {}
 
     def bounds_of(self, options: JobOptions) -> Bounds:
         return Bounds(site=self.limits, groups=self.limits, own=self.limits)

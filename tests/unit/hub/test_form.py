@@ -21,6 +21,7 @@ from spawner.forecast import Forecast, Rejection
 from spawner.limits import Limits
 from spawner.options import JobOptions
 from spawner.request import limits_of
+from spawner.reservations import Reservation
 from spawner.traits import SiteTraits
 from tests.hub.private_hub import node_line
 
@@ -81,8 +82,12 @@ class PageSide(SiteTraits):
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
         self.limits = limits_of(self)
+        self.known_reservations: dict[str, Reservation] = {}
         self.own: Limits | None = None
         self.forecasts: dict[str, Forecast] = {}
+
+    async def read_reservations(self) -> dict[str, Reservation]:
+        return self.known_reservations
 
     def bounds_of(self, options: JobOptions) -> Bounds:
         return Bounds(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
@@ -316,3 +321,18 @@ def test_what_slurm_says_is_no_html() -> None:
     form = make_options_form(simulated_gpus=False)
 
     assert "<script>" not in asyncio.run(form(spawner))
+
+
+def test_a_reservation_says_how_long_it_lasts_or_that_it_is_over() -> None:
+    spawner = PageSide(node_line("node01"), reservations=["course", "later", "gone"])
+    hour, noon = timedelta(hours=1), NOON.replace(tzinfo=None)
+    for name, starts_at in (("course", noon - hour), ("later", noon + hour)):
+        spawner.known_reservations[name] = Reservation(
+            name=name, starts_at=starts_at, ends_at=starts_at + 3 * hour
+        )
+
+    page = show(spawner)
+
+    assert "course (2 h 0 min left)" in page.text
+    assert "later (begins at 13:00)" in page.text
+    assert "gone: It is over, or Slurm does not have it." in page.text
