@@ -104,6 +104,8 @@ class PrivateHub:
             used_percent=[40, 50],
             accuracy=None,
             forecast_min={},
+            max_gpus=None,
+            slurm_answers_after_s=0,
             step=99,
             stop_s=0,
             facts=[],

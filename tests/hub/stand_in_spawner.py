@@ -19,6 +19,7 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Unicode, default
 
+from spawner.associations import Ceiling
 from spawner.bounds import Bounds
 from spawner.catalog import Catalog
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
@@ -113,7 +114,9 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         return {}
 
     def bounds_of(self, options: JobOptions) -> Bounds:
-        return Bounds(site=self.limits, groups=self.limits, own=self.limits)
+        ceiling = Ceiling(max_gpus=self.cluster.max_gpus, of="the account research")
+        own = self.limits.under(ceiling) if ceiling.max_gpus else self.limits
+        return Bounds(site=self.limits, groups=self.limits, own=own)
 
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         minutes = self.cluster.forecast_min.get(user_options["gpus"])
@@ -125,6 +128,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     async def read_catalog(self) -> Catalog:
         if self.cluster.slurm_is_down:
             raise SlurmUnavailableError("Slurm does not answer, so no session can be started.")
+        await asyncio.sleep(self.cluster.slurm_answers_after_s)
         return Catalog.parse(self.cluster.sinfo)
 
     @default("options_from_form")
