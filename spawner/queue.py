@@ -13,6 +13,7 @@ from spawner.session import NAME_PREFIX
 
 # The name, which is free text, stands last.
 _FIELDS = "%A|%Q|%P|%r|%j"
+_LONGEST_WAIT_S = 1.0
 # Jobs that cannot start now, wherever they stand.
 _OUT_OF_LINE = frozenset({
     "BeginTime",
@@ -157,8 +158,8 @@ class Queue:
             self._asked_at = self._clock()
             self._asking = asyncio.ensure_future(self._ask())
         if self._asking is not None:
-            # One who goes away must not take the answer from the others.
-            await asyncio.shield(self._asking)
+            # Nobody waits long for an answer, nor takes it from the others by going away.
+            await asyncio.wait([self._asking], timeout=_LONGEST_WAIT_S)
         is_stale = self._clock() - self._answered_at > self._stale_s
         return None if is_stale else self._places.get(job_id)
 

@@ -72,7 +72,7 @@ def _facts(end: JobEnd | None, job_id: int) -> list[tuple[str, str]]:
         facts.append(("State in Slurm", end.state.name))
         if end.signal:
             facts.append(("Signal", str(end.signal)))
-        elif end.exit_code is not None:
+        elif end.exit_code:
             facts.append(("Exit code", str(end.exit_code)))
         if end.node:
             facts.append(("Node", end.node))

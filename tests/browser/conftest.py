@@ -45,11 +45,10 @@ def page(context: BrowserContext) -> Page:
 @pytest.fixture(autouse=True)
 def picture_of_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
     """Keep what the browser showed at the end of each test, told by the test's name."""
+    # Asked for before the test, so that it is still open after it.
+    page = request.getfixturevalue("page") if "page" in request.fixturenames else None
     yield
-    if "page" not in request.fixturenames:
-        return
-    page: Page = request.getfixturevalue("page")
-    if not page.is_closed():
+    if page is not None and not page.is_closed():
         picture(page, f"end-{request.node.name.split('[')[0]}")
 
 

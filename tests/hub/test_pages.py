@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import statistics
 import subprocess
@@ -182,8 +183,88 @@ def test_the_failure_page_has_the_reason_the_log_and_a_way_to_try_again(ada: Bro
 
     assert "Your session did not start" in text
     assert "The node node01 failed. Start again" in text
+    assert "State in Slurm OUT_OF_MEMORY Exit code 3 Node node01 Slurm job 4711" in text
     assert "Killed &lt;process&gt;" in text, "the log is shown as text"
-    assert "Try again" in text
+    assert failure_of(ada) == text, "loading the page again changes nothing"
+
+
+def test_a_failed_start_is_tried_again_with_the_same_choice_without_javascript(
+    ada: Browser,
+) -> None:
+    page = fail(ada, gpus="2", hours="4")
+    (form,) = re.findall(r'<form method="post".*?</form>', page.text, flags=re.DOTALL)
+    (address,) = re.findall(r'action="([^"]+)"', form)
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+    ada.hub.set_cluster(step=1, failure="")
+
+    again = ada.http.post(f"{ada.hub.url}{html.unescape(address)}", data=fields, timeout=30)
+
+    assert fields == {"gpus": "2", "hours": "4"}
+    assert "/hub/spawn-pending/ada" in again.url
+
+
+def test_a_correction_that_the_advice_names_leads_to_the_form_and_starts_nothing(
+    ada: Browser,
+) -> None:
+    page = fail(ada, gpus="2")
+    (link,) = re.findall(r'id="correct"[^>]* href="([^"]+)"', page.text)
+    ada.hub.set_cluster(failure="")
+
+    form = ada.get(html.unescape(link))
+
+    assert "Try again with 3 GPUs" in words(page)
+    assert re.search(r'name="gpus" value="3"\s+checked', form.text)
+    assert "Starting" not in words(ada.get("/hub/home"))
+
+
+def fail(browser: Browser, **fields: str) -> requests.Response:
+    """Start a session that fails; return its page."""
+    browser.hub.set_cluster(step=1)
+    browser.choose("ada", **fields)
+    browser.hub.set_cluster(failure="The session used more memory than it had.")
+    eventually(lambda: failure_of(browser), timeout_s=10)
+    return browser.get("/hub/spawn-pending/ada")
+
+
+def test_a_start_is_cancelled_by_a_form_that_needs_no_javascript(ada: Browser) -> None:
+    ada.hub.set_cluster(step=1)
+    page = ada.choose("ada", gpus="1")
+    (address,) = re.findall(r'<form id="cancel"[^>]* action="([^"]+)"', page.text)
+
+    forged = ada.http.post(f"{ada.hub.url}{address.partition('?')[0]}", timeout=30)
+    assert forged.status_code == 403
+    assert "Starting" in words(ada.get("/hub/home"))
+    home = ada.http.post(f"{ada.hub.url}{html.unescape(address)}", timeout=30)
+
+    assert home.url.endswith("/hub/home")
+    assert "Not running" in words(home)
+
+
+def test_nobody_stops_the_session_of_somebody_else(ada: Browser) -> None:
+    ada.hub.set_cluster(step=1)
+    ada.choose("ada", gpus="1")
+    linus = Browser(ada.hub)
+    linus.log_in("linus")
+
+    answer = linus.http.post(f"{ada.hub.url}/hub/portal/stop/ada?_xsrf={linus.xsrf()}", timeout=30)
+
+    assert answer.status_code in {403, 404}
+    assert "Starting" in words(ada.get("/hub/home"))
+
+
+def test_the_waiting_page_shows_facts_and_log_without_javascript(ada: Browser) -> None:
+    fact = {"name": "Expected start", "text": "about {0}", "times": [4102444800.0]}
+    ada.hub.set_cluster(step=1, facts=[fact])
+    ada.choose("ada", gpus="1")
+
+    page = eventually(lambda: _with(ada.get("/hub/spawn-pending/ada"), "Expected"), timeout_s=10)
+
+    assert re.search(r"Expected start about \w+ \d+ \w+, \d\d:\d\d \w+", words(page))
+    assert re.search(r"\d\d:\d\d \w+ Job 4711 is submitted", words(page))
+
+
+def _with(page: requests.Response, text: str) -> requests.Response | None:
+    return page if text in page.text else None
 
 
 def failure_of(browser: Browser) -> str | None:

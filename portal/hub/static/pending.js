@@ -12,22 +12,14 @@ const note = document.getElementById("notify-note");
 const title = document.title.split(" · ").slice(1).join(" · ");
 let isCancelled = false;
 
-// Other spawners send only a percentage.
-function stepOf(event) {
-  if (event.step) return event.step;
-  const bounds = [10, 40, 70, 100];
-  const index = bounds.findIndex((bound) => (event.progress ?? 0) < bound);
-  return steps[index < 0 ? steps.length - 1 : index].dataset.step;
-}
-
 function show(event) {
-  const current = steps.findIndex((step) => step.dataset.step === stepOf(event));
+  const current = steps.findIndex((step) => step.dataset.step === event.step);
   steps.forEach((step, index) => {
     const isReady = event.ready && index === current;
     step.dataset.state = index < current || isReady ? "done" : index === current ? "now" : "next";
     if (index === current) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
-    const message = index === current ? event.message ?? "" : "";
+    const message = index === current ? event.message : "";
     const shown = step.querySelector(".portal-step-message");
     // The same text again would be read out again.
     if (shown.textContent !== message) shown.textContent = message;
@@ -54,8 +46,7 @@ function factElement(fact) {
 
 function write(event) {
   const line = document.createElement("li");
-  if (event.at) line.append(timeElement(event.at), " ");
-  line.append(event.message ?? "");
+  line.append(timeElement(event.at), " ", event.message);
   log.append(line);
 }
 
@@ -79,8 +70,10 @@ stream.addEventListener("message", (message) => {
     window.location.reload();
     return;
   }
-  if (event.is_new !== false) write(event);
-  if (event.facts) showFacts(event.facts);
+  // JupyterHub's own first event says nothing that the page does not show.
+  if (!event.step) return;
+  if (event.is_new) write(event);
+  showFacts(event.facts);
   show(event);
 });
 stream.addEventListener("error", () => {

@@ -1,0 +1,380 @@
+"""A session that has to wait, on a full cluster: what its page says, and how it starts or fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from deploy.one_machine.pidfile import running
+from tests.browser.axe import expect_accessible
+from tests.browser.conftest import picture
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+USER = "ada"
+OTHER = "grace"
+N_NODES = 2
+PHONE = {"width": 360, "height": 740}
+# Slurm looks at the queue every 5 s; the page hears of it within some more.
+NEWS_TIMEOUT_MS = 40_000
+START_TIMEOUT_MS = 90_000
+
+# Keeps what the page would have shown, also when it goes on to another page.
+RECORD_NOTIFICATIONS = """
+    window.Notification = class extends EventTarget {
+        static get permission() { return "granted"; }
+        constructor(headline) {
+            super();
+            const told = JSON.parse(localStorage.getItem("told") ?? "[]");
+            localStorage.setItem("told", JSON.stringify([...told, [headline, document.title]]));
+        }
+    };
+"""
+
+
+def run_as(user: str, *argv: str) -> str:
+    return subprocess.run(
+        ["runuser", "-u", user, "--", *argv],
+        cwd=f"/home/{user}",
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    ).stdout
+
+
+def submit(user: str, n_gpus: int) -> int:
+    """Submit a job that holds GPUs of one node for ten minutes."""
+    options = ("--parsable", "--nodes=1", f"--gpus-per-node={n_gpus}", "--time=10")
+    return int(run_as(user, "sbatch", *options, "--output=/dev/null", "--wrap=exec sleep 600"))
+
+
+def states_of(user: str) -> list[str]:
+    return run_as(user, "squeue", "-h", "-u", user, "-o", "%T").split()
+
+
+@pytest.fixture
+def full_cluster() -> Iterator[list[int]]:
+    """Yield the jobs of somebody else who holds every GPU."""
+    jobs = [submit(OTHER, 4) for _ in range(N_NODES)]
+    eventually(lambda: states_of(OTHER).count("RUNNING") == N_NODES, timeout_s=30)
+    yield jobs
+    subprocess.run(["scancel", "-u", OTHER], check=True, timeout=30)
+    eventually(lambda: not states_of(OTHER), timeout_s=30)
+
+
+@pytest.fixture(scope="module")
+def client() -> PortalClient:
+    client = PortalClient(USER)
+    client.login()
+    return client
+
+
+@pytest.fixture(autouse=True)
+def no_session(client: PortalClient) -> Iterator[None]:
+    token = client.token()
+
+    def stop() -> None:
+        client.rest("DELETE", f"/users/{USER}/server", token)
+        eventually(lambda: not sessions_of(USER), timeout_s=30)
+
+    stop()
+    yield
+    stop()
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    """Yield a browser in which notifications are allowed for the portal."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(30_000)
+    context.grant_permissions(["notifications"], origin=ADDRESS)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return log_in(context)
+
+
+def log_in(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.goto(f"{ADDRESS}/hub/login")
+    page.get_by_label("Username").fill(USER)
+    page.get_by_label("Password").fill(demo_password())
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile("/hub/home"))
+    return page
+
+
+def start(page: Page) -> None:
+    """Ask for one GPU and be on the waiting page."""
+    page.goto(f"{ADDRESS}/hub/spawn/{USER}")
+    page.locator("input[name=gpus][value='1']").check(force=True)
+    page.get_by_role("button", name=re.compile("^Start")).click()
+    page.wait_for_url(re.compile("/hub/spawn-pending/"))
+
+
+def step(name: str) -> str:
+    return f".portal-step[data-step={name}]"
+
+
+def fact(page: Page, name: str) -> str:
+    facts = page.locator("#waiting-facts > div")
+    return facts.filter(has=page.locator("dt", has_text=name)).locator("dd").inner_text()
+
+
+def expect_queued(page: Page) -> None:
+    queued = page.locator(step("queued"))
+    expect(queued).to_have_attribute("data-state", "now", timeout=NEWS_TIMEOUT_MS)
+
+
+def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
+    page: Page, full_cluster: list[int]
+) -> None:
+    page.add_init_script(RECORD_NOTIFICATIONS)
+    submit(OTHER, 2)
+    start(page)
+    expect_queued(page)
+    expect(page.locator(step("queued"))).to_contain_text(
+        re.compile("taken at the moment|Other jobs are ahead"), timeout=NEWS_TIMEOUT_MS
+    )
+    expect(page.locator("#waiting-facts")).to_contain_text(
+        "about 1 job before it", timeout=NEWS_TIMEOUT_MS
+    )
+    eventually(lambda: re.search(r"\d\d:\d\d", fact(page, "Expected start")), timeout_s=40)
+    expect(page).to_have_title(re.compile("^In the queue"))
+    expect_accessible(page)
+    picture(page, "waiting")
+
+    for job_id in full_cluster:
+        run_as(OTHER, "scancel", str(job_id))
+
+    page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
+    ((headline, title),) = json.loads(page.evaluate("localStorage.getItem('told')"))
+    assert headline == "Your session is ready"
+    assert title.startswith("Your session is ready")
+
+
+def test_leaving_and_coming_back_shows_the_same_log_with_its_times(
+    page: Page, full_cluster: list[int]
+) -> None:
+    start(page)
+    expect_queued(page)
+    before = log_of(page)
+    assert re.search(r"^\d\d:\d\d Job \d+ is submitted", before[0])
+
+    page.goto(f"{ADDRESS}/hub/home")
+    expect(page.locator("body")).to_contain_text("Starting")
+    page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
+    expect_queued(page)
+
+    assert log_of(page)[: len(before)] == before
+
+
+def log_of(page: Page) -> list[str]:
+    lines = page.locator("#waiting-log li")
+    expect(lines).not_to_have_count(0)
+    if not page.locator("#waiting-log").is_visible():
+        page.get_by_text("Log", exact=True).click()
+    return lines.all_inner_texts()
+
+
+def test_times_are_those_of_the_readers_time_zone(
+    chromium: Browser, full_cluster: list[int]
+) -> None:
+    shown = {}
+    for zone in ("UTC", "Asia/Kolkata"):
+        context = chromium.new_context(timezone_id=zone)
+        page = log_in(context)
+        if not sessions_of(USER):
+            start(page)
+        page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
+        expect_queued(page)
+        shown[zone] = fact(page, "Submitted")
+        context.close()
+
+    minutes = {zone: 60 * int(text[-5:-3]) + int(text[-2:]) for zone, text in shown.items()}
+    assert (minutes["Asia/Kolkata"] - minutes["UTC"]) % (24 * 60) == 5 * 60 + 30
+
+
+def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
+    page: Page, full_cluster: list[int]
+) -> None:
+    start(page)
+    expect_queued(page)
+    (job,) = sessions_of(USER)
+    slurmctld = running("slurmctld")
+    assert slurmctld is not None
+
+    os.kill(slurmctld.pid, signal.SIGSTOP)
+    try:
+        queued = page.locator(step("queued"))
+        expect(queued).to_contain_text("Slurm does not answer just now", timeout=60_000)
+        expect(page.locator("#waiting-facts")).to_contain_text(
+            re.compile(r"last answered \d\d:\d\d")
+        )
+        expect_accessible(page)
+        picture(page, "waiting-without-slurm")
+    finally:
+        os.kill(slurmctld.pid, signal.SIGCONT)
+
+    expect(queued).not_to_contain_text("does not answer", timeout=60_000)
+    expect(page.locator("#waiting-facts")).not_to_contain_text("last answered")
+    assert "Slurm does not answer just now" in "\n".join(log_of(page)), "the log keeps it"
+    assert [j.job_id for j in sessions_of(USER)] == [job.job_id]
+
+
+def test_cancel_takes_the_job_out_of_the_queue(page: Page, full_cluster: list[int]) -> None:
+    start(page)
+    expect_queued(page)
+
+    page.get_by_role("button", name="Cancel").click()
+
+    page.wait_for_url(re.compile("/hub/home"))
+    assert sessions_of(USER) == []
+    expect(page.locator("body")).to_contain_text("Not running")
+
+
+def test_without_javascript_the_page_renews_itself_and_can_cancel(
+    chromium: Browser, full_cluster: list[int]
+) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = log_in(context)
+    start(page)
+
+    # Nothing but the page's own refresh brings these.
+    expect(page.locator(step("queued"))).to_have_attribute(
+        "data-state", "now", timeout=NEWS_TIMEOUT_MS
+    )
+    expect(page.locator("#waiting-facts")).to_contain_text(
+        "about the first", timeout=NEWS_TIMEOUT_MS
+    )
+    page.get_by_role("button", name="Cancel").click()
+
+    page.wait_for_url(re.compile("/hub/home"))
+    assert sessions_of(USER) == []
+    context.close()
+
+
+def test_a_job_that_is_cancelled_has_a_failure_page_that_starts_the_same_again(
+    page: Page, full_cluster: list[int]
+) -> None:
+    page.add_init_script(RECORD_NOTIFICATIONS)
+    start(page)
+    expect_queued(page)
+    (job,) = sessions_of(USER)
+
+    run_as(USER, "scancel", str(job.job_id))
+
+    expect(page.locator("h1")).to_have_text("Your session did not start", timeout=NEWS_TIMEOUT_MS)
+    expect(page.get_by_role("alert")).to_contain_text("cancelled under your own name")
+    expect(page.locator("main")).to_contain_text("CANCELLED")
+    expect(page.locator("main")).to_contain_text(str(job.job_id))
+    told = json.loads(page.evaluate("localStorage.getItem('told')"))
+    assert told[0][0] == "Your session did not start"
+    expect_accessible(page)
+    picture(page, "failure")
+
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("cancelled under your own name")
+    page.get_by_role("button", name="Try again with the same choice").click()
+
+    page.wait_for_url(re.compile("/hub/spawn-pending/"))
+    (again,) = eventually(lambda: sessions_of(USER), timeout_s=20)
+    assert again.job_id > job.job_id
+    assert again.gres == job.gres
+
+
+def test_a_job_that_dies_at_its_start_shows_the_end_of_its_log(
+    page: Page, broken_server: None
+) -> None:
+    start(page)
+
+    expect(page.locator("h1")).to_have_text("Your session did not start", timeout=START_TIMEOUT_MS)
+    expect(page.get_by_role("alert")).to_contain_text("exit code 3")
+    lines = page.locator(".portal-lines")
+    expect(lines).to_contain_text("The server is broken")
+    expect(lines).to_contain_text("[removed]")
+    expect(lines).not_to_contain_text("0123456789abcdef")
+    expect_accessible(page)
+    picture(page, "failure-with-log")
+
+
+@pytest.fixture
+def broken_server() -> Iterator[None]:
+    """Let sessions end at once with exit code 3."""
+    program = "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
+    kept = f"{program}.kept"
+    os.rename(program, kept)
+    try:
+        with open(program, "w") as file:
+            file.write(
+                "#!/bin/sh\necho 'The server is broken; token=0123456789abcdef'\nsleep 2\nexit 3\n"
+            )
+        os.chmod(program, 0o755)
+        yield
+    finally:
+        os.replace(kept, program)
+
+
+def test_the_pages_are_no_wider_than_a_phone(chromium: Browser, full_cluster: list[int]) -> None:
+    context = chromium.new_context(viewport=PHONE)
+    page = log_in(context)
+    start(page)
+    expect_queued(page)
+    expect(page.locator("#waiting-facts")).to_contain_text("Slurm job")
+    log_of(page)
+    assert width_of(page) <= PHONE["width"]
+    picture(page, "waiting-phone")
+
+    (job,) = sessions_of(USER)
+    run_as(USER, "scancel", str(job.job_id))
+    expect(page.locator("h1")).to_have_text("Your session did not start", timeout=NEWS_TIMEOUT_MS)
+    assert width_of(page) <= PHONE["width"]
+    picture(page, "failure-phone")
+    context.close()
+
+
+def width_of(page: Page) -> int:
+    return int(page.locator("html").evaluate("element => element.scrollWidth"))
+
+
+def test_nobody_is_asked_about_notifications_unasked(
+    chromium: Browser, full_cluster: list[int]
+) -> None:
+    context = chromium.new_context()
+    page = log_in(context)
+    page.add_init_script(
+        """
+        window.asked = 0;
+        window.Notification = class {
+            static permission = "default";
+            static async requestPermission() {
+                window.asked += 1;
+                return (this.permission = "granted");
+            }
+        };
+        """
+    )
+    start(page)
+    button = page.get_by_role("button", name="Tell me when it starts")
+    expect(button).to_be_visible()
+    assert page.evaluate("window.asked") == 0
+
+    button.click()
+
+    expect(button).to_be_hidden()
+    expect(page.get_by_role("status")).to_contain_text("Your browser tells you")
+    assert page.evaluate("window.asked") == 1
+    context.close()
