@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from spawner.correction import Correction, correct
-from spawner.errors import JobEndedError
+from spawner.errors import JobEndedError, PortalError, PreflightError
 from spawner.failure import StartFailed
 from spawner.jobs import JobEnd
 
@@ -55,15 +55,24 @@ def describe_failure(exception: BaseException | None, spawner: Any) -> FailureVi
     error = exception.error
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
     options = {name: str(value) for name, value in spawner.user_options.items()}
-    most_gpus = getattr(spawner, "most_gpus", None)
     return FailureView(
         sentence=ended.message.removesuffix(ended.next_step).rstrip(),
         next_step=ended.next_step,
         facts=tuple(_facts(ended.end, ended.job_id)),
         log_lines=exception.log_lines,
         options=options,
-        correction=correct(options, ended.end, most_gpus=most_gpus) if ended.end else None,
+        correction=_correct(error, options, getattr(spawner, "most_gpus", None)),
     )
+
+
+def _correct(
+    error: PortalError, options: Mapping[str, str], most_gpus: int | None
+) -> Correction | None:
+    if isinstance(error, PreflightError) and error.needs_rescue:
+        return Correction(words="with a rescue session", options={"rescue": "1"})
+    if isinstance(error, JobEndedError) and error.end is not None:
+        return correct(options, error.end, most_gpus=most_gpus)
+    return None
 
 
 def _facts(end: JobEnd | None, job_id: int) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ import pytest
 from portal.hub.failure_view import describe_failure
 from portal.hub.moments import render_fact, render_time
 from portal.hub.start_view import START_STEPS, describe_start
-from spawner.errors import JobEndedError, JobRejectedError
+from spawner.errors import JobEndedError, JobRejectedError, PreflightError
 from spawner.failure import StartFailed
 from spawner.jobs import JobEnd
 from spawner.progress import Fact, Progress
@@ -94,6 +94,12 @@ def test_a_refusal_of_slurm_has_its_sentence_alone() -> None:
 
     assert view.sentence == "Slurm says no. Ask for less."
     assert (view.next_step, view.facts, view.correction_query) == ("", (), "")
+
+
+def test_a_full_home_leads_to_a_rescue_session() -> None:
+    view = failed(StartFailed(PreflightError("Your home is full.", needs_rescue=True)), gpus="2")
+
+    assert (view.correction.words, view.correction_query) == ("with a rescue session", "rescue=1")
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("inside")])
