@@ -12,7 +12,7 @@ from tests.templates.conftest import ENVIRONMENTS
 pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("torch_cases.py")
-CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit")
+CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit", "study")
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,14 @@ def test_a_resumed_run_goes_on_from_the_checkpoint(found):
 
     assert int(step) > 0
     assert value["resumed"] == {"first_step": int(step), "last_step": int(step) + 5}
+
+
+def test_a_scaling_study_measures_ranks_and_nodes_and_says_how_many_gpus_pay(found):
+    study = found["study"].value
+
+    assert study["shapes"] == [[1, 1], [1, 2], [2, 1]]
+    assert study["steps"] == [20, 20, 20]
+    assert min(study["rates"]) > 0
+    assert study["table"].count("\n") == 3
+    assert study["advice"].startswith("Use ")
+    assert "2x1, batch 64, fp32" in study["report"]

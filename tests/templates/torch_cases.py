@@ -147,5 +147,38 @@ def case_limit():
     }
 
 
+def make_step(batch_size, precision):
+    """Runs on a rank: returns one step of a small training."""
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    dist.init_process_group("gloo")
+    model = DistributedDataParallel(make_model())
+    images, labels = torch.rand(batch_size, 6), torch.zeros(batch_size, dtype=torch.long)
+
+    def step():
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+
+    return step
+
+
+def case_study():
+    """A scaling study over one and two ranks, on one node and on two."""
+    from portal.launch.study import scaling
+
+    study = scaling(make_step, shapes=("1x1", "1x2", "2x1"), batch_sizes=(64,), steps=20)
+    return {
+        "shapes": [
+            [each.config.n_nodes, each.config.ranks_per_node] for each in study.measurements
+        ],
+        "steps": [each.n_steps for each in study.measurements],
+        "rates": [each.images_per_s for each in study.measurements],
+        "table": repr(study),
+        "advice": study.advice().text,
+        "report": study.report().read_text(),
+    }
+
+
 if __name__ == "__main__":
     launch_cases.main(sys.argv[1:], globals())

@@ -1,0 +1,113 @@
+"""How many GPUs should I use? A fitted model of the step time, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from portal.launch.step_time import Point, Prediction, StepTime, fit_step_time
+
+N_GPUS = (1, 2, 4, 8, 16, 32, 64)
+# Twice the GPUs have to bring so much; less, and two jobs side by side get more done.
+PAYS_FROM = 1.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """Predictions and what follows from them.
+
+    Attributes:
+        predictions: For 1, 2, 4 ... 64 GPUs.
+        n_gpus: The most GPUs that pay.
+        images_per_s: Throughput on one GPU.
+        images_per_epoch: Images of one epoch.
+        text: The advice.
+    """
+
+    predictions: tuple[Prediction, ...]
+    n_gpus: int
+    images_per_s: float
+    images_per_epoch: int
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{self.text}\n\n{self.table()}"
+
+    def gpu_hours(self, prediction: Prediction) -> float:
+        """Return what one epoch costs.
+
+        Args:
+            prediction: For some number of GPUs.
+
+        Returns:
+            GPU hours: GPUs times hours.
+        """
+        seconds = self.images_per_epoch / (self.images_per_s * prediction.speedup)
+        return prediction.n_gpus * seconds / 3600
+
+    def table(self) -> str:
+        """Return the predictions as a table of text."""
+        head = "GPUs  speed-up  (band)         efficiency  images/s"
+        lines = [head + ("  GPU hours an epoch" if self.images_per_epoch else "")]
+        for each in self.predictions:
+            band = f"({each.lowest:.1f} to {each.highest:.1f})"
+            line = (
+                f"{each.n_gpus:4}  {each.speedup:7.1f}x  {band:13}  {each.efficiency:9.0%}  "
+                f"{self.images_per_s * each.speedup:8.1f}"
+            )
+            lines.append(line + (f"  {self.gpu_hours(each):.2f}" if self.images_per_epoch else ""))
+        return "\n".join(lines)
+
+
+def advise(points: Sequence[Point], batch_size: int, images_per_epoch: int = 0) -> Advice:
+    """Say how many GPUs pay for a training.
+
+    Args:
+        points: Measured step times, each GPU with the same batch.
+        batch_size: Images of a step on one GPU.
+        images_per_epoch: Images of one epoch; 0 where GPU hours are not wanted.
+
+    Returns:
+        The advice; a notebook shows its text and its table.
+    """
+    model = fit_step_time(points)
+    predictions = tuple(model.predict(n_gpus) for n_gpus in N_GPUS)
+    best = _most_that_pay(predictions)
+    return Advice(
+        predictions=predictions,
+        n_gpus=best.n_gpus,
+        images_per_s=batch_size / model.step_s(1),
+        images_per_epoch=images_per_epoch,
+        text=_words(predictions, best, model, max(point.n_gpus for point in points)),
+    )
+
+
+def _most_that_pay(predictions: Sequence[Prediction]) -> Prediction:
+    best = predictions[0]
+    for each in predictions[1:]:
+        if each.speedup < PAYS_FROM * best.speedup:
+            break
+        best = each
+    return best
+
+
+def _words(
+    predictions: Sequence[Prediction], best: Prediction, model: StepTime, n_measured: int
+) -> str:
+    count = "1 GPU" if best.n_gpus == 1 else f"{best.n_gpus} GPUs"
+    gain = f": {best.speedup:.1f} times as fast as one" if best.n_gpus > 1 else ""
+    following = [each for each in predictions if each.n_gpus > best.n_gpus]
+    if not following:
+        text = f"Use up to {count}{gain}."
+    else:
+        after = following[0]
+        text = (
+            f"Use {count}{gain}. More stop paying: {after.n_gpus} GPUs are "
+            f"{after.speedup:.1f} times as fast as one, so run two jobs on {count} each instead."
+        )
+    if best.n_gpus > 2 * n_measured or len(model.fits) > 1:
+        text += (
+            f" Measured on at most {n_measured} GPUs: measure on more of them before you rely on "
+            "the far end."
+        )
+    return text

@@ -1,0 +1,211 @@
+"""A scaling study: images/s over ranks, nodes, batch sizes, precisions and threads.
+
+    from portal.launch.study import scaling
+
+    study = scaling("resnet50", shapes=("1x1", "1x2", "2x2"), batch_sizes=(32,))
+    study                      # the table
+    study.advice(1_281_167)    # how many GPUs pay
+    study.report()             # one HTML file with tables and plots
+
+A study that was stopped goes on where it was when it is called again in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+from portal.launch.advice import Advice, advise
+from portal.launch.errors import LaunchError
+from portal.launch.folder import folder_title, parent_folder
+from portal.launch.runner import run
+from portal.launch.step_time import Point
+from portal.launch.study_config import (
+    Config,
+    Measurement,
+    make_configs,
+    measurement_of_json,
+    summarize,
+)
+from portal.launch.study_models import MODELS, measure_function, measure_model
+from portal.launch.study_report import render_report, render_table
+
+Measure = Callable[[Config], Sequence[Sequence[float]]]
+
+
+class Study:
+    """The measurements of a study.
+
+    Args:
+        name: Its name.
+        folder: Where its figures and its report are.
+        measurements: What was measured so far.
+    """
+
+    def __init__(self, name: str, folder: Path, measurements: list[Measurement]) -> None:
+        self.name = name
+        self.folder = folder
+        self.measurements = measurements
+
+    def __repr__(self) -> str:
+        return render_table(self.measurements)
+
+    def advice(self, images_per_epoch: int = 0, precision: str = "fp32") -> Advice:
+        """Say how many GPUs pay for this training.
+
+        Args:
+            images_per_epoch: Images of one epoch, for the price of it; 0 leaves that out.
+            precision: Which of the study's precisions.
+
+        Returns:
+            The advice; a notebook shows it.
+
+        Raises:
+            LaunchError: If the study has too few measurements for it.
+        """
+        rows = [each for each in self.measurements if each.config.precision == precision]
+        largest = max((each.config.batch_size for each in rows), default=0)
+        points = [
+            Point(n_gpus=each.config.shape.n_ranks, step_s=each.step_s)
+            for each in rows
+            if each.config.batch_size == largest
+        ]
+        try:
+            return advise(points, largest, images_per_epoch)
+        except ValueError as error:
+            raise LaunchError(f"No advice from this study: {error}") from error
+
+    def report(self) -> Path:
+        """Write tables and plots into one HTML file.
+
+        Returns:
+            Its path.
+        """
+        path = self.folder / "report.html"
+        path.write_text(render_report(self.name, self.measurements), encoding="utf-8")
+        return path
+
+    def save(self) -> None:
+        """Write the figures."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        rows = [each.as_json() for each in self.measurements]
+        new = self.folder / ".study.json.part"
+        new.write_text(json.dumps({"name": self.name, "measurements": rows}, indent=1))
+        new.replace(self.folder / "study.json")
+
+
+def scaling(
+    train: str | Callable[..., Callable[[], object]],
+    *,
+    shapes: Sequence[str] = ("1x1", "1x2"),
+    batch_sizes: Sequence[int] = (32,),
+    precisions: Sequence[str] = ("fp32",),
+    threads: Sequence[int] = (0,),
+    scaling: Literal["weak", "strong"] = "weak",
+    steps: int = 30,
+    warmup_steps: int = 5,
+    folder: Path | None = None,
+) -> Study:
+    """Measure a training on different numbers of GPUs and nodes.
+
+    Args:
+        train: Name of a model (alexnet, inceptionv3, resnet50, vgg16), trained with Keras and
+            Horovod on made-up images; or a function `f(batch_size, precision)` that runs on every
+            rank and returns a function that makes one training step.
+        shapes: Nodes and ranks on each: "2x4" is 8 GPUs on 2 nodes.
+        batch_sizes: Images of a step: on each rank, or on all of them for strong scaling.
+        precisions: "fp32", "mixed" or both.
+        threads: Threads of each rank, to sweep; 0 is what the run gives it.
+        scaling: "weak" keeps the batch of each rank, "strong" that of all.
+        steps: Steps that count, 2 or more.
+        warmup_steps: Steps before them that do not.
+        folder: Where to keep the figures; None for a folder under ~/portal-runs/studies.
+
+    Returns:
+        The study.
+    """
+    configs = make_configs(shapes, batch_sizes, precisions, threads, scaling)
+    name = _name_of(train)
+    settings = [name, steps, warmup_steps, [asdict(config) for config in configs]]
+    key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:6]
+    path = folder or parent_folder() / "studies" / f"{folder_title(name)}-{key}"
+
+    def measure(config: Config) -> Sequence[Sequence[float]]:
+        work = measure_model if isinstance(train, str) else measure_function
+        found: Sequence[Sequence[float]] = run(
+            work,
+            train,
+            config,
+            steps,
+            warmup_steps,
+            gpus=config.shape.n_ranks,
+            nodes=config.n_nodes,
+            results="all",
+        )
+        return found
+
+    return complete(load(name, path), configs, measure)
+
+
+def load(name: str, folder: Path) -> Study:
+    """Return a study with what was measured earlier.
+
+    Args:
+        name: Name of the model or function.
+        folder: Where its figures are, if there are any.
+
+    Returns:
+        The study.
+    """
+    path = folder / "study.json"
+    rows = json.loads(path.read_text())["measurements"] if path.is_file() else []
+    return Study(name, folder, [measurement_of_json(row) for row in rows])
+
+
+def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study:
+    """Measure what a study lacks, and save it after each configuration.
+
+    Args:
+        study: The study so far.
+        configs: What it shall hold.
+        measure: Returns the seconds of each step for each rank.
+
+    Returns:
+        The same study.
+    """
+    done = {each.config for each in study.measurements}
+    left = [config for config in configs if config not in done]
+    took_s: list[float] = []
+    for config in left:
+        number = len(configs) - len(left) + len(took_s) + 1
+        remaining = f", about {_rest(took_s, len(left))} left" if took_s else ""
+        print(f"[{number} of {len(configs)}{remaining}] {config}", flush=True)
+        began = time.monotonic()
+        measurement = summarize(config, measure(config))
+        took_s.append(time.monotonic() - began)
+        study.measurements.append(measurement)
+        study.save()
+        print(f"    {measurement.images_per_s:.1f} images/s", flush=True)
+    return study
+
+
+def _rest(took_s: Sequence[float], n_left: int) -> str:
+    seconds = sum(took_s) / len(took_s) * (n_left - len(took_s))
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _name_of(train: object) -> str:
+    if isinstance(train, str):
+        if train not in MODELS:
+            raise LaunchError(f"There is no model {train!r}; choose {', '.join(MODELS)}.")
+        return train
+    if not callable(train):
+        raise LaunchError(
+            "scaling takes the name of a model or a function f(batch_size, precision)."
+        )
+    return str(getattr(train, "__name__", "function"))
