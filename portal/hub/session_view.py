@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from portal.hub.failure_view import describe_failure
 from portal.hub.words import format_hours, format_time_left
 from spawner.jobs import JobRecord
 from spawner.request import gpus_in_words
@@ -40,6 +41,7 @@ class SessionView:
         sentence: What it means and what to do.
         facts: What is known of it: GPUs, node, time left, job.
         is_changing: Whether the page should soon look again.
+        has_failed: Its last start failed; the page of the start says more.
     """
 
     state: str
@@ -47,6 +49,7 @@ class SessionView:
     sentence: str
     facts: tuple[Fact, ...] = ()
     is_changing: bool = False
+    has_failed: bool = False
 
 
 def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
@@ -67,11 +70,7 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
             is_changing=True,
         )
     if not spawner.active:
-        return SessionView(
-            state="Not running",
-            tone="off",
-            sentence="Nothing is running. Choose My Server to start a session.",
-        )
+        return _describe_idle(spawner)
     facts = _facts(spawner, now or datetime.now())
     if spawner.pending:
         return SessionView(
@@ -86,6 +85,18 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
         tone="good",
         sentence="My Server opens it. It goes on while you are away, until its time is over.",
         facts=facts,
+    )
+
+
+def _describe_idle(spawner: Any) -> SessionView:
+    # JupyterHub keeps the exception of a start that failed until the next start.
+    failed = getattr(spawner, "_failed", None)
+    failure = describe_failure(failed or None, spawner)
+    sentence = "Nothing is running. Choose My Server to start a session."
+    if failure is not None:
+        sentence = f"The last start failed: {failure.sentence}"
+    return SessionView(
+        state="Not running", tone="off", sentence=sentence, has_failed=failure is not None
     )
 
 

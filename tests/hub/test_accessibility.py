@@ -72,7 +72,7 @@ def test_login_page(page: Page, hub: PrivateHub) -> None:
     expect_accessible(page)
 
 
-@pytest.mark.parametrize("path", ["/hub/home", "/hub/token", "/hub/nothing-here"])
+@pytest.mark.parametrize("path", ["/hub/home", "/hub/cluster", "/hub/token", "/hub/nothing-here"])
 def test_page(grace: Page, path: str) -> None:
     grace.goto(path)
 

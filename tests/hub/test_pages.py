@@ -186,6 +186,9 @@ def test_the_failure_page_has_the_reason_the_log_and_a_way_to_try_again(ada: Bro
     assert "State in Slurm OUT_OF_MEMORY Exit code 3 Node node01 Slurm job 4711" in text
     assert "Killed &lt;process&gt;" in text, "the log is shown as text"
     assert failure_of(ada) == text, "loading the page again changes nothing"
+    home = ada.get("/hub/home")
+    assert "Not running The last start failed: The node node01 failed." in words(home)
+    assert 'href="/hub/spawn-pending/ada"' in home.text
 
 
 def test_a_failed_start_is_tried_again_with_the_same_choice_without_javascript(

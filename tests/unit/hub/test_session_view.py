@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from portal.hub.session_view import describe_request, describe_session
+from spawner.errors import JobEndedError
+from spawner.failure import StartFailed
 from spawner.jobs import JobKey, JobRecord
 from spawner.session import Session
 from spawner.states import JobState
@@ -80,6 +82,16 @@ def test_an_unreadable_start_time_leaves_the_time_left_out() -> None:
     odd = record(JobState.RUNNING, starts_at="")
 
     assert "Time left" not in facts(describe_session(spawner(job_record=odd), NOW))
+
+
+def test_the_home_page_tells_of_a_start_that_failed() -> None:
+    error = StartFailed(JobEndedError("The node failed. Start again.", next_step="Start again."))
+
+    view = describe_session(spawner(active=False, _failed=error, user_options={}), NOW)
+
+    assert view.state == "Not running"
+    assert view.sentence == "The last start failed: The node failed."
+    assert view.has_failed
 
 
 @pytest.mark.parametrize(
