@@ -28,6 +28,7 @@ from deploy.one_machine.network import HEAD_ADDRESS
 from deploy.one_machine.pidfile import running
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import PARTITION
+from deploy.one_machine.users import DEMO_ADMINISTRATOR
 
 # Those of the partition (slurm.py): 08:00:00 and 1-00:00:00.
 SESSION_HOURS = 8
@@ -87,6 +88,7 @@ def render_settings(cluster: Cluster) -> str:
             "public_port": PUBLIC_PORT,
             "proxy_api_url": f"http://127.0.0.1:{PROXY_API_PORT}",
             "state_dir": str(HUB_STATE_DIR),
+            "admin_users": [DEMO_ADMINISTRATOR],
         },
         "login": {
             "servers": [directory.ADDRESS],

@@ -117,7 +117,7 @@ class HomePage:
         notices: Notices,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        self._folders = {HOME: "Home folder", str(isilon): "Shared storage (isilon)"}
+        self._folders = {HOME: "Home folder", str(isilon): "isilon"}
         self._warning_percent = warning_percent
         self._sessions_per_user = sessions_per_user
         self._notices = notices
