@@ -23,6 +23,7 @@ from portal.server.jobs_rest import (
 )
 from portal.server.kernel_socket import KernelSocket
 from portal.server.kernels import Kernels
+from portal.server.page import PAGES_DIR, JobsPage
 from portal.server.private_dir import make_private_dir
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
@@ -36,6 +37,7 @@ class PortalServer(ExtensionApp):
     name = "portal"
     load_other_extensions = True
     classes = [TensorBoards]  # noqa: RUF012
+    static_paths = [str(PAGES_DIR)]  # noqa: RUF012
 
     home_timeout_s = Float(
         2.0,
@@ -72,6 +74,7 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
+                (r"/portal/jobs", JobsPage),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )

@@ -124,7 +124,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
         limit=fields[4],
         n_nodes=fields[5],
         n_cores=fields[6],
-        gpus=gpus[0][5:] if gpus else "",
+        gpus=gpus[0][5:].replace("=", ":") if gpus else "",
         reason=reason,
         name=fields[9],
     )

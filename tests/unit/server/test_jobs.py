@@ -32,7 +32,7 @@ def test_accounting_adds_what_has_ended() -> None:
     failed, cancelled = parse_accounting(ACCOUNTING)
 
     assert (failed.id, failed.name, failed.reason) == ("6", "second|x", "exit 7:0")
-    assert (cancelled.state, cancelled.gpus, cancelled.is_over) == ("CANCELLED", "gpu=1", True)
+    assert (cancelled.state, cancelled.gpus, cancelled.is_over) == ("CANCELLED", "gpu:1", True)
 
 
 def test_a_line_that_is_cut_off_is_left_out() -> None:

@@ -1,6 +1,17 @@
 import { controlPanelPlugin } from './controlpanel';
+import { environmentsPlugin } from './environments';
+import { jobsPlugin } from './jobs';
 import { newMenuPlugin } from './newmenu';
 import { runningPlugin } from './running';
+import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
 
-export default [tensorBoardPlugin, newMenuPlugin, runningPlugin, controlPanelPlugin];
+export default [
+  tensorBoardPlugin,
+  newMenuPlugin,
+  runningPlugin,
+  controlPanelPlugin,
+  environmentsPlugin,
+  jobsPlugin,
+  templatesPlugin
+];

@@ -1,0 +1,51 @@
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+import { Widget } from '@lumino/widgets';
+
+import { jobsIcon } from './icon';
+
+interface IJobsModule {
+  /** Returns a function that ends it. */
+  mount(root: Element, baseUrl: string, script: string | null): () => void;
+}
+
+/** The page of the user's Slurm jobs as a tab of JupyterLab; its parts and script are the page's. */
+export class JobsPanel extends Widget {
+  private end: (() => void) | null = null;
+
+  constructor(private readonly settings: ServerConnection.ISettings) {
+    super();
+    this.id = 'data-scientist-portal-jobs';
+    this.title.label = 'Slurm Jobs';
+    this.title.icon = jobsIcon;
+    this.title.closable = true;
+  }
+
+  /** Show the jobs, and where a script is given ask whether to submit it. */
+  async load(script: string | null): Promise<void> {
+    const { baseUrl } = this.settings;
+    const address = URLExt.join(baseUrl, 'portal/jobs');
+    const response = await ServerConnection.makeRequest(address, {}, this.settings);
+    if (!response.ok) {
+      this.node.textContent = `The notebook server answered ${response.status}. Reload the page.`;
+      return;
+    }
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const root = page.querySelector('.dsp-jobs')!;
+    const style = document.createElement('link');
+    style.rel = 'stylesheet';
+    style.href = URLExt.join(baseUrl, 'static/portal/jobs.css');
+    const program: IJobsModule = await import(
+      /* webpackIgnore: true */ URLExt.join(baseUrl, 'static/portal/jobs.js')
+    );
+    this.end?.();
+    this.node.replaceChildren(style, root);
+    this.end = program.mount(root, baseUrl, script);
+  }
+
+  dispose(): void {
+    this.end?.();
+    this.end = null;
+    super.dispose();
+  }
+}

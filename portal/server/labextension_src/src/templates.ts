@@ -1,0 +1,119 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
+
+import { askPortal } from './api';
+import { templateIcon } from './icon';
+
+const OPEN_TEMPLATE = 'data-scientist-portal:open-template';
+const RESTORE_TEMPLATE = 'data-scientist-portal:restore-template';
+const FOLDER = 'templates/';
+
+interface ITemplate {
+  /** Path below the templates folder. */
+  readonly name: string;
+  /** Path from the root of the file browser. */
+  readonly path: string;
+  readonly title: string;
+  readonly framework: string;
+  /** Date of the last run by the tests, or "". */
+  readonly tested: string;
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+interface IListing {
+  readonly templates: ReadonlyArray<ITemplate>;
+  /** New releases beside templates that the user edited. */
+  readonly beside: ReadonlyArray<string>;
+  readonly problems: ReadonlyArray<string>;
+}
+
+/** The templates as cards of the launcher, and "Restore Template" in the context menu. */
+export const templatesPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:templates',
+  description: 'Shows the template notebooks in the launcher and restores them.',
+  autoStart: true,
+  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher],
+  activate: (
+    app: JupyterFrontEnd,
+    factory: IFileBrowserFactory | null,
+    defaultBrowser: IDefaultFileBrowser | null,
+    launcher: ILauncher | null
+  ) => {
+    const { commands, serviceManager } = app;
+    const settings = serviceManager.serverSettings;
+    const selected = () => {
+      const items = [...((factory?.tracker.currentWidget ?? defaultBrowser)?.selectedItems() ?? [])];
+      const path = items.length === 1 ? serviceManager.contents.localPath(items[0].path) : '';
+      const isFile = items.length === 1 && items[0].type !== 'directory';
+      return isFile && path.startsWith(FOLDER) ? path.slice(FOLDER.length) : null;
+    };
+
+    commands.addCommand(OPEN_TEMPLATE, {
+      label: args => String(args.label ?? ''),
+      caption: args => String(args.caption ?? ''),
+      icon: templateIcon,
+      execute: args => commands.execute('docmanager:open', { path: args.path })
+    });
+    commands.addCommand(RESTORE_TEMPLATE, {
+      label: 'Restore Template',
+      caption: 'Put the original back; what you edited is kept beside it',
+      icon: templateIcon,
+      isVisible: () => selected() !== null,
+      execute: async () => {
+        const name = selected();
+        if (name === null || !(await isSure(name))) {
+          return;
+        }
+        try {
+          const { kept } = await askPortal<{ kept: string }>(settings, 'templates', 'POST', { name });
+          const also = kept ? ` What you had edited is now ${kept}.` : '';
+          Notification.success(`${FOLDER}${name} is the original again.${also}`, { autoClose: 8000 });
+          await defaultBrowser?.model.refresh();
+        } catch (error) {
+          Notification.error((error as Error).message, { autoClose: false });
+        }
+      }
+    });
+
+    void askPortal<IListing>(settings, 'templates').then(
+      ({ templates, beside, problems }) => {
+        templates.forEach((template, rank) => {
+          launcher?.add({
+            command: OPEN_TEMPLATE,
+            args: { path: template.path, label: labelOf(template), caption: captionOf(template) },
+            category: `${template.framework} templates`,
+            rank
+          });
+        });
+        beside.forEach(path =>
+          Notification.info(`${path} is the new release of a template that you edited.`, {
+            autoClose: false
+          })
+        );
+        problems.forEach(problem => Notification.warning(problem, { autoClose: false }));
+      },
+      error => console.warn('The templates cannot be listed', error)
+    );
+  }
+};
+
+function labelOf(template: ITemplate): string {
+  return template.tested ? `${template.title}, tested ${template.tested}` : template.title;
+}
+
+function captionOf(template: ITemplate): string {
+  const versions = Object.entries(template.versions).map(([name, version]) => `${name} ${version}`);
+  const tested = template.tested ? `Last tested on ${template.tested}` : 'Not tested by the portal';
+  return [template.path, versions.length ? `${tested} with ${versions.join(', ')}` : tested].join('\n');
+}
+
+async function isSure(name: string): Promise<boolean> {
+  const { button } = await showDialog({
+    title: 'Restore template?',
+    body: `${FOLDER}${name} becomes the original again. If you edited it, your version is kept beside it.`,
+    buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Restore' })]
+  });
+  return button.accept;
+}

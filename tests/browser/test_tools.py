@@ -1,0 +1,187 @@
+"""The tools of a session in a browser, in JupyterLab and in Notebook, on the real cluster."""
+
+from __future__ import annotations
+
+import pwd
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.conftest import picture
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+USER = "grace"
+HOME = Path(pwd.getpwnam(USER).pw_dir)
+TIMEOUT_MS = 60_000
+SCRIPT = """#!/bin/bash
+#SBATCH -n 1
+#SBATCH --mem=64M
+#SBATCH --time=5
+#SBATCH --output=sample-%j.out
+echo "hello from $(hostname)"
+exec sleep 300
+"""
+SITE_TEMPLATES = Path("/opt/data-scientist-portal/templates")
+TEMPLATE = "tensorflow/digits.ipynb"
+
+
+def as_user(*argv: str, text: str = "") -> str:
+    command = ["sudo", "-n", "-H", "-u", USER, *argv]
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, check=True, cwd="/"
+    ).stdout
+
+
+def write_as_user(path: Path, text: str) -> None:
+    as_user("tee", str(path), text=text)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def session(context: BrowserContext) -> Iterator[None]:
+    """A session of the user, logged in; her files are as a new user has them afterwards."""
+    client = PortalClient(USER)
+    client.login()
+    token = client.token()
+
+    def stop() -> None:
+        client.rest("DELETE", f"/users/{USER}/server", token)
+        eventually(lambda: not sessions_of(USER), timeout_s=30)
+
+    stop()
+    as_user("mkdir", "-p", str(HOME / "work"))
+    write_as_user(HOME / "work/sample.job", SCRIPT)
+    client.rest("POST", f"/users/{USER}/server", token, json={})
+    page = context.new_page()
+    page.goto(f"{ADDRESS}/hub/login?next=/hub/home")
+    page.get_by_label("Username").fill(USER)
+    page.get_by_label("Password").fill(demo_password())
+    page.get_by_role("button", name="Sign in").click()
+    eventually(lambda: client.rest("GET", f"/users/{USER}", token).json()["server"], timeout_s=60)
+    page.close()
+    yield
+    stop()
+    subprocess.run(["scancel", "-u", USER], check=True)
+    as_user("rm", "-rf", str(HOME / "work"))
+
+
+def file_in_browser(page: Page, name: str) -> Locator:
+    pattern = re.compile(f"^{re.escape(name)}$")
+    return page.locator(".jp-DirListing-item").filter(
+        has=page.locator(".jp-DirListing-itemText", has_text=pattern)
+    )
+
+
+def open_lab(page: Page, folder: str = "") -> None:
+    place = f"/tree/{folder}" if folder else ""
+    page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/tools{place}?reset")
+    expect(page.locator(".jp-DirListing-item").first).to_be_visible(timeout=TIMEOUT_MS)
+
+
+def jobs_panel(page: Page) -> Locator:
+    return page.locator("#data-scientist-portal-jobs")
+
+
+def cancel_first_job(page: Page, body: Locator) -> None:
+    page.once("dialog", lambda dialog: dialog.accept())
+    body.get_by_role("button", name="Cancel job").click()
+    expect(body.locator("[data-part=message]")).to_contain_text("was cancelled")
+    expect(body.locator("[data-part=jobs] .CANCELLED").first).to_be_visible(timeout=TIMEOUT_MS)
+
+
+def test_the_launcher_shows_templates_by_framework_and_the_tools(page: Page) -> None:
+    open_lab(page)
+
+    launcher = page.locator(".jp-Launcher").last
+    expect(launcher).to_contain_text("TensorFlow templates", timeout=TIMEOUT_MS)
+    expect(launcher).to_contain_text("Handwritten digits with Keras")
+    expect(launcher).to_contain_text("Slurm Jobs")
+    expect(launcher).to_contain_text("TensorBoard")
+    launcher.get_by_text("Slurm Jobs").scroll_into_view_if_needed()
+    picture(page, "tools-launcher")
+
+
+def test_a_script_of_the_file_browser_becomes_a_job_that_is_followed_and_cancelled(
+    page: Page,
+) -> None:
+    open_lab(page, "work")
+    file_in_browser(page, "sample.job").click(button="right")
+    page.locator(".lm-Menu").get_by_text("Submit as Slurm Job").click()
+
+    body = jobs_panel(page)
+    expect(body.locator("[data-part=preview]")).to_contain_text(
+        "Submit work/sample.job?", timeout=TIMEOUT_MS
+    )
+    expect(body.locator("[data-part=preview]")).to_contain_text("time")
+    expect(body.locator("[data-part=forecast]")).to_contain_text("to start at")
+    picture(page, "tools-job-preview")
+    body.get_by_role("button", name="Submit", exact=True).click()
+
+    expect(body.locator("[data-part=output] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
+    expect(body.locator("[data-part=jobs]")).to_contain_text("session of the portal")
+    picture(page, "tools-jobs")
+    cancel_first_job(page, body)
+
+
+def test_notebook_7_has_the_same_jobs_in_a_tab(context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{ADDRESS}/user/{USER}/tree/work")
+    expect(file_in_browser(page, "sample.job")).to_be_visible(timeout=TIMEOUT_MS)
+    file_in_browser(page, "sample.job").click(button="right")
+    with context.expect_page() as opened:
+        page.locator(".lm-Menu").get_by_text("Submit as Slurm Job").click()
+    tab = opened.value
+    tab.get_by_role("button", name="Submit", exact=True).click()
+    expect(tab.locator("[data-part=output] pre")).to_contain_text("hello from", timeout=TIMEOUT_MS)
+    picture(tab, "tools-jobs-notebook")
+    cancel_first_job(tab, tab.locator("body"))
+    tab.close()
+
+    page.get_by_role("menuitem", name="New", exact=True).click()
+    expect(page.locator(".lm-Menu").get_by_text("Slurm Jobs")).to_be_visible()
+    page.close()
+
+
+def test_a_template_is_restored_and_the_edited_one_is_kept(page: Page) -> None:
+    original = (SITE_TEMPLATES / TEMPLATE).read_text()
+    write_as_user(HOME / "templates" / TEMPLATE, '{"cells": [], "metadata": {}}')
+    open_lab(page, "templates/tensorflow")
+    file_in_browser(page, "digits.ipynb").click(button="right")
+    page.locator(".lm-Menu").get_by_text("Restore Template").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Restore").click()
+
+    expect(file_in_browser(page, "digits.edited.ipynb")).to_be_visible(timeout=TIMEOUT_MS)
+    assert (HOME / "templates" / TEMPLATE).read_text() == original
+    picture(page, "tools-template-restored")
+    as_user("rm", str(HOME / "templates/tensorflow/digits.edited.ipynb"))
+
+
+def test_a_cell_shows_the_link_to_tensorboard(page: Page, context: BrowserContext) -> None:
+    as_user("mkdir", "-p", str(HOME / "work/logs"))
+    notebook = """{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [],
+      "execution_count": null, "source":
+      ["from portal.launch import tensorboard\\n", "tensorboard(\\"logs\\")"]}],
+      "metadata": {"kernelspec": {"name": "tensorflow", "display_name": "TensorFlow"}},
+      "nbformat": 4, "nbformat_minor": 5}"""
+    write_as_user(HOME / "work/board.ipynb", notebook)
+    page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/tools/tree/work/board.ipynb?reset")
+    expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+    page.locator(".jp-Notebook .jp-CodeCell .cm-content").click()
+    page.keyboard.press("Shift+Enter")
+
+    link = page.get_by_role("link", name="TensorBoard of work/logs")
+    expect(link).to_be_visible(timeout=TIMEOUT_MS)
+    picture(page, "tools-tensorboard-cell")
+    with context.expect_page() as opened:
+        link.click()
+    tab = opened.value
+    expect(tab).to_have_title(re.compile("logs - TensorBoard"), timeout=TIMEOUT_MS)
+    tab.reload()
+    expect(tab).to_have_title(re.compile("logs - TensorBoard"), timeout=TIMEOUT_MS)
+    tab.close()
