@@ -252,3 +252,49 @@ def test_the_record_does_not_grow_without_end() -> None:
     assert record.accuracy.n_sessions == 5
     record.start("waits 0", minutes(500))
     assert record.accuracy.median_error_s == 47 * 60
+
+
+async def test_users_of_one_account_share_an_answer() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+    ada = replace(QUESTION, account="research")
+
+    first = await forecaster.forecast(ada)
+    second = await forecaster.forecast(replace(ada, user="grace"))
+
+    assert first == second is not None
+    assert [question.user for question in cluster.questions] == ["ada"]
+
+
+async def test_users_whose_account_is_not_known_share_nothing() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+
+    await forecaster.forecast(QUESTION)
+    await forecaster.forecast(replace(QUESTION, user="grace"))
+
+    assert [question.user for question in cluster.questions] == ["ada", "grace"]
+
+
+async def test_a_refusal_is_nobody_elses() -> None:
+    cluster = Cluster()
+    cluster.answer = "allocation failure: Requested node configuration is not available\n"
+    forecaster = cluster.forecaster()
+    ada = replace(QUESTION, account="research")
+    refused = await forecaster.forecast(ada)
+    cluster.answer = answer(20)
+
+    granted = await forecaster.forecast(replace(ada, user="grace"))
+
+    assert refused is not None
+    assert isinstance(refused.answer, Rejection)
+    assert granted is not None
+    assert granted.answer == NOW + timedelta(minutes=20)
+    assert await forecaster.forecast(ada) == refused
+
+
+async def test_slurm_is_never_asked_where_the_site_allows_no_questions() -> None:
+    cluster = Cluster()
+
+    assert await cluster.forecaster(asks_per_minute=0).forecast(QUESTION) is None
+    assert cluster.questions == []
