@@ -65,13 +65,22 @@ class FormView:
         return next((choice for choice in choices if choice.n_gpus == 1), choices[0])
 
     @property
+    def free(self) -> str:
+        """A sentence about the GPUs that are free; "" where there are none at all."""
+        count = self.offer.count
+        if count.free:
+            return f"{count.free} of {count.total} GPUs are free now."
+        if count.total:
+            return f"All {count.total} GPUs are taken now; a session waits until one is free."
+        return ""
+
+    @property
     def has_chosen_advanced(self) -> bool:
         """Whether something is marked that closed fields would hide."""
         return any(item.is_chosen and item.value for field in self.advanced for item in field.items)
 
     def to_json(self) -> dict[str, Any]:
         """Return what the form's script puts in."""
-        count = self.offer.count
         choices = []
         for choice in self.offer.choices:
             start = self.starts[choice.n_gpus]
@@ -79,7 +88,12 @@ class FormView:
             choices.append(
                 asdict(choice) | {"start": start.words, "tone": start.tone, "refusal": refusal}
             )
-        return {"choices": choices, "free": count.free, "total": count.total, "link": self.link}
+        return {
+            "choices": choices,
+            "fields": [asdict(field) for field in self.fields],
+            "free": self.free,
+            "link": self.link,
+        }
 
 
 async def describe_form(
@@ -107,6 +121,7 @@ async def describe_form(
     selected = select(wanted, catalog, spawner.limits)
     bounds = spawner.bounds_of(selected)
     limits = bounds.own
+    selected = _lengthened(selected, catalog, limits)
     key = (repr(bounds), selected)
     offer = catalog.once(
         ("offer", *key),
@@ -118,13 +133,9 @@ async def describe_form(
         ),
     )
     fields = catalog.once(("fields", *key), lambda: main_fields(catalog, bounds, selected))
-    known = (
-        {}
-        if as_of
-        else await _read_forecasts(spawner, offer, _lengthened(selected, limits), wait_s)
-    )
+    known = {} if as_of else await _read_forecasts(spawner, offer, selected, wait_s)
     reservations = None if as_of else await _read_reservations(spawner)
-    chosen = options_of(_lengthened(selected, limits), offer.chosen)
+    chosen = options_of(selected, offer.chosen)
     return FormView(
         offer=offer,
         starts=_describe_starts(offer.choices, known, now),
@@ -154,8 +165,12 @@ def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     return {"gpus": str(n_gpus), **hours, **named}
 
 
-def _lengthened(selected: JobOptions, limits: Limits) -> JobOptions:
-    return replace(selected, walltime_s=selected.walltime_s or limits.first_walltime_s)
+def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOptions:
+    if selected.walltime_s:
+        return selected
+    most_s = catalog.max_walltime_s(selected.partition)
+    first_s = limits.first_walltime_s
+    return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
 
 
 async def _read_forecasts(

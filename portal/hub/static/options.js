@@ -33,11 +33,19 @@ function showChoice(choice) {
   }
 }
 
+function showItem(field, item) {
+  const input = form.querySelector(`input[name="${field.name}"][value="${item.value}"]`);
+  if (!input) return;
+  write(input.parentElement, "detail", item.detail);
+  write(input.parentElement, "refusal", item.refusal);
+  // What is marked stays, with its reason: the user decides what to change.
+  input.disabled = Boolean(item.refusal) && !input.checked;
+}
+
 function show(answer) {
   answer.choices.forEach(showChoice);
-  offer.querySelector("[data-free]").textContent = answer.free
-    ? `${answer.free} of ${answer.total} GPUs are free now.`
-    : `All ${answer.total} GPUs are taken now; a session waits until one is free.`;
+  for (const field of answer.fields) field.items.forEach((item) => showItem(field, item));
+  write(offer, "free", answer.free);
 }
 
 function showLink() {

@@ -336,3 +336,16 @@ def test_a_reservation_says_how_long_it_lasts_or_that_it_is_over() -> None:
     assert "course (2 h 0 min left)" in page.text
     assert "later (begins at 13:00)" in page.text
     assert "gone: It is over, or Slurm does not have it." in page.text
+
+
+def test_a_partition_says_which_lengths_it_does_not_take() -> None:
+    short = node_line("node02").replace("jupyter|jupyter*|up|1-00:00:00", "short|short|up|4:00:00")
+    spawner = PageSide(node_line("node01") + short, partitions=["jupyter", "short"])
+
+    spawner.user_options = {"partition": "short"}
+    page = show(spawner)
+
+    assert page.marked("partition") == ["short"]
+    assert page.marked("hours") == ["4"]
+    assert page.disabled("hours") == ["8", "12", "24"]
+    assert "short allows 4 hours." in page.text
