@@ -72,10 +72,14 @@ def test_login_page(page: Page, hub: PrivateHub) -> None:
     expect_accessible(page)
 
 
-@pytest.mark.parametrize("path", ["/hub/home", "/hub/cluster", "/hub/token", "/hub/nothing-here"])
-def test_page(grace: Page, path: str) -> None:
-    grace.goto(path)
+@pytest.mark.parametrize(
+    ("path", "status"), [("/hub/home", 200), ("/hub/token", 200), ("/hub/nothing-here", 404)]
+)
+def test_page(grace: Page, path: str, status: int) -> None:
+    answer = grace.goto(path)
 
+    assert answer is not None
+    assert answer.status == status
     expect_accessible(grace)
 
 
