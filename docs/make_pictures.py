@@ -28,6 +28,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 
 from tests.browser import test_first_light as first_light  # noqa: E402
 from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS  # noqa: E402
+from tests.browser.test_waiting import server_that_breaks  # noqa: E402
 from tests.eventually import eventually  # noqa: E402
 from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of  # noqa: E402
 
@@ -203,10 +204,9 @@ def take_waiting(studio: Studio) -> None:
         waiting = f"/hub/spawn-pending/{USER}"
         studio.take("progress", waiting, has_text("#waiting-facts", r"before it.*about \d\d:\d\d"))
         studio.take("cluster", "/hub/cluster", has_text("main", "GPU"))
-        (job,) = sessions_of(USER)
-        run_as(USER, "scancel", str(job.job_id))
+    with server_that_breaks():
+        studio.start()
         studio.take("failure", waiting, settle_on_failure)
-    studio.stop()
 
 
 def settle_on_failure(page: Page) -> None:

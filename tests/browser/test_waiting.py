@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -27,6 +28,14 @@ PHONE = {"width": 360, "height": 740}
 # Slurm looks at the queue every 5 s; the page hears of it within some more.
 NEWS_TIMEOUT_MS = 40_000
 START_TIMEOUT_MS = 90_000
+
+BROKEN_SERVER = """\
+#!/bin/sh
+echo 'Reading the settings of the session.'
+echo 'The server is broken; token=0123456789abcdef'
+sleep 2
+exit 3
+"""
 
 # Keeps what the page would have shown, also when it goes on to another page.
 RECORD_NOTIFICATIONS = """
@@ -313,15 +322,19 @@ def test_a_job_that_dies_at_its_start_shows_the_end_of_its_log(
 
 @pytest.fixture
 def broken_server() -> Iterator[None]:
-    """Let sessions end at once with exit code 3."""
+    with server_that_breaks():
+        yield
+
+
+@contextlib.contextmanager
+def server_that_breaks() -> Iterator[None]:
+    """Let sessions end after two seconds with exit code 3."""
     program = "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
     kept = f"{program}.kept"
     os.rename(program, kept)
     try:
         with open(program, "w") as file:
-            file.write(
-                "#!/bin/sh\necho 'The server is broken; token=0123456789abcdef'\nsleep 2\nexit 3\n"
-            )
+            file.write(BROKEN_SERVER)
         os.chmod(program, 0o755)
         yield
     finally:
