@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import Any
 
 from portal.hub import form_handlers
@@ -179,6 +181,9 @@ def _server_environment(settings: Settings) -> dict[str, str]:
         "PORTAL_TENSORBOARD_IDLE_S": f"{settings.tensorboard.idle_minutes * 60:.0f}",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
+    if settings.tools:
+        tools = {name: asdict(tool) for name, tool in settings.tools.items()}
+        environment["PORTAL_TOOLS"] = json.dumps(tools)
     if settings.site.simulated_gpus:
         environment["PORTAL_GPUS_SIMULATED"] = "1"
     return environment

@@ -133,3 +133,19 @@ def check_template_sources(places: tuple[str, ...]) -> None:
             )
         if "@" in place and place.startswith("https://"):
             raise ValueError(f"{place!r} holds a password; every user can read it in a session.")
+
+
+def check_tool_command(command: tuple[str, ...]) -> None:
+    """Refuse a command that is told neither a socket nor a port, or is no absolute path.
+
+    Args:
+        command: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if not command or not command[0].startswith("/"):
+        raise ValueError("it must begin with the absolute path of a program.")
+    told = [name for name in ("{unix_socket}", "{port}") if name in " ".join(command[1:])]
+    if len(told) != 1:
+        raise ValueError("one of its arguments must hold {unix_socket}, or one {port}.")

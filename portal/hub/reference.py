@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 from portal.hub.schema import is_required, kind_name, rule_of
 from portal.hub.settings import TABLES
 from portal.hub.tables import PartitionSettings
+from portal.hub.tool_tables import ToolSettings
 
 EXAMPLE_WIDTH = 98
 EXAMPLE_PARTITION = "jupyter"
@@ -30,7 +31,11 @@ def example_toml() -> str:
     """
     tables = [_example_table(name, cls) for name, cls in TABLES.items()]
     partition = _comment(f"{_doc(PartitionSettings)} One such table for each.")
-    return "\n".join([EXAMPLE_HEAD, *tables, f"{partition}\n[partitions.{EXAMPLE_PARTITION}]\n"])
+    offered = f"{partition}\n[partitions.{EXAMPLE_PARTITION}]\n"
+    tool = _comment(f"{_doc(ToolSettings)} One such table for each; none is needed.")
+    example = _example_table("tools.netron", ToolSettings).splitlines()[1:]
+    keys = "\n".join(f"#: {line}" for line in example if not line.startswith("#"))
+    return "\n".join([EXAMPLE_HEAD, *tables, offered, f"{tool}\n{keys}\n"])
 
 
 def reference_markdown() -> str:
@@ -44,6 +49,8 @@ def reference_markdown() -> str:
         f"### [partitions.NAME]\n\n{_doc(PartitionSettings)} One such table for each; it has no"
         " keys. At least one is required.\n"
     )
+    tools = _reference_table("tools.NAME", ToolSettings)
+    sections.append(tools.replace(_doc(ToolSettings), f"{_doc(ToolSettings)} One table for each."))
     return "\n".join(sections)
 
 

@@ -17,7 +17,6 @@ from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
 from portal.hub.tables import (
     ChoiceSettings,
-    EnvironmentSettings,
     ForecastSettings,
     HubSettings,
     LoginSettings,
@@ -25,8 +24,8 @@ from portal.hub.tables import (
     ResourceSettings,
     SiteSettings,
     StorageSettings,
-    TensorBoardSettings,
 )
+from portal.hub.tool_tables import EnvironmentSettings, TensorBoardSettings, ToolSettings
 from spawner.errors import SettingsError
 
 if sys.version_info >= (3, 11):
@@ -35,6 +34,7 @@ else:
     import tomli as tomllib
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
+TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -54,6 +54,7 @@ class Settings:
     pages: PageSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
+    tools: dict[str, ToolSettings]
 
 
 TABLES: dict[str, type] = {
@@ -110,7 +111,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     Raises:
         SettingsError: As in `load_settings`.
     """
-    known = [*TABLES, "partitions"]
+    known = [*TABLES, "partitions", "tools"]
     for name, value in tables.items():
         if name not in known:
             raise SettingsError(_unknown_table(name, value, known, path))
@@ -118,7 +119,8 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
         name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
         for name, cls in TABLES.items()
     }
-    return Settings(partitions=_read_partitions(tables.get("partitions", {}), path), **read)
+    partitions = _read_partitions(tables.get("partitions", {}), path)
+    return Settings(partitions=partitions, tools=_read_tools(tables.get("tools", {}), path), **read)
 
 
 def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
@@ -139,5 +141,19 @@ def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
             raise SettingsError(f"[partitions.{name!r}] of {path} is not the name of a partition.")
     return {
         name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")
+        for name, keys in table.items()
+    }
+
+
+def _read_tools(table: Any, path: Path) -> dict[str, ToolSettings]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"'tools' of {path} must hold a table [tools.NAME] for each web tool.")
+    for name in table:
+        if not TOOL_NAME.fullmatch(name):
+            raise SettingsError(
+                f"[tools.{name!r}] of {path} is no good name: small letters, digits and '-'."
+            )
+    return {
+        name: read_table(ToolSettings, keys, where=f"[tools.{name}] of {path}")
         for name, keys in table.items()
     }

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from portal.hub.checks import (
     check_address,
     check_dn_template,
-    check_folders,
     check_http_url,
     check_ldap_servers,
     check_slurm_names,
@@ -281,47 +280,4 @@ class StorageSettings:
         default=(),
         example=("/srv/isilon/our_templates",),
         check=check_template_sources,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentSettings:
-    """Python environments on the compute nodes."""
-
-    server: Path = setting(
-        "Environment of the notebook server.",
-        default=Path("/opt/data-scientist-portal/environments/server"),
-    )
-    tensorboard: Path = setting(
-        "Environment of TensorBoard.",
-        default=Path("/opt/data-scientist-portal/environments/tensorboard"),
-    )
-    registry: Path = setting(
-        "File on the compute nodes that names further environments, each of which becomes a kernel."
-        " 'dsportal environments' reads and writes it.",
-        default=Path("/etc/data-scientist-portal/environments.toml"),
-    )
-    image_binds: tuple[str, ...] = setting(
-        "Folders of the compute nodes that every Apptainer or Singularity image sees.",
-        default=(),
-        example=("/srv/isilon",),
-        check=check_folders,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TensorBoardSettings:
-    """TensorBoards that users open in their sessions."""
-
-    limit: int = setting(
-        "Most TensorBoards at once in a session. Each takes about 100 MB of its memory.",
-        default=8,
-        lowest=1,
-        highest=64,
-    )
-    idle_minutes: float = setting(
-        "Minutes without a look after which a TensorBoard is stopped. Its page starts it again.",
-        default=60.0,
-        lowest=1,
-        highest=10080,
     )

@@ -29,6 +29,7 @@ from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
 from portal.server.templates_rest import TemplatesHandler
 from portal.server.tensorboards import TensorBoards
+from portal.server.web_tools import ToolsHandler, read_tools, tool_handlers
 
 
 class PortalServer(ExtensionApp):
@@ -64,6 +65,8 @@ class PortalServer(ExtensionApp):
         environments = {"kernels": self.kernels}
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
+        tools = read_tools()
+        self.handlers.extend(tool_handlers(tools, "/"))
         self.handlers.extend(
             [
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
@@ -74,6 +77,7 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
+                (r"/portal/api/tools", ToolsHandler, {"tools": tools}),
                 (r"/portal/jobs", JobsPage),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]

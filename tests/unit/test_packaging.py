@@ -33,6 +33,7 @@ REQUIREMENTS = {
     'tomli>=2; python_version < "3.11" and extra == "server"',
     'httpcore>=1; extra == "server"',
     'jupyter-server>=2.15; extra == "server"',
+    'jupyter-server-proxy>=4.4; extra == "server"',
     'jupyterhub<7,>=6.1; extra == "server"',
     'jupyterlab<5,>=4.6; extra == "server"',
     'notebook<8,>=7.6; extra == "server"',

@@ -5,6 +5,7 @@ import { newMenuPlugin } from './newmenu';
 import { runningPlugin } from './running';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
+import { toolsPlugin } from './tools';
 
 export default [
   tensorBoardPlugin,
@@ -13,5 +14,6 @@ export default [
   controlPanelPlugin,
   environmentsPlugin,
   jobsPlugin,
-  templatesPlugin
+  templatesPlugin,
+  toolsPlugin
 ];

@@ -1,0 +1,47 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
+import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
+import { launcherIcon } from '@jupyterlab/ui-components';
+
+import { askPortal } from './api';
+import { addToNewMenu } from './newitem';
+
+const OPEN_TOOL = 'data-scientist-portal:open-tool';
+
+interface ITool {
+  readonly title: string;
+  readonly url: string;
+}
+
+/** The web tools of the site: cards of the launcher, items of Notebook's New menu. */
+export const toolsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:tools',
+  description: 'Opens the web tools of the site in a tab of their own.',
+  autoStart: true,
+  optional: [ILauncher, IDefaultFileBrowser, IToolbarWidgetRegistry],
+  activate: (
+    app: JupyterFrontEnd,
+    launcher: ILauncher | null,
+    browser: IDefaultFileBrowser | null,
+    toolbars: IToolbarWidgetRegistry | null
+  ) => {
+    app.commands.addCommand(OPEN_TOOL, {
+      label: args => String(args.title ?? ''),
+      caption: args => `Open ${String(args.title ?? '')} in a tab of its own`,
+      icon: launcherIcon,
+      execute: args => void window.open(String(args.url), '_blank')
+    });
+    void askPortal<ReadonlyArray<ITool>>(app.serviceManager.serverSettings, 'tools').then(
+      tools =>
+        tools.forEach(({ title, url }) => {
+          const item = { command: OPEN_TOOL, args: { title, url } };
+          launcher?.add({ ...item, category: 'Web tools' });
+          if (browser && toolbars) {
+            addToNewMenu(app, browser, toolbars, item);
+          }
+        }),
+      error => console.warn('The web tools cannot be listed', error)
+    );
+  }
+};
