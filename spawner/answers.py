@@ -64,13 +64,13 @@ class Answers(Generic[Key, Value]):
             raise known
         return known
 
-    def forget(self, key: Key) -> None:
-        """Have it asked for anew the next time.
+    def forget(self, is_meant: Callable[[Key], bool]) -> None:
+        """Have some answers asked for anew the next time.
 
         Args:
-            key: What was asked about.
+            is_meant: Says of what was asked about whether its answer is forgotten.
         """
-        self._known.pop(key, None)
+        self._known = {key: known for key, known in self._known.items() if not is_meant(key)}
 
     def _asked(self, key: Key) -> asyncio.Task[Value | PortalError]:
         task = self._asking.get(key)

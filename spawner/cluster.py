@@ -187,6 +187,14 @@ class Cluster:
         """
         return await self._allocations.read((user, since), patience_s=patience_s)
 
+    def forget_allocations(self, user: str) -> None:
+        """Have accounting asked anew about a user, whose session has ended.
+
+        Args:
+            user: Whose jobs.
+        """
+        self._allocations.forget(lambda key: key[0] == user)
+
     async def read_spaces(
         self, user: str, folders: tuple[str, ...], *, patience_s: float
     ) -> dict[str, Space | None] | None:

@@ -241,6 +241,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
         self.job_id = ""
         if self._job is not None:
             self.cluster.forecasts.forget(self._job.session.mark)
+            self.cluster.forget_allocations(self.user.name)
             self._job.close()
             self._job = None
         self._progress.finish()

@@ -1,0 +1,207 @@
+"""Home page, cluster page and announcements of a real hub, without JavaScript."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.hub.private_hub import Browser, PrivateHub, node_line
+
+
+def words(page: requests.Response) -> str:
+    """Return what a reader sees, without tags and line breaks."""
+    text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", page.text)
+    return " ".join(html.unescape(text).split())
+
+
+@pytest.fixture
+def ada(hub: PrivateHub) -> Iterator[Browser]:
+    yield from logged_in(hub, "ada")
+
+
+@pytest.fixture
+def grace(hub: PrivateHub) -> Iterator[Browser]:
+    yield from logged_in(hub, "grace")
+
+
+def logged_in(hub: PrivateHub, name: str) -> Iterator[Browser]:
+    browser = Browser(hub)
+    browser.log_in(name)
+    yield browser
+    hub.set_cluster(step=99)
+    browser.stop(name)
+    eventually(lambda: "Not running" in words(browser.get("/hub/home")), timeout_s=20)
+
+
+def start(browser: Browser, name: str) -> None:
+    browser.choose(name, gpus="2")
+    eventually(lambda: "Stop My Server" in words(browser.get("/hub/home")), timeout_s=20)
+    eventually(lambda: "node01" in words(browser.get("/hub/home")), timeout_s=20)
+
+
+def send(browser: Browser, path: str, **fields: str) -> requests.Response:
+    """Send a form as a browser does."""
+    return browser.http.post(
+        f"{browser.hub.url}{path}", data={"_xsrf": browser.xsrf(), **fields}, timeout=30
+    )
+
+
+def test_home_tells_gpu_hours_and_storage(ada: Browser, hub: PrivateHub) -> None:
+    hub.set_cluster(gpu_hours=2.5)
+
+    home = words(ada.get("/hub/home"))
+
+    assert "This month 2.5 GPU hours" in home
+    assert "Home folder 60 GB free of 100 GB" in home
+    assert "isilon 50 GB free of 100 GB" in home
+
+
+def test_home_warns_before_a_folder_is_full(ada: Browser, hub: PrivateHub) -> None:
+    assert "Delete what you no longer need" not in words(ada.get("/hub/home"))
+
+    hub.set_cluster(used_percent=[91, None])
+
+    home = words(ada.get("/hub/home"))
+    assert "Home folder is nearly full" in home
+    assert "isilon does not answer just now" in home
+
+
+def test_home_is_there_when_nothing_answers(ada: Browser, hub: PrivateHub) -> None:
+    hub.set_cluster(accounting_is_down=True, used_percent=None, slurm_is_down=True)
+
+    home = ada.get("/hub/home")
+
+    assert home.status_code == 200
+    assert "Slurm's accounting does not answer." in words(home)
+    assert "The file servers are asked" in words(home)
+    assert "My Server" in words(home)
+
+
+def test_a_session_is_stopped_without_javascript(ada: Browser) -> None:
+    start(ada, "ada")
+
+    home = send(ada, "/hub/portal/stop/ada")
+
+    assert home.url.endswith("/hub/home")
+    eventually(lambda: "Not running" in words(ada.get("/hub/home")), timeout_s=20)
+
+
+def test_a_second_session_gets_a_name_and_no_third_is_offered(ada: Browser) -> None:
+    form = ada.get("/hub/portal/new-session?name=Long-Run")
+
+    assert form.url.endswith("/hub/spawn/ada/long-run")
+    assert 'name="gpus"' in form.text
+
+
+@pytest.mark.parametrize("name", ["", "..%2F..%2Fadmin", "a%20b", "%3Cscript%3E", "a/b"])
+def test_a_name_that_is_none_leads_to_no_other_place(ada: Browser, name: str) -> None:
+    page = ada.get(f"/hub/portal/new-session?name={name}")
+
+    assert page.url.startswith(f"{ada.hub.url}/hub/")
+    assert "<script>" not in page.url
+    assert page.status_code < 500
+
+
+def test_every_user_sees_what_is_free_and_nobody_elses_name(
+    ada: Browser, grace: Browser, hub: PrivateHub
+) -> None:
+    hub.set_cluster(sinfo=node_line("node01", n_used=3) + node_line("node02", state="down"))
+    start(grace, "grace")
+
+    page = words(ada.get("/hub/cluster"))
+
+    assert "Simulated GPUs by type" in page
+    assert "v100 simulated 1 3 4 8" in page
+    assert "1 runs." in page
+    assert "grace" not in page
+    assert "Who holds what" not in page
+
+
+def test_the_cluster_page_says_when_slurm_does_not_answer(ada: Browser, hub: PrivateHub) -> None:
+    hub.set_cluster(slurm_is_down=True)
+
+    page = ada.get("/hub/cluster")
+
+    assert page.status_code == 200
+    assert "Slurm does not answer" in words(page)
+    assert "None waits." in words(page)
+
+
+def test_the_cluster_page_tells_how_good_forecasts_were(ada: Browser, hub: PrivateHub) -> None:
+    hub.set_cluster(accuracy={"n_sessions": 5, "median_error_s": 300, "median_late_s": 60})
+
+    page = words(ada.get("/hub/cluster"))
+
+    assert "off by 5 min or less, counted over the last 5 sessions" in page
+
+
+def test_an_administrator_sees_who_holds_what_and_stops_it_with_a_message(
+    ada: Browser, grace: Browser
+) -> None:
+    start(ada, "ada")
+    assert "ada 2 node01 running" in words(grace.get("/hub/cluster"))
+    assert "What is not saved is lost" in words(grace.get("/hub/cluster/stop/ada"))
+
+    page = send(grace, "/hub/cluster/stop/ada", message="Maintenance at <b>6</b>, sorry.")
+
+    assert page.url.endswith("/hub/cluster")
+    home = eventually(
+        lambda: page if "Not running" in words(page := ada.get("/hub/home")) else None, timeout_s=20
+    )
+    message = "Your session was stopped by grace. Maintenance at <b>6</b>, sorry."
+    assert message in words(home)
+    assert "<b>6</b>" not in home.text
+    assert message not in words(grace.get("/hub/home"))
+
+    assert message not in words(send(ada, "/hub/portal/notices/read"))
+
+
+def test_a_user_stops_nobody_else(ada: Browser, grace: Browser) -> None:
+    start(grace, "grace")
+
+    for path in ("/hub/cluster/stop/grace", "/hub/portal/stop/grace"):
+        assert send(ada, path, message="x").status_code in {403, 404}
+    assert ada.get("/hub/cluster/stop/grace").status_code in {403, 404}
+    forged = ada.http.post(f"{ada.hub.url}/hub/portal/stop/ada", data={}, timeout=30)
+
+    assert forged.status_code == 403, "a form of another site carries no token"
+    assert "Running" in words(grace.get("/hub/home"))
+
+
+def test_announcements_stand_on_every_page_and_are_read_again(
+    hub: PrivateHub, ada: Browser
+) -> None:
+    path = hub.cluster_path.with_name("announcements.toml")
+    path.write_text('[[announcement]]\ntext = "Down on <i>Friday</i>"\nlevel = "warning"\n')
+    text = "Down on <i>Friday</i>"
+    eventually(lambda: text in words(Browser(hub).get("/hub/login")), timeout_s=10)
+
+    for address in ("/hub/home", "/hub/cluster", "/hub/spawn/ada", "/hub/token"):
+        page = ada.get(address)
+        assert text in words(page), address
+        assert "<i>Friday" not in page.text
+
+    path.unlink()
+    eventually(lambda: text not in words(ada.get("/hub/home")), timeout_s=10)
+
+
+def test_metrics_of_the_portal_are_on_jupyterhubs_own_page(grace: Browser) -> None:
+    token = grace.http.post(
+        f"{grace.hub.url}/hub/api/users/grace/tokens",
+        json={"expires_in": 60, "scopes": ["read:metrics"]},
+        headers={"X-XSRFToken": grace.xsrf()},
+        timeout=30,
+    ).json()["token"]
+
+    metrics = requests.get(
+        f"{grace.hub.url}/hub/metrics", headers={"Authorization": f"token {token}"}, timeout=30
+    )
+
+    assert metrics.status_code == 200
+    assert "# TYPE dsportal_session_wait_seconds histogram" in metrics.text
+    assert requests.get(f"{grace.hub.url}/hub/metrics", timeout=30).status_code == 403
