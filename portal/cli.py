@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from portal import job_command
 from portal.environments import cli as environments
 from portal.hub.reference import example_toml, reference_markdown
 from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
@@ -65,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.set_defaults(run=print_reference)
     environments.add_commands(commands)
+    job_command.add_commands(commands)
     return parser
 
 

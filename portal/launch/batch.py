@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -18,6 +19,7 @@ from portal.launch.drive import drive
 from portal.launch.errors import LaunchError
 from portal.launch.folder import End, Failure, Plan, RunFolder
 from portal.launch.network import LOOPBACK, address_of_node
+from portal.launch.runs import show
 from portal.launch.step import Step
 
 # Slurm sends it some time before the limit, and the site may send it before a preemption.
@@ -37,7 +39,19 @@ def main(argv: list[str]) -> int:
     Returns:
         Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
     """
-    folder = RunFolder(Path(argv[1]))
+    return run_ranks(RunFolder(Path(argv[1])))
+
+
+def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
+    """Run the ranks of a run on all nodes of this job.
+
+    Args:
+        folder: Folder of the run, with its plan and call.
+        shown: Ranks whose output goes to the job's own.
+
+    Returns:
+        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+    """
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     signal.signal(signal.SIGTERM, _told_to_end)
     try:
@@ -48,8 +62,8 @@ def main(argv: list[str]) -> int:
             job_id=int(os.environ["SLURM_JOB_ID"]),
             node="",
             host=_host(plan, node),
-            shown=(),
-            show=lambda text: None,
+            shown=shown,
+            show=show,
             on_start=_pass_warnings_on,
         )
     except Told:

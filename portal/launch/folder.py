@@ -22,7 +22,7 @@ import os
 import pickle
 import re
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,17 @@ class Plan:
     in_own_job: bool = False
     checkpoint_dir: str = ""
     returns_list: bool = False
+
+    def with_checkpoints(self, folder: Path) -> Plan:
+        """Return the plan with a folder of checkpoints.
+
+        Args:
+            folder: The folder; it need not exist.
+
+        Returns:
+            The plan.
+        """
+        return replace(self, checkpoint_dir=str(folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

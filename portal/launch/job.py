@@ -92,8 +92,7 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         started a second time by Slurm: `resume=True` does that.
 
     Source:
-        sbatch(1), Slurm 22.05. B: the warning goes to the shell of the script alone, which has
-        become `portal.launch.batch`.
+        sbatch(1), Slurm 22.05.
     """
     return [
         "sbatch",
@@ -101,10 +100,26 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         *resource_options(request),
         "--no-requeue",
         "--export=ALL",
-        f"--signal=B:USR1@{min(LONGEST_WARNING_S, request.walltime_s // 3)}",
+        warning_option(request.walltime_s),
         f"--chdir={request.folder}",
         f"--output={request.folder / 'job.log'}",
     ]
+
+
+def warning_option(walltime_s: int) -> str:
+    """Return the option of sbatch that asks for a warning before the limit.
+
+    Args:
+        walltime_s: Time limit in seconds.
+
+    Returns:
+        The option. B: the warning goes to the shell of the script alone, whose place
+        `portal.launch.batch` has taken.
+
+    Source:
+        sbatch(1), --signal, Slurm 22.05.
+    """
+    return f"--signal=B:USR1@{min(LONGEST_WARNING_S, walltime_s // 3)}"
 
 
 def job_script(command: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -78,7 +77,7 @@ def run(
     checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
     plan = _plan(session, shape, call, returns_list=results == "all", in_own_job=in_own_job)
     folder = create_folder(call_name(call), datetime.now())
-    plan = replace(plan, checkpoint_dir=str(checkpoint_dir or folder.path / "checkpoints"))
+    plan = plan.with_checkpoints(checkpoint_dir or folder.path / "checkpoints")
     folder.write_plan(plan)
     folder.write_call(call)
     if in_own_job:

@@ -1,0 +1,117 @@
+"""The command `dsportal job new`: a batch job for a training script, by the portal's own rule."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.tables import ResourceSettings
+from portal.launch.errors import LaunchError
+from portal.launch.job import JobRequest
+from portal.launch.jobfile import PROGRAMS, render_job_file
+from portal.launch.shape import parse_shape
+from spawner.errors import PortalError
+
+SECONDS_PER_HOUR = 3600
+
+
+class JobError(PortalError):
+    """The job that was asked for cannot be."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add `job` to the parser of `dsportal`.
+
+    Args:
+        commands: What argparse's `add_subparsers` returned.
+    """
+    parser = commands.add_parser("job", help="batch jobs for training scripts")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    new = actions.add_parser(
+        "new",
+        help="write a job file for sbatch",
+        description="Writes SCRIPT's job file: one rank for each GPU, with the portal's cores "
+        "and memory for each. Start it with: sbatch SCRIPT.job",
+    )
+    new.add_argument("--gpus", type=int, default=1, help="GPUs on all nodes (default: 1)")
+    new.add_argument("--nodes", type=int, default=1, help="nodes (default: 1)")
+    new.add_argument("--hours", type=float, default=8, help="time limit (default: 8)")
+    new.add_argument("--partition", default="", help="Slurm partition (default: the cluster's)")
+    new.add_argument(
+        "--with",
+        dest="program",
+        choices=tuple(PROGRAMS),
+        default="horovod",
+        help="horovod, torch, or plain for any program (default: horovod)",
+    )
+    new.add_argument("--output", type=Path, metavar="FILE", help="default: SCRIPT.job; - prints it")
+    new.add_argument("--force", action="store_true", help="replace a file that is there")
+    new.add_argument("script", type=Path, help="the training script")
+    new.add_argument("arguments", nargs=argparse.REMAINDER, help="its command line")
+    new.set_defaults(run=write_job)
+
+
+def write_job(arguments: argparse.Namespace) -> int:
+    """Write the job file.
+
+    Args:
+        arguments: As `add_commands` describes them.
+
+    Returns:
+        0.
+
+    Raises:
+        JobError: If the shape or the script cannot be, or the file is there already.
+    """
+    script = arguments.script.absolute()
+    if not script.is_file():
+        raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
+    try:
+        shape = parse_shape(arguments.gpus, arguments.nodes, n_session_gpus=0)
+    except LaunchError as error:
+        raise JobError(str(error)) from error
+    if not 1 / 60 <= arguments.hours < SECONDS_PER_HOUR:
+        raise JobError(f"You asked for --hours {arguments.hours:g}; give for example 8 or 0.5.")
+    resources, is_simulated = _rule()
+    request = JobRequest(
+        name=script.stem,
+        shape=shape,
+        walltime_s=round(arguments.hours * SECONDS_PER_HOUR),
+        folder=script.parent,
+        cores_per_gpu=resources.cores_per_gpu,
+        memory_mib_per_gpu=resources.memory_mib_per_gpu,
+        partition=arguments.partition,
+    )
+    text = render_job_file(
+        request,
+        script=script,
+        arguments=arguments.arguments,
+        program=arguments.program,
+        environments_dir=Path(sys.prefix).parent,
+        simulated_gpus=is_simulated,
+    )
+    if arguments.output == Path("-"):
+        print(text, end="")
+        return 0
+    path = arguments.output or script.with_suffix(".job")
+    try:
+        with path.open("w" if arguments.force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise JobError(f"{path} is there already. Choose --output, or --force.") from error
+    except OSError as error:
+        raise JobError(f"{path} cannot be written: {error.strerror}.") from error
+    print(f"{path}: start it with\n    sbatch {path}")
+    return 0
+
+
+def _rule() -> tuple[ResourceSettings, bool]:
+    # On a compute node there may be no settings; the rule is then the one they begin with.
+    if not os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
+        return ResourceSettings(), os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
+    settings = load_settings(DEFAULT_SETTINGS_PATH)
+    return settings.resources, settings.site.simulated_gpus

@@ -1,0 +1,92 @@
+"""A training script in a batch job, without a notebook: `python -m portal.launch.alone SCRIPT ...`.
+
+`dsportal job new` writes the job file that starts this on the job's first node.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from portal.launch import batch
+from portal.launch.call import call_name, make_call
+from portal.launch.errors import LaunchError, SessionError
+from portal.launch.failure import explain_failure
+from portal.launch.folder import Plan, create_folder
+from portal.launch.shape import parse_shape
+
+
+def main(argv: list[str]) -> int:
+    """Run a script as one rank for each GPU of this job.
+
+    Args:
+        argv: Program name, path of the script and its command line.
+
+    Returns:
+        0 where all ranks ended well, else the status of Slurm's step, or 1.
+    """
+    try:
+        call = make_call(argv[1], tuple(argv[2:]), {})
+        # As Python does it for a script.
+        sys.path[0] = str(Path(argv[1]).absolute().parent)
+        plan = plan_of_job(os.environ)
+        folder = create_folder(call_name(call), datetime.now())
+        folder.write_plan(plan.with_checkpoints(folder.path / "checkpoints"))
+        folder.write_call(call)
+        folder.write_job_id(int(os.environ["SLURM_JOB_ID"]))
+    except LaunchError as error:
+        print(f"portal.launch: {error}", file=sys.stderr)
+        return 1
+    print(f"{plan.n_ranks} ranks on {plan.n_nodes} nodes. Logs: {folder.path}", flush=True)
+    status = batch.run_ranks(folder, shown=(0,))
+    end = folder.read_end()
+    if end is not None and end.status and not end.was_stopped and not end.is_saved:
+        failure = explain_failure(
+            folder, n_ranks=plan.n_ranks, status=end.status, slurm_lines=end.slurm_lines
+        )
+        print(f"portal.launch: {failure}", file=sys.stderr)
+    return status
+
+
+def plan_of_job(environ: Mapping[str, str]) -> Plan:
+    """Return the plan that the job's own shape makes.
+
+    Args:
+        environ: Environment of the job's script.
+
+    Returns:
+        One rank for each task of the job.
+
+    Raises:
+        SessionError: If this is no job, or its tasks are not spread evenly.
+
+    Source:
+        sbatch(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.
+    """
+    try:
+        n_ranks, n_nodes = int(environ["SLURM_NTASKS"]), int(environ["SLURM_JOB_NUM_NODES"])
+        n_cores = int(environ.get("SLURM_CPUS_PER_TASK") or 1)
+    except (KeyError, ValueError) as error:
+        raise SessionError(
+            "This is no batch job with tasks. Write one with 'dsportal job new' and give it to "
+            "sbatch."
+        ) from error
+    shape = parse_shape(n_ranks, n_nodes, n_session_gpus=0)
+    return Plan(
+        n_ranks=n_ranks,
+        cores_per_rank=n_cores,
+        simulated_gpus=environ.get("PORTAL_GPUS_SIMULATED") == "1",
+        working_dir=str(Path.cwd()),
+        module_paths=tuple(sys.path),
+        n_results=0,
+        n_nodes=n_nodes,
+        cores_per_node=n_cores * shape.ranks_per_node,
+        in_own_job=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

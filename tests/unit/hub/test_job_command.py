@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from portal import job_command
+from portal.cli import main
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(job_command, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
+    monkeypatch.delenv("PORTAL_GPUS_SIMULATED", raising=False)
+    path = tmp_path / "train.py"
+    path.touch()
+    return path
+
+
+def test_a_job_has_one_rank_for_each_gpu_with_the_portals_cores_and_memory(script):
+    assert main(["job", "new", "--gpus", "8", "--nodes", "2", "train.py", "--epochs", "3"]) == 0
+    text = script.with_suffix(".job").read_text()
+
+    for option in ("nodes=2", "ntasks=8", "gpus-per-node=4", "cpus-per-task=8", "mem=196608M"):
+        assert f"#SBATCH --{option}\n" in text
+    assert "#SBATCH --time=480:00\n" in text
+    assert text.endswith(f"-m portal.launch.alone {script} --epochs 3\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "part"),
+    [
+        ("horovod", "/tensorflow/bin/python -m portal.launch.alone"),
+        ("torch", "/pytorch/bin/python -m portal.launch.alone"),
+        ("plain", "srun python3 "),
+    ],
+)
+def test_each_framework_runs_in_its_own_environment(script, capsys, program, part):
+    assert main(["job", "new", "--with", program, "--output", "-", "train.py"]) == 0
+
+    assert part in capsys.readouterr().out
+
+
+def test_the_resources_are_those_of_the_sites_settings(script, tmp_path, minimal_toml, capsys):
+    tmp_path.joinpath("none.toml").write_text(
+        f"[site]\nsimulated_gpus = true\n{minimal_toml}"
+        "[resources]\ncores_per_gpu = 4\nmemory_per_gpu_gib = 16\n"
+    )
+    main(["job", "new", "--output", "-", "train.py"])
+    text = capsys.readouterr().out
+
+    assert "--cpus-per-task=4\n" in text
+    assert "--mem=16384M\n" in text
+    assert "export PORTAL_GPUS_SIMULATED=1\n" in text
+
+
+def test_a_file_that_is_there_is_kept_unless_replacing_it_was_asked_for(script, capsys):
+    job = script.with_suffix(".job")
+    job.write_text("mine")
+
+    assert main(["job", "new", "train.py"]) == 1
+    assert job.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["job", "new", "--force", "train.py"]) == 0
+    assert job.read_text().startswith("#!/bin/bash\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--gpus", "3", "--nodes", "2", "train.py"], "Choose 2 or 4 GPUs"),
+        (["--hours", "0", "train.py"], "--hours 0"),
+        (["no.py"], "There is no script"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(script, capsys, words, says):
+    assert main(["job", "new", *words]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_a_name_with_blanks_and_quotes_is_no_shell_text(script, tmp_path, capsys):
+    odd = tmp_path / "my $(touch pwned) 'train'.py"
+    odd.touch()
+    main(["job", "new", "--with", "plain", "--output", "-", str(odd), "a b", "$HOME"])
+    text = capsys.readouterr().out.replace("srun python3 ", "printf '%s\\n' ")
+    printed = subprocess.run(
+        ["bash", "-c", text], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout
+
+    assert printed.splitlines() == [str(odd), "a b", "$HOME"]
+    assert not tmp_path.joinpath("pwned").exists()
