@@ -1,8 +1,12 @@
+import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
 import { environmentsPlugin } from './environments';
+import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
+import { meterPlugin } from './meter';
 import { newMenuPlugin } from './newmenu';
 import { runningPlugin } from './running';
+import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
@@ -15,5 +19,9 @@ export default [
   environmentsPlugin,
   jobsPlugin,
   templatesPlugin,
-  toolsPlugin
+  toolsPlugin,
+  sessionPlugin,
+  clockPlugin,
+  meterPlugin,
+  idlePlugin
 ];

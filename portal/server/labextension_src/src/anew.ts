@@ -1,0 +1,59 @@
+import { JupyterFrontEnd } from '@jupyterlab/application';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { PageConfig, URLExt } from '@jupyterlab/coreutils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+
+import { saveAll } from './save';
+import { ISession } from './session';
+
+const PAUSE_MS = 1_000;
+const MOST_PAUSES = 20;
+
+/** Page of the hub's form, with what was chosen last; it leads back to what this tab shows. */
+export function newSessionUrl(): string {
+  const prefix = PageConfig.getOption('hubPrefix') || '/hub/';
+  const path = URLExt.join(prefix, 'spawn', PageConfig.getOption('hubUser'));
+  const next = window.location.pathname + window.location.search;
+  return `${PageConfig.getOption('hubHost')}${path}?next=${encodeURIComponent(next)}`;
+}
+
+/** Offer a new session with the same choices and the same notebooks open, in place of this one. */
+export async function startAnew(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager,
+  session: ISession,
+  reason: string
+): Promise<void> {
+  const text =
+    'Everything open is saved, this session ends, and a new one is asked for with the same ' +
+    'choices. The same notebooks are open again when it runs; their kernels start anew.';
+  const { button } = await showDialog({
+    title: reason ? 'The session is not extended' : 'Start a new session?',
+    body: reason ? `${reason}\n\n${text}` : text,
+    buttons: [
+      Dialog.cancelButton({ label: 'Go on with this one' }),
+      Dialog.warnButton({ label: 'Save and start a new session' })
+    ]
+  });
+  if (!button.accept) {
+    return;
+  }
+  const unsaved = await saveAll(app, documents);
+  if (unsaved.length > 0) {
+    Notification.error(
+      `The session goes on, because these are not saved: ${unsaved.join(', ')}. Save them under another name.`,
+      { autoClose: false }
+    );
+    return;
+  }
+  try {
+    await session.end();
+  } catch (error) {
+    Notification.error((error as Error).message, { autoClose: false });
+    return;
+  }
+  for (let i = 0; i < MOST_PAUSES && (await session.isThere()); i++) {
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
+  }
+  window.location.assign(newSessionUrl());
+}

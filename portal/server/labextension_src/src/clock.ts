@@ -1,0 +1,161 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { IStatusBar } from '@jupyterlab/statusbar';
+
+import { startAnew } from './anew';
+import { place, StatusButton } from './place';
+import { saveAllAloud } from './save';
+import { ISession, ISessionState } from './session';
+
+const TICK_MS = 1_000;
+
+/** The time left, in words: with seconds only where they matter. */
+export function inWords(leftS: number): string {
+  const minutes = Math.floor(leftS / 60);
+  if (minutes < 5) {
+    return `${minutes}:${String(Math.floor(leftS % 60)).padStart(2, '0')} min`;
+  }
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function inHours(seconds: number): string {
+  const [n, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : [seconds / 3600, 'hour'];
+  return `${Number(n.toFixed(1))} ${unit}${n === 1 ? '' : 's'}`;
+}
+
+function endTime(leftS: number): string {
+  const end = new Date(Date.now() + leftS * 1000);
+  const day = leftS > 86_400 ? end.toLocaleDateString([], { weekday: 'long' }) + ' ' : '';
+  return day + end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+}
+
+/** Warns, saves and extends in this tab. */
+class Clock {
+  private warnedS = Infinity;
+  private nSignals: number | null = null;
+  private warning = '';
+  private readonly button: StatusButton;
+
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly session: ISession,
+    private readonly documents: IDocumentManager,
+    statusBar: IStatusBar | null
+  ) {
+    const title = 'Time left in this session. Click to extend it.';
+    this.button = new StatusButton('data-scientist-portal-clock', title, () => void this.ask());
+    place(app, statusBar, this.button, 20);
+    session.changed.connect((_, state) => this.take(state));
+    window.setInterval(() => this.tick(), TICK_MS);
+  }
+
+  private take(state: ISessionState): void {
+    const { n_signals: nSignals } = state.clock;
+    if (this.nSignals !== null && nSignals > this.nSignals) {
+      const why = 'Slurm ends this session soon.';
+      void saveAllAloud(this.app, this.documents, why);
+    }
+    this.nSignals = nSignals;
+    this.tick();
+  }
+
+  private tick(): void {
+    const leftS = this.session.leftS();
+    const warningsS = this.session.state?.clock.warnings_s ?? [];
+    if (leftS === null) {
+      this.button.hide();
+      return;
+    }
+    const isNear = leftS <= Math.max(0, ...warningsS);
+    this.button.showText(`${inWords(leftS)} left`, isNear ? 'warn' : 'plain');
+    const dueS = Math.min(Infinity, ...warningsS.filter(s => leftS <= s));
+    if (dueS === Infinity && this.warnedS !== Infinity) {
+      this.dismiss();
+    }
+    if (dueS < this.warnedS) {
+      this.warn(leftS, dueS === Math.min(...warningsS));
+    }
+    this.warnedS = dueS;
+  }
+
+  private warn(leftS: number, isLast: boolean): void {
+    this.dismiss();
+    const text = `This session ends in ${inWords(leftS)}, at ${endTime(leftS)}.`;
+    this.warning = Notification.warning(text, { autoClose: false, actions: this.actions() });
+    if (isLast) {
+      void saveAllAloud(this.app, this.documents, text);
+    }
+  }
+
+  private actions(): Notification.IAction[] {
+    const step = this.session.state?.clock.step_s ?? 0;
+    const anew = { label: 'New session', callback: () => void this.anew('') };
+    const extend = {
+      label: `Extend by ${inHours(step)}`,
+      callback: () => void this.extend()
+    };
+    return step > 0 ? [extend, anew] : [anew];
+  }
+
+  private async ask(): Promise<void> {
+    const leftS = this.session.leftS() ?? 0;
+    const { step_s: step, n_left: n } = this.session.state!.clock;
+    const times = n === 1 ? 'once' : `${n} times`;
+    const offer =
+      step > 0
+        ? `It can be extended ${times} by ${inHours(step)}, if nobody waits for its GPUs or the site lets it.`
+        : 'It cannot be extended any more, or this site does not extend sessions.';
+    const buttons = [Dialog.cancelButton({ label: 'Close' })];
+    buttons.push(Dialog.warnButton({ label: 'New session', actions: ['anew'] }));
+    if (step > 0) {
+      buttons.push(Dialog.okButton({ label: `Extend by ${inHours(step)}`, actions: ['extend'] }));
+    }
+    const { button } = await showDialog({
+      title: `This session ends at ${endTime(leftS)}`,
+      body: offer,
+      buttons
+    });
+    if (button.actions.includes('extend')) {
+      await this.extend();
+    } else if (button.actions.includes('anew')) {
+      await this.anew('');
+    }
+  }
+
+  private async extend(): Promise<void> {
+    try {
+      await this.session.extend();
+    } catch (error) {
+      await this.anew((error as Error).message);
+      return;
+    }
+    const until = endTime(this.session.leftS() ?? 0);
+    Notification.success(`The session goes on until ${until}.`, { autoClose: 8_000 });
+  }
+
+  private anew(reason: string): Promise<void> {
+    return startAnew(this.app, this.documents, this.session, reason);
+  }
+
+  private dismiss(): void {
+    if (this.warning) {
+      Notification.dismiss(this.warning);
+      this.warning = '';
+    }
+  }
+}
+
+export const clockPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:clock',
+  description: 'Shows the time left in the session, warns, saves and extends.',
+  autoStart: true,
+  requires: [ISession, IDocumentManager],
+  optional: [IStatusBar],
+  activate: (
+    app: JupyterFrontEnd,
+    session: ISession,
+    documents: IDocumentManager,
+    statusBar: IStatusBar | null
+  ) => void new Clock(app, session, documents, statusBar)
+};

@@ -1,0 +1,88 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+
+import { newSessionUrl } from './anew';
+import { inWords } from './clock';
+import { saveAllAloud } from './save';
+import { IIdle, ISession } from './session';
+
+/** Says that nobody uses the session, saves before it is given back, and says that it was. */
+class IdleNotice {
+  private state: IIdle['state'] = 'used';
+  private notice = '';
+
+  constructor(
+    private readonly app: JupyterFrontEnd,
+    private readonly session: ISession,
+    private readonly documents: IDocumentManager
+  ) {
+    session.changed.connect((_, { idle }) => this.take(idle));
+  }
+
+  private take(idle: IIdle): void {
+    const before = this.state;
+    this.state = idle.state;
+    if (idle.state === 'used') {
+      this.dismiss();
+      return;
+    }
+    this.show(idle);
+    if (idle.state !== before && idle.state === 'saving') {
+      const why = 'Nobody uses this session, so it is given back.';
+      void saveAllAloud(this.app, this.documents, why).then(() => this.tellTheEnd());
+    }
+  }
+
+  private show(idle: IIdle): void {
+    const message =
+      `Nothing has computed and nobody has typed for ${inWords(idle.idle_s)}. ` +
+      `In ${inWords(idle.ends_in_s ?? 0)} this session is saved and given back to others.`;
+    if (this.notice && Notification.update({ id: this.notice, message })) {
+      return;
+    }
+    const keep = { label: 'Keep the session', callback: () => void this.keep() };
+    this.notice = Notification.warning(message, { autoClose: false, actions: [keep] });
+  }
+
+  private dismiss(): void {
+    if (this.notice) {
+      Notification.dismiss(this.notice);
+      this.notice = '';
+    }
+  }
+
+  private async keep(): Promise<void> {
+    try {
+      await this.session.keep();
+    } catch (error) {
+      Notification.error((error as Error).message, { autoClose: false });
+    }
+  }
+
+  private async tellTheEnd(): Promise<void> {
+    while (await this.session.isThere()) {
+      await new Promise(resolve => setTimeout(resolve, 5_000));
+      if (this.state === 'used') {
+        return;
+      }
+    }
+    const { button } = await showDialog({
+      title: 'This session was given back',
+      body: 'Nobody used it, so its GPUs serve others now. Your files are saved.',
+      buttons: [Dialog.okButton({ label: 'Start a new session' })]
+    });
+    if (button.accept) {
+      window.location.assign(newSessionUrl());
+    }
+  }
+}
+
+export const idlePlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:idle',
+  description: 'Warns before a session that nobody uses is given back.',
+  autoStart: true,
+  requires: [ISession, IDocumentManager],
+  activate: (app: JupyterFrontEnd, session: ISession, documents: IDocumentManager) =>
+    void new IdleNotice(app, session, documents)
+};

@@ -1,0 +1,160 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+import { Token } from '@lumino/coreutils';
+import { Poll } from '@lumino/polling';
+import { ISignal, Signal } from '@lumino/signaling';
+
+const SHOWN_INTERVAL_MS = 5_000;
+const HIDDEN_INTERVAL_MS = 30_000;
+const INPUTS = ['keydown', 'pointerdown', 'pointermove', 'wheel'];
+
+export interface ITimeLeft {
+  readonly left_s: number | null;
+  readonly warnings_s: ReadonlyArray<number>;
+  readonly n_signals: number;
+  readonly step_s: number;
+  readonly n_left: number;
+}
+
+export interface IGpu {
+  readonly name: string;
+  readonly use_percent: number | null;
+  readonly memory_mib: number | null;
+  readonly memory_total_mib: number | null;
+  readonly temperature_c: number | null;
+}
+
+export interface ISample {
+  readonly at_s: number;
+  readonly cpu_percent: number | null;
+  readonly memory_mib: number | null;
+  readonly gpus: ReadonlyArray<IGpu> | null;
+}
+
+export interface IMeter extends ISample {
+  readonly n_cores: number;
+  readonly memory_limit_mib: number | null;
+  readonly n_gpus: number;
+  readonly are_gpus_simulated: boolean;
+}
+
+export interface IIdle {
+  readonly state: 'used' | 'warned' | 'saving' | 'over';
+  readonly idle_s: number;
+  readonly ends_in_s: number | null;
+}
+
+export interface ISessionState {
+  readonly clock: ITimeLeft;
+  readonly meter: IMeter | null;
+  readonly idle: IIdle;
+}
+
+/** What this tab knows of the session; asked for every few seconds, also while it is hidden. */
+export interface ISession {
+  readonly state: ISessionState | null;
+  readonly changed: ISignal<ISession, ISessionState>;
+  /** Seconds until the end, now; null where none is known. */
+  leftS(): number | null;
+  extend(): Promise<void>;
+  keep(): Promise<void>;
+  end(): Promise<void>;
+  /** Whether the notebook server still answers. */
+  isThere(): Promise<boolean>;
+  history(): Promise<ISample[]>;
+}
+
+export const ISession = new Token<ISession>('data-scientist-portal:ISession');
+
+class Session implements ISession {
+  state: ISessionState | null = null;
+  readonly changed = new Signal<this, ISessionState>(this);
+  private readAtMs = 0;
+  private inputAtMs = performance.now();
+  private readonly poll: Poll;
+
+  constructor(private readonly settings: ServerConnection.ISettings) {
+    for (const name of INPUTS) {
+      const note = () => void (this.inputAtMs = performance.now());
+      document.addEventListener(name, note, { capture: true, passive: true });
+    }
+    this.poll = new Poll({
+      name: 'data-scientist-portal:session',
+      factory: () => this.read(),
+      frequency: { interval: SHOWN_INTERVAL_MS, backoff: true, max: HIDDEN_INTERVAL_MS },
+      standby: 'never'
+    });
+    document.addEventListener('visibilitychange', () => this.pace());
+  }
+
+  leftS(): number | null {
+    const left = this.state?.clock.left_s ?? null;
+    return left === null ? null : Math.max(0, left - (performance.now() - this.readAtMs) / 1000);
+  }
+
+  async extend(): Promise<void> {
+    const clock = await (await this.request('POST', '/extension')).json();
+    this.take({ ...(this.state as ISessionState), clock });
+  }
+
+  async keep(): Promise<void> {
+    await this.request('POST', '/keep');
+    await this.poll.refresh();
+  }
+
+  async end(): Promise<void> {
+    await this.request('DELETE', '');
+  }
+
+  async isThere(): Promise<boolean> {
+    return this.request('GET', '').then(
+      response => !response.redirected,
+      () => false
+    );
+  }
+
+  async history(): Promise<ISample[]> {
+    return (await (await this.request('GET', '/history')).json()).samples;
+  }
+
+  private pace(): void {
+    const interval = document.hidden ? HIDDEN_INTERVAL_MS : SHOWN_INTERVAL_MS;
+    this.poll.frequency = { interval, backoff: true, max: HIDDEN_INTERVAL_MS };
+    if (!document.hidden) {
+      void this.poll.refresh();
+    }
+  }
+
+  private async read(): Promise<void> {
+    const ageS = ((performance.now() - this.inputAtMs) / 1000).toFixed(1);
+    this.take(await (await this.request('GET', `?input_age_s=${ageS}`)).json());
+  }
+
+  private take(state: ISessionState): void {
+    this.state = state;
+    this.readAtMs = performance.now();
+    this.changed.emit(state);
+  }
+
+  private async request(method: string, path: string): Promise<Response> {
+    const url = URLExt.join(this.settings.baseUrl, 'portal/api/session') + path;
+    const response = await ServerConnection.makeRequest(url, { method }, this.settings);
+    if (!response.ok) {
+      const answer = await response.json().catch(() => ({}));
+      throw new Error(
+        answer.message ??
+          `The notebook server answered ${response.status}. Reload the page and try again.`
+      );
+    }
+    return response;
+  }
+}
+
+export const sessionPlugin: JupyterFrontEndPlugin<ISession> = {
+  id: 'data-scientist-portal:session',
+  description: 'Knows the time left, the use and the end of the session.',
+  autoStart: true,
+  provides: ISession,
+  activate: (app: JupyterFrontEnd) => new Session(app.serviceManager.serverSettings)
+};
