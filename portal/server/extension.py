@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
@@ -27,6 +28,8 @@ from portal.server.page import PAGES_DIR, JobsPage
 from portal.server.private_dir import make_private_dir
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
+from portal.server.session import make_session
+from portal.server.session_rest import ROUTES
 from portal.server.templates_rest import TemplatesHandler
 from portal.server.tensorboards import TensorBoards
 from portal.server.web_tools import ToolsHandler, read_tools, tool_handlers
@@ -82,6 +85,10 @@ class PortalServer(ExtensionApp):
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )
+        self.session = make_session(self.serverapp)
+        self.handlers.extend(
+            (route, handler, {"session": self.session}) for route, handler in ROUTES
+        )
 
     def _make_private_dir(self) -> Path:
         try:
@@ -104,9 +111,14 @@ class PortalServer(ExtensionApp):
         self.serverapp.kernel_spec_manager.kernel_dirs.append(str(self.kernels.folder))
         self.kernels.start()
 
+    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
+        """Begin what goes on beside the answers, once the event loop runs."""
+        self.session.start()
+
     async def stop_extension(self) -> None:
         """End all TensorBoards with the notebook server."""
         self.kernel_socket.close()
         self.kernels.stop()
+        await self.session.stop()
         await self.tensorboards.stop_all()
         shutil.rmtree(self.private_dir, ignore_errors=True)

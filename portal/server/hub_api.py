@@ -1,0 +1,113 @@
+"""What a session asks the hub about itself, with the session's own token."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+from tornado.httpclient import AsyncHTTPClient, HTTPClientError
+
+from spawner.errors import PortalError
+
+TIMEOUT_S = 20.0
+
+
+class HubError(PortalError):
+    """The hub refused, or did not answer.
+
+    Args:
+        message: What was asked, why not, and the next step.
+        http_status: Status for whoever asked the session's server.
+    """
+
+    def __init__(self, message: str, http_status: int) -> None:
+        super().__init__(message)
+        self.http_status = http_status
+
+
+class HubApi:
+    """The hub, as a session sees it.
+
+    Args:
+        environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
+            JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._url = environment.get("JUPYTERHUB_API_URL", "").rstrip("/")
+        self._token = environment.get("JUPYTERHUB_API_TOKEN", "")
+        self._tls = _tls_context(environment)
+
+    async def read_session(self) -> dict[str, Any]:
+        """Return "left_s" and "extension" of the session; see `spawner.prolongation`.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        return await self._ask("GET", "session")
+
+    async def extend(self) -> dict[str, Any]:
+        """Let the session go on for longer.
+
+        Returns:
+            What `read_session` returns, with the new end.
+
+        Raises:
+            HubError: If it may not be, with the reason, or the hub did not answer.
+        """
+        return await self._ask("POST", "extend")
+
+    async def end(self) -> None:
+        """End the session; this server is stopped with it.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        await self._ask("DELETE", "session")
+
+    async def _ask(self, method: str, name: str) -> dict[str, Any]:
+        if not self._url:
+            raise HubError("This notebook server belongs to no hub. Start it from the portal.", 503)
+        try:
+            answer = await AsyncHTTPClient().fetch(
+                f"{self._url}/dsportal/{name}",
+                method=method,
+                body="{}" if method == "POST" else None,
+                headers={"Authorization": f"token {self._token}"},
+                request_timeout=TIMEOUT_S,
+                connect_timeout=TIMEOUT_S,
+                ssl_options=self._tls,
+            )
+            return dict(json.loads(answer.body or b"{}"))
+        except HTTPClientError as error:
+            raise _refusal(error) from error
+        except (OSError, ValueError) as error:
+            raise HubError(
+                f"The hub did not answer ({error}). The session goes on; try again in a minute.",
+                503,
+            ) from error
+
+
+def _refusal(error: HTTPClientError) -> HubError:
+    try:
+        message = json.loads(error.response.body)["message"] if error.response else ""
+    except (ValueError, KeyError, TypeError):
+        message = ""
+    if not message:
+        message = f"The hub did not answer ({error}). The session goes on; try again in a minute."
+    # 599 is tornado's own for no answer in time.
+    return HubError(str(message), error.code if 400 <= error.code < 599 else 503)
+
+
+def _tls_context(environment: Mapping[str, str]) -> ssl.SSLContext | None:
+    if not environment.get("JUPYTERHUB_SSL_CERTFILE"):
+        return None
+    context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
+    # As JupyterHub itself does: only the hub has a certificate of this authority.
+    context.check_hostname = False
+    context.load_cert_chain(
+        environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
+    )
+    return context

@@ -1,0 +1,234 @@
+"""CPU and memory of the session's job: from its control group, else from its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+CGROUPS_DIR = Path("/sys/fs/cgroup")
+MIB = 1024 * 1024
+# What control groups print for "no limit" is near 2^63.
+_NO_LIMIT_BYTES = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the job has used up to a moment.
+
+    Attributes:
+        cpu_s: Seconds of CPU of all its programs, of one core each, since they started.
+        memory_bytes: Memory that it holds now, without the file cache.
+    """
+
+    cpu_s: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allotment:
+    """What the job may use.
+
+    Attributes:
+        n_cores: CPU cores.
+        memory_mib: Memory in MiB, or None for no limit.
+    """
+
+    n_cores: int
+    memory_mib: int | None
+
+
+class Source(Protocol):
+    """Where usage is read."""
+
+    def read(self) -> Usage:
+        """Return the usage up to now.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+
+    def memory_limit_mib(self) -> int | None:
+        """Return the limit of the memory in MiB, or None where there is none."""
+
+
+class CgroupV1:
+    """The job's control groups of version 1.
+
+    Args:
+        cpu_dir: Its folder under the controller cpuacct.
+        memory_dir: Its folder under the controller memory.
+    """
+
+    def __init__(self, cpu_dir: Path, memory_dir: Path) -> None:
+        self._cpu_dir = cpu_dir
+        self._memory_dir = memory_dir
+
+    def read(self) -> Usage:
+        """Return the usage up to now."""
+        cpu_ns = int((self._cpu_dir / "cpuacct.usage").read_text())
+        held = int((self._memory_dir / "memory.usage_in_bytes").read_text())
+        cache = _stat(self._memory_dir / "memory.stat", "total_inactive_file")
+        return Usage(cpu_s=cpu_ns / 1e9, memory_bytes=max(0, held - cache))
+
+    def memory_limit_mib(self) -> int | None:
+        """Return the limit of the memory in MiB, or None where there is none."""
+        return _limit_mib((self._memory_dir / "memory.limit_in_bytes").read_text())
+
+
+class CgroupV2:
+    """The job's control group of version 2.
+
+    Args:
+        folder: Its folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self) -> Usage:
+        """Return the usage up to now."""
+        cpu_us = _stat(self._folder / "cpu.stat", "usage_usec")
+        held = int((self._folder / "memory.current").read_text())
+        cache = _stat(self._folder / "memory.stat", "inactive_file")
+        return Usage(cpu_s=cpu_us / 1e6, memory_bytes=max(0, held - cache))
+
+    def memory_limit_mib(self) -> int | None:
+        """Return the limit of the memory in MiB, or None where there is none."""
+        return _limit_mib((self._folder / "memory.max").read_text())
+
+
+class Processes:
+    """The user's processes of the same job on this node, where it has no control group.
+
+    Args:
+        job_id: Slurm's id; empty for the server and what it started.
+    """
+
+    def __init__(self, job_id: str) -> None:
+        self._job_id = job_id
+        self._is_ours: dict[tuple[int, float], bool] = {}
+        self._cpu_s: dict[tuple[int, float], float] = {}
+        self._ended_cpu_s = 0.0
+
+    def read(self) -> Usage:
+        """Return the usage up to now."""
+        cpu_s: dict[tuple[int, float], float] = {}
+        memory_bytes = 0
+        for process in self._processes():
+            with contextlib.suppress(psutil.Error), process.oneshot():
+                times = process.cpu_times()
+                cpu_s[process.pid, process.create_time()] = times.user + times.system
+                memory_bytes += process.memory_info().rss
+        # What a process used counts on after it has ended.
+        self._ended_cpu_s += sum(used for key, used in self._cpu_s.items() if key not in cpu_s)
+        self._cpu_s = cpu_s
+        return Usage(cpu_s=self._ended_cpu_s + sum(cpu_s.values()), memory_bytes=memory_bytes)
+
+    def memory_limit_mib(self) -> int | None:
+        """Return None: processes have no common limit."""
+        return None
+
+    def _processes(self) -> list[psutil.Process]:
+        own = psutil.Process()
+        if not self._job_id:
+            return [own, *own.children(recursive=True)]
+        is_ours: dict[tuple[int, float], bool] = {}
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                key = (process.pid, process.create_time())
+                known = self._is_ours.get(key)
+                is_ours[key] = self._belongs(process) if known is None else known
+                if is_ours[key]:
+                    found.append(process)
+        self._is_ours = is_ours
+        return found
+
+    def _belongs(self, process: psutil.Process) -> bool:
+        if process.uids().real != os.getuid():
+            return False
+        environment = process.environ()
+        return bool(environment.get("SLURM_JOB_ID") == self._job_id)
+
+
+def find_source(
+    environment: Mapping[str, str], *, proc: Path = Path("/proc"), cgroups: Path = CGROUPS_DIR
+) -> Source:
+    """Return where this job's usage is read.
+
+    Args:
+        environment: SLURM_JOB_ID.
+        proc: The folder of processes.
+        cgroups: Where control groups are mounted.
+
+    Returns:
+        Its control group, of either version, or else its processes.
+
+    Source:
+        cgroups(7), /proc/[pid]/cgroup; the folder job_ID of Slurm's cgroup/v1 and cgroup/v2.
+    """
+    job_id = environment.get("SLURM_JOB_ID", "")
+    folders: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in (proc / "self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            match = re.match(rf".*/job_{re.escape(job_id)}(?=/|$)", path) if job_id else None
+            folders.update({name: match[0] for name in controllers.split(",") if match})
+    candidates: list[Source] = []
+    if "" in folders:
+        candidates.append(CgroupV2(cgroups / folders[""].lstrip("/")))
+    if {"cpuacct", "memory"} <= set(folders):
+        cpu_dir, memory_dir = (cgroups / c / folders[c].lstrip("/") for c in ("cpuacct", "memory"))
+        candidates.append(CgroupV1(cpu_dir, memory_dir))
+    for source in candidates:
+        with contextlib.suppress(OSError, ValueError):
+            source.read()
+            return source
+    return Processes(job_id)
+
+
+def find_allotment(environment: Mapping[str, str], source: Source) -> Allotment:
+    """Return what the job may use.
+
+    Args:
+        environment: SLURM_CPUS_ON_NODE and SLURM_MEM_PER_NODE or SLURM_MEM_PER_CPU.
+        source: Its control group knows the memory first.
+
+    Returns:
+        The allotment; the whole node's cores where Slurm says nothing.
+
+    Source:
+        sbatch(1), OUTPUT ENVIRONMENT VARIABLES: the memory is in MiB.
+    """
+    cores = environment.get("SLURM_CPUS_ON_NODE", "")
+    n_cores = int(cores) if cores.isdecimal() and int(cores) else os.cpu_count() or 1
+    memory_mib: int | None = None
+    with contextlib.suppress(OSError, ValueError):
+        memory_mib = source.memory_limit_mib()
+    for name, factor in (("SLURM_MEM_PER_NODE", 1), ("SLURM_MEM_PER_CPU", n_cores)):
+        text = environment.get(name, "")
+        if memory_mib is None and text.isdecimal() and int(text):
+            memory_mib = int(text) * factor
+    return Allotment(n_cores=n_cores, memory_mib=memory_mib)
+
+
+def _stat(path: Path, name: str) -> int:
+    for line in path.read_text().splitlines():
+        key, _, value = line.partition(" ")
+        if key == name:
+            return int(value)
+    return 0
+
+
+def _limit_mib(text: str) -> int | None:
+    text = text.strip()
+    if text == "max" or int(text) >= _NO_LIMIT_BYTES:
+        return None
+    return int(text) // MIB
