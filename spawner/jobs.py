@@ -12,7 +12,7 @@ from spawner.states import JobState, parse_cancelled_by, parse_state
 SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
 
 # Free text stands last, so that a "|" inside it moves nothing that is read before it.
-_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%j|%k|%r"
+_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%j|%k|%r"
 
 _SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|BatchHost)=")
 
@@ -44,6 +44,7 @@ class JobRecord:
             "2026-11-20T20:33:00"; empty where Slurm does not know.
         comment: Its comment.
         reason: Why it waits, in Slurm's word; "None" for a running job.
+        ends_at: When its time is over, written as `starts_at`; empty where Slurm does not know.
     """
 
     key: JobKey
@@ -52,6 +53,7 @@ class JobRecord:
     starts_at: str
     comment: str
     reason: str
+    ends_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,17 +113,18 @@ def parse_squeue(text: str, mark: str) -> list[JobRecord]:
     """
     records = []
     for line in text.split("\n"):
-        line_mark, *fields = line.split("|", 8)
-        if line_mark != mark or len(fields) != 8 or not fields[0].isdecimal():
+        line_mark, *fields = line.split("|", 9)
+        if line_mark != mark or len(fields) != 9 or not fields[0].isdecimal():
             continue
         records.append(
             JobRecord(
-                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[5]),
+                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[6]),
                 state=parse_state(fields[2]),
                 node=_known(fields[3]),
                 starts_at=_known(fields[4]),
-                comment=_known(fields[6]),
-                reason=fields[7],
+                ends_at=_known(fields[5]),
+                comment=_known(fields[7]),
+                reason=fields[8],
             )
         )
     return records

@@ -55,7 +55,7 @@ class PortHandler(APIHandler):
         Raises:
             HTTPError: 400, 403 or 409, see above.
         """
-        spawner = self._spawner_of_token()
+        spawner: PortTaker = spawner_of_token(self)
         port = self._parse_port()
         if not spawner.port_min <= port <= spawner.port_max:
             raise HTTPError(
@@ -69,17 +69,6 @@ class PortHandler(APIHandler):
             )
         self.set_status(204)
 
-    def _spawner_of_token(self) -> PortTaker:
-        # A browser's cookie is not enough: only the server on the node holds the token.
-        token = self.get_token()
-        if token is not None and token.user is not None:
-            user = self.users[token.user]
-            for spawner in user.spawners.values():
-                if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
-                    taker: PortTaker = spawner
-                    return taker
-        raise HTTPError(403, "Only the server of a session may report its port.")
-
     def _parse_port(self) -> int:
         body = self.request.body
         try:
@@ -91,6 +80,27 @@ class PortHandler(APIHandler):
         if not isinstance(data, dict) or set(data) != {"port"} or type(data["port"]) is not int:
             raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
         return int(data["port"])
+
+
+def spawner_of_token(handler: APIHandler) -> Any:
+    """Return the spawner of the session whose server makes a request.
+
+    Args:
+        handler: The request.
+
+    Returns:
+        The spawner.
+
+    Raises:
+        HTTPError: 403 where the token is not that of a session's server.
+    """
+    # A browser's cookie is not enough: only the server on the node holds the token.
+    token = handler.get_token()
+    if token is not None and token.user is not None:
+        for spawner in handler.users[token.user].spawners.values():
+            if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
+                return spawner
+    raise HTTPError(403, "Only the server of a session may ask this, with its own token.")
 
 
 def register(handlers: list[Any] | None = None) -> None:

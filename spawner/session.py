@@ -31,6 +31,7 @@ class Session:
         port: Port of the server there, or 0 until it is reported.
         is_ready: The server has answered.
         submitted_at: When its job was submitted, in seconds since 1970 (UTC), or 0 until then.
+        n_extensions: How often its time limit was lengthened.
     """
 
     mark: str
@@ -44,6 +45,7 @@ class Session:
     port: int = 0
     is_ready: bool = False
     submitted_at: float = 0.0
+    n_extensions: int = 0
 
     @classmethod
     def create(cls, user: str, *, resources: Resources, walltime_s: int, token_id: int) -> Session:

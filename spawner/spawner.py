@@ -10,7 +10,7 @@ from typing import Any
 from jupyterhub.spawner import Spawner
 from traitlets import default
 
-from spawner import port_api
+from spawner import port_api, session_api
 from spawner.adoption import keep, take_up
 from spawner.certificates import names_of_nodes, place_certificates
 from spawner.choosing import ChoosingSpawner
@@ -29,6 +29,7 @@ from spawner.sessionjob import SessionJob
 from spawner.starts import expect_start, tell_of_start
 
 port_api.register()
+session_api.register()
 
 
 class SlurmGPUSpawner(ChoosingSpawner):
@@ -46,6 +47,7 @@ class SlurmGPUSpawner(ChoosingSpawner):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._progress = Progress(keep=self._keep_steps)
         self._endings: set[asyncio.Task[None]] = set()
+        self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
 
     @property
@@ -184,6 +186,16 @@ class SlurmGPUSpawner(ChoosingSpawner):
             Whether it was awaited.
         """
         return self._job is not None and self._job.take_port(port)
+
+    def change_session(self, **changes: Any) -> None:
+        """Keep a change of the session.
+
+        Args:
+            changes: New values by field.
+        """
+        if self._job is not None:
+            self._job.session = self._job.session.changed(**changes)
+            self._save(self._job.session)
 
     def get_env(self) -> dict[str, str]:
         """Return the variables of the server; the launcher adds those of a login."""

@@ -200,6 +200,32 @@ class SiteTraits(HasTraits):
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
     ).tag(config=True)
 
+    extension_s = Integer(
+        0, min=0, help="Seconds that one extension adds to a running session; 0 offers none."
+    ).tag(config=True)
+
+    max_extended_s = Integer(
+        86400, min=60, help="The longest session in seconds, its extensions included."
+    ).tag(config=True)
+
+    max_extensions = Integer(1, min=0, help="How often one session may be extended.").tag(
+        config=True
+    )
+
+    extend_while_others_wait = Bool(
+        False, help="Extend sessions also while somebody else waits for the same partition."
+    ).tag(config=True)
+
+    extender_argv = List(
+        Unicode(),
+        ["/opt/data-scientist-portal/libexec/dsportal-extender"],
+        help="The program that lengthens a time limit, exactly as the sudoers file names it.",
+    ).tag(config=True)
+
+    slurm_user = Unicode(
+        "slurm", help="Slurm's own account, SlurmUser in slurm.conf, as whom it is run."
+    ).tag(config=True)
+
     # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.
     start_timeout = Integer(
         SECONDS_IN_TEN_YEARS,

@@ -1,4 +1,4 @@
-"""The account of hub and proxy, and the one program that sudo lets it run as a user."""
+"""The account of hub and proxy, and the programs that sudo lets it run as others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from deploy.one_machine.command import run, wait_until
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import ensure_file
-from deploy.one_machine.layout import HUB_STATE_DIR, LAUNCHER, MARK
+from deploy.one_machine.layout import EXTENDER, HUB_STATE_DIR, LAUNCHER, MARK
 from deploy.one_machine.users import GROUP
 
 ACCOUNT = "dsportal"
+SLURM_USER = "slurm"
 SUDOERS = Path("/etc/sudoers.d/data-scientist-portal")
 END_TIMEOUT_S = 10
 
@@ -67,19 +68,21 @@ def _processes_of(user_id: int) -> list[str]:
 
 
 def render_sudoers() -> str:
-    """Return the rule of sudo.
+    """Return the rules of sudo: one program as a user, another as Slurm's own account.
 
     Returns:
-        Text of the file. The empty string after the program allows no argument.
+        Text of the file. The empty string after a program allows no argument.
 
     Source:
         sudoers(5) 1.9.13, "Sudoers file format".
     """
-    return f'# {MARK}\n{ACCOUNT} ALL=(%{GROUP}) NOPASSWD: {LAUNCHER} ""\n'
+    allowed = ((f"%{GROUP}", LAUNCHER), (SLURM_USER, EXTENDER))
+    rules = [f'{ACCOUNT} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
+    return "\n".join([f"# {MARK}", *rules, ""])
 
 
 def ensure_sudoers() -> str:
-    """Install the rule of sudo, once visudo has found it right.
+    """Install the rules of sudo, once visudo has found them right.
 
     Returns:
         What was done, in words.
@@ -95,4 +98,4 @@ def ensure_sudoers() -> str:
         os.replace(draft, SUDOERS)
     finally:
         draft.unlink(missing_ok=True)
-    return "rule installed"
+    return "rules installed"

@@ -33,6 +33,8 @@ from deploy.one_machine.users import DEMO_ADMINISTRATOR
 # Those of the partition (slurm.py): 08:00:00 and 1-00:00:00.
 SESSION_HOURS = 8
 MAX_SESSION_HOURS = 24
+EXTENSION_HOURS = 2
+EXTENSION_TIMES = 3
 PUBLIC_PORT = 8000
 PROXY_API_PORT = 8001
 HUB_API_PORT = 8081
@@ -104,6 +106,11 @@ def render_settings(cluster: Cluster) -> str:
             "max_session_hours": MAX_SESSION_HOURS,
         },
         f"partitions.{PARTITION}": {},
+        "extension": {
+            "hours": EXTENSION_HOURS,
+            "most_hours": MAX_SESSION_HOURS,
+            "most_times": EXTENSION_TIMES,
+        },
         "storage": {
             "isilon": str(ISILON_DIR),
             "templates": str(PREFIX_DIR / "templates"),

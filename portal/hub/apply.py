@@ -129,6 +129,12 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.max_walltime_s = resources.max_session_s
     spawner.port_min = resources.port_min
     spawner.port_max = resources.port_max
+    spawner.warning_s = settings.clock.slurm_warning_s
+    spawner.extension_s = settings.extension.step_s
+    spawner.max_extended_s = settings.extension.most_s
+    spawner.max_extensions = settings.extension.most_times
+    spawner.extend_while_others_wait = settings.extension.while_others_wait
+    spawner.slurm_user = settings.extension.slurm_user
     spawner.partitions = list(settings.partitions)
     spawner.forecast_path = str(settings.hub.state_dir / "forecasts.json")
     spawner.simulated_gpus = settings.site.simulated_gpus
@@ -179,6 +185,12 @@ def _server_environment(settings: Settings) -> dict[str, str]:
         "PORTAL_IMAGE_BINDS": ":".join(settings.environments.image_binds),
         "PORTAL_TENSORBOARD_LIMIT": str(settings.tensorboard.limit),
         "PORTAL_TENSORBOARD_IDLE_S": f"{settings.tensorboard.idle_minutes * 60:.0f}",
+        "PORTAL_WARNINGS_S": ",".join(str(seconds) for seconds in settings.clock.warnings_s),
+        "PORTAL_METER_INTERVAL_S": f"{settings.meter.interval_s:g}",
+        "PORTAL_IDLE_AFTER_S": f"{settings.idle.after_minutes * 60:g}",
+        "PORTAL_IDLE_WARNING_S": f"{settings.idle.warning_minutes * 60:g}",
+        "PORTAL_IDLE_GPU_PERCENT": f"{settings.idle.gpu_percent:g}",
+        "PORTAL_IDLE_CPU_PERCENT": f"{settings.idle.cpu_percent:g}",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
     if settings.tools:

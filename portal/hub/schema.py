@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from spawner.errors import SettingsError
 
@@ -21,6 +21,7 @@ KIND_NAMES: dict[Any, str] = {
     str: "text",
     Path: "absolute path",
     tuple[str, ...]: "list of texts",
+    tuple[int, ...]: "list of whole numbers",
 }
 
 
@@ -194,8 +195,9 @@ def _convert(value: Any, kind: Any) -> Any:
         return next((member for member in kind if member.value == value), None)
     if kind is Path:
         return Path(value) if isinstance(value, str) and value.startswith("/") else None
-    if kind == tuple[str, ...]:
-        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if kind in {tuple[str, ...], tuple[int, ...]}:
+        item_kind = get_args(kind)[0]
+        is_list = isinstance(value, list) and all(type(item) is item_kind for item in value)
         return tuple(value) if is_list else None
     if kind is float:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -133,10 +133,13 @@ def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
 
 def _time_left(record: JobRecord, session: Session, now: datetime) -> list[Fact]:
     try:
-        started_at = datetime.fromisoformat(record.starts_at)
+        if record.ends_at:
+            ends_at = datetime.fromisoformat(record.ends_at)
+        else:
+            started_at = datetime.fromisoformat(record.starts_at)
+            ends_at = started_at + timedelta(seconds=session.walltime_s)
     except ValueError:
         return []
-    ends_at = started_at + timedelta(seconds=session.walltime_s)
     left_s = (ends_at - now).total_seconds()
     until = f"until {ends_at:%H:%M}"
     return [Fact("Time left", format_time_left(left_s), until, ends_at.timestamp())]

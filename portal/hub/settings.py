@@ -15,6 +15,12 @@ from typing import Any
 from portal.hub.page_tables import PageSettings
 from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
+from portal.hub.session_tables import (
+    ClockSettings,
+    ExtensionSettings,
+    IdleSettings,
+    MeterSettings,
+)
 from portal.hub.tables import (
     ChoiceSettings,
     ForecastSettings,
@@ -50,6 +56,10 @@ class Settings:
     forecast: ForecastSettings
     preflight: PreflightSettings
     partitions: dict[str, PartitionSettings]
+    clock: ClockSettings
+    extension: ExtensionSettings
+    meter: MeterSettings
+    idle: IdleSettings
     storage: StorageSettings
     pages: PageSettings
     environments: EnvironmentSettings
@@ -65,6 +75,10 @@ TABLES: dict[str, type] = {
     "choices": ChoiceSettings,
     "forecast": ForecastSettings,
     "preflight": PreflightSettings,
+    "clock": ClockSettings,
+    "extension": ExtensionSettings,
+    "meter": MeterSettings,
+    "idle": IdleSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "environments": EnvironmentSettings,

@@ -59,7 +59,7 @@ def launcher_path(plan: Plan) -> Path:
 
 
 def launcher_programs(plan: Plan) -> dict[str, Path]:
-    """Return the launcher and the programs beside it that it runs.
+    """Return the programs that sudo allows, and those that the launcher runs.
 
     Args:
         plan: Folders and choices.
@@ -70,20 +70,21 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
     launcher = launcher_path(plan)
     return {
         "launcher.py": launcher,
+        "extender.py": launcher.with_name("dsportal-extender"),
         "preflight_probe.py": launcher.with_name("dsportal-preflight"),
         "storage_probe.py": launcher.with_name("dsportal-storage"),
     }
 
 
 def install_launcher(plan: Plan, log: IO[str]) -> None:
-    """Install the launcher.
+    """Install the programs that sudo allows.
 
     Args:
         plan: Folders and choices.
         log: Open log file.
 
     Raises:
-        StepError: If its source would start with the user's own Python settings.
+        StepError: If a source would start with the user's own Python settings.
     """
     for name, path in launcher_programs(plan).items():
         source = plan.source_dir / "spawner" / name

@@ -123,7 +123,7 @@ TARGETS = (
     ),
     Target(
         name="launcher",
-        summary="installing the program that sudo allows",
+        summary="installing the programs that sudo allows",
         build=files.install_launcher,
         made_from=lambda plan: [
             plan.source_dir / "spawner" / name for name in files.launcher_programs(plan)

@@ -76,11 +76,12 @@ def test_the_tree_holds_the_demo_users_without_a_password() -> None:
     assert "userPassword" not in text
 
 
-def test_sudo_allows_the_launcher_without_arguments_and_nothing_else() -> None:
+def test_sudo_allows_two_programs_without_arguments_and_nothing_else() -> None:
     rules = [line for line in render_sudoers().splitlines() if not line.startswith("#")]
 
     assert rules == [
-        'dsportal ALL=(%dsusers) NOPASSWD: /opt/data-scientist-portal/libexec/dsportal-launcher ""'
+        'dsportal ALL=(%dsusers) NOPASSWD: /opt/data-scientist-portal/libexec/dsportal-launcher ""',
+        'dsportal ALL=(slurm) NOPASSWD: /opt/data-scientist-portal/libexec/dsportal-extender ""',
     ]
 
 

@@ -30,7 +30,7 @@ def put(plan: Plan, name: str, text: str) -> None:
 
 
 def test_the_launcher_is_installed_so_that_only_root_can_change_it(plan: Plan) -> None:
-    for name in ("launcher.py", "preflight_probe.py", "storage_probe.py"):
+    for name in ("launcher.py", "extender.py", "preflight_probe.py", "storage_probe.py"):
         put(plan, f"spawner/{name}", "#!/usr/bin/python3 -I\nprint(1)\n")
 
     install_launcher(plan, io.StringIO())

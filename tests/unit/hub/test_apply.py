@@ -73,6 +73,24 @@ def test_the_spawner_gets_the_rule_of_the_site(c: Config) -> None:
     ]
 
 
+def test_sessions_are_extended_as_the_site_says(load: Load, minimal_toml: str) -> None:
+    table = "[extension]\nhours = 2\nmost_hours = 12\nmost_times = 3\nslurm_user = 'slurmd'\n"
+    config = Config()
+    apply_settings(config, load(minimal_toml + table))
+
+    spawner = config.SlurmGPUSpawner
+    assert (spawner.extension_s, spawner.max_extended_s) == (7200, 43200)
+    assert (spawner.max_extensions, spawner.slurm_user) == (3, "slurmd")
+    assert spawner.extend_while_others_wait is False
+
+
+def test_no_session_is_extended_where_the_site_says_nothing(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml))
+
+    assert config.SlurmGPUSpawner.extension_s == 0
+
+
 def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
     known = set(SlurmGPUSpawner.class_traits(config=True))
 
@@ -91,6 +109,12 @@ def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) ->
         "PORTAL_IMAGE_BINDS": "",
         "PORTAL_TENSORBOARD_LIMIT": "8",
         "PORTAL_TENSORBOARD_IDLE_S": "3600",
+        "PORTAL_WARNINGS_S": "1800,900,300",
+        "PORTAL_METER_INTERVAL_S": "5",
+        "PORTAL_IDLE_AFTER_S": "0",
+        "PORTAL_IDLE_WARNING_S": "900",
+        "PORTAL_IDLE_GPU_PERCENT": "5",
+        "PORTAL_IDLE_CPU_PERCENT": "5",
         "PORTAL_GPUS_SIMULATED": "1",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }

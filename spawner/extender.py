@@ -1,0 +1,151 @@
+#!/usr/bin/python3 -I
+"""The one program that sudo lets the hub run as Slurm's own account: it lengthens a session's job.
+
+Only Slurm's operators may lengthen a time limit. So that the hub need not be one, it asks this
+program, which can do nothing else, and only to a running job that carries the portal's marks:
+
+    {"job_id": 42, "user_id": 20001, "job_name": "dsportal-...", "comment": "...", "minutes": 540}
+
+"minutes" is the whole time limit, from the start of the job. It stands alone: only Python's own
+library, no argument, one JSON object on standard input, one on standard output:
+{"ok": true, "found": ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+TIMEOUT_S = 15
+MOST_MINUTES = 60 * 24 * 366
+
+_JOB_NAME = re.compile(r"dsportal-[0-9a-f]{16}", re.ASCII)
+_COMMENT = re.compile(r"data-scientist-portal hub=[0-9a-f]{12}", re.ASCII)
+_TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", re.ASCII)
+
+
+class RequestError(Exception):
+    """The hub asked for something that this program does not do."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the hub asks for: a job by all its marks, and its new time limit."""
+
+    job_id: int
+    user_id: int
+    job_name: str
+    comment: str
+    minutes: int
+
+
+def main() -> int:
+    """Answer the one request on standard input.
+
+    Returns:
+        0 where it was understood, whatever came of it; else 2.
+    """
+    exit_code = 0
+    try:
+        answer = extend(order_of(sys.stdin.buffer.read(64 * 1024)))
+    except (RequestError, OSError, ValueError) as error:
+        exit_code = 2
+        answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return exit_code
+
+
+def order_of(data: bytes) -> Order:
+    """Return the order in a request.
+
+    Args:
+        data: A JSON object with the fields of `Order`, and "verb", which is "extend".
+
+    Returns:
+        The order, each value of its form.
+
+    Raises:
+        RequestError: If it is anything else.
+    """
+    request = json.loads(data)
+    if not isinstance(request, dict) or request.pop("verb", None) != "extend":
+        raise RequestError("not an order to extend")
+    numbers = {"job_id": 2**32, "user_id": 2**32, "minutes": MOST_MINUTES}
+    texts = {"job_name": _JOB_NAME, "comment": _COMMENT}
+    if set(request) != {*numbers, *texts}:
+        raise RequestError("an order has the keys job_id, user_id, minutes, job_name and comment")
+    for name, limit in numbers.items():
+        if type(request[name]) is not int or not 0 < request[name] < limit:
+            raise RequestError(f"bad {name} {request[name]!r:.60}")
+    for name, form in texts.items():
+        if not isinstance(request[name], str) or not form.fullmatch(request[name]):
+            raise RequestError(f"bad {name} {request[name]!r:.60}")
+    return Order(**request)
+
+
+def extend(order: Order) -> dict[str, Any]:
+    """Lengthen the time limit of a job, if it is the very job that is meant.
+
+    Args:
+        order: The job and its new limit.
+
+    Returns:
+        The answer. "found" is false where no running job has all the marks, which is so where its
+        id was given to another job.
+
+    Raises:
+        RequestError: If the new limit would not be longer.
+    """
+    # Names and comments can hold line breaks: nobody knows the mark before it is printed.
+    mark = secrets.token_hex(8)
+    form = f"{mark}|%A|%U|%T|%l|%j|%k"
+    seen = _run(["squeue", "--noheader", "--all", f"--jobs={order.job_id}", f"--format={form}"])
+    if not seen["ok"]:
+        is_gone = "Invalid job id" in seen["stderr"]
+        return {"ok": True, "found": False} if is_gone else seen
+    wanted = (mark, str(order.job_id), str(order.user_id), "RUNNING")
+    for line in seen["stdout"].split("\n"):
+        *marks, limit, job_name, comment = line.split("|", 6) if line.count("|") >= 6 else [""] * 7
+        if (*marks, job_name, comment) == (*wanted, order.job_name, order.comment):
+            if _seconds(limit) >= order.minutes * 60:
+                raise RequestError(f"the limit is {limit} already")
+            limit = f"TimeLimit={order.minutes}"
+            return _run(["scontrol", "update", f"JobId={order.job_id}", limit]) | {"found": True}
+    return {"ok": True, "found": False}
+
+
+def _seconds(limit: str) -> int:
+    match = _TIME.fullmatch(limit)
+    if match is None:
+        raise RequestError(f"the job has the limit {limit!r:.20}")
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _run(argv: list[str]) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
+            env={"PATH": PATH, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        error = f"{argv[0]} gave no answer in {TIMEOUT_S} s"
+        return {"ok": False, "exit_code": None, "stderr": error}
+    out, err = (data.decode("utf-8", "replace") for data in (done.stdout, done.stderr))
+    return {"ok": not done.returncode, "exit_code": done.returncode, "stdout": out, "stderr": err}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

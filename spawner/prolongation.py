@@ -1,0 +1,158 @@
+"""Extending a session that runs, from the request of its user to Slurm's answer."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from spawner.extension import (
+    Ceiling,
+    ExtensionError,
+    ExtensionPolicy,
+    check_queue,
+    check_times,
+    decide_limit,
+)
+from spawner.jobs import JobRecord
+from spawner.session import comment_of
+from spawner.states import Phase
+from spawner.timelimit import RunningJob, TimeLimits
+from spawner.traits import SiteTraits
+
+if TYPE_CHECKING:
+    from spawner.spawner import SlurmGPUSpawner
+
+_LOOK_TIMEOUT_S = 3.0
+_NOT_RUNNING = "The session was to be extended, but its job does not run. Start a new session."
+
+
+def policy_of(traits: SiteTraits) -> ExtensionPolicy:
+    """Return what the site allows.
+
+    Args:
+        traits: The operator's settings.
+
+    Returns:
+        The policy.
+    """
+    return ExtensionPolicy(
+        step_s=traits.extension_s,
+        most_s=traits.max_extended_s,
+        most_times=traits.max_extensions,
+        is_allowed_while_others_wait=traits.extend_while_others_wait,
+    )
+
+
+def left_s(record: JobRecord | None, now_s: float) -> int | None:
+    """Return how long a session goes on.
+
+    Args:
+        record: What squeue said last about its job.
+        now_s: The present, seconds since 1970.
+
+    Returns:
+        Whole seconds, 0 or more; None where Slurm does not say.
+    """
+    if record is None or record.state.phase is not Phase.RUNNING:
+        return None
+    try:
+        ends_s = datetime.fromisoformat(record.ends_at).timestamp()
+    except ValueError:
+        return None
+    return max(0, round(ends_s - now_s))
+
+
+def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
+    """Return what the server of a session is told about its time.
+
+    Args:
+        spawner: The session's spawner.
+
+    Returns:
+        "left_s", and "extension" with "step_s" and "n_left", both 0 where there is none.
+    """
+    session = spawner.session
+    n_done = session.n_extensions if session is not None else 0
+    policy = policy_of(spawner)
+    n_left = max(0, policy.most_times - n_done) if policy.step_s else 0
+    return {
+        "left_s": left_s(spawner.job_record, time.time()),
+        "extension": {"step_s": policy.step_s if n_left else 0, "n_left": n_left},
+    }
+
+
+async def extend_session(spawner: SlurmGPUSpawner) -> None:
+    """Let a session go on for longer.
+
+    Args:
+        spawner: The session's spawner.
+
+    Raises:
+        ExtensionError: If the site or Slurm does not allow it.
+        SlurmError: If Slurm did not answer, or did not take the order.
+    """
+    async with spawner.extension_lock:
+        limits = TimeLimits(
+            extender_argv=spawner.extender_argv,
+            sudo_argv=spawner.sudo_argv,
+            slurm_user=spawner.slurm_user,
+            timeout_s=spawner.slurm_timeout_s,
+        )
+        policy = policy_of(spawner)
+        job, n_extensions = await _read_job(spawner, limits, policy)
+        new_limit_s = decide_limit(
+            policy,
+            limit_s=job.limit_s or 0,
+            n_extensions=n_extensions,
+            ceilings=(
+                await _partition_ceiling(spawner, job.partition),
+                await _accounting_ceiling(spawner, job),
+            ),
+        )
+        waiting = await limits.list_waiting(job.partition)
+        check_queue(policy, user=job.key.user, partition=job.partition, waiting=waiting)
+        if not await limits.lengthen(job, new_limit_s):
+            raise ExtensionError(_NOT_RUNNING)
+        spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
+        spawner.cluster.watcher.look_soon()
+        await spawner.cluster.watcher.next_look(_LOOK_TIMEOUT_S)
+
+
+async def _read_job(
+    spawner: SlurmGPUSpawner, limits: TimeLimits, policy: ExtensionPolicy
+) -> tuple[RunningJob, int]:
+    session = spawner.session
+    if session is None or not session.job_id:
+        raise ExtensionError(_NOT_RUNNING)
+    check_times(policy, n_extensions=session.n_extensions)
+    job = await limits.read_job(session.key)
+    # An id that was given out again, or a job whose marks its user has changed, is not touched.
+    if job is None or job.comment != comment_of(spawner.cluster.hub):
+        raise ExtensionError(_NOT_RUNNING)
+    if job.limit_s is None:
+        raise ExtensionError("The session has no time limit. Nothing has to be extended.")
+    return job, session.n_extensions
+
+
+async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> Ceiling:
+    partition = (await spawner.read_catalog()).partitions.get(name)
+    if partition is None:
+        raise ExtensionError(
+            f"The partition {name} of the session is not in Slurm any more. Save your work and "
+            "start a new session."
+        )
+    return Ceiling(what=f"The partition {name}", most_s=partition.max_walltime_s)
+
+
+async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> Ceiling:
+    # Asked anew: what is not known is not allowed.
+    associations = await spawner.cluster.slurm.accounting.read_associations()
+    ceiling = associations.ceiling(
+        job.key.user,
+        account=job.account or None,
+        partition=job.partition,
+        qos=job.qos or None,
+    )
+    what = f"{ceiling.of[:1].upper()}{ceiling.of[1:]}"
+    return Ceiling(what=what, most_s=ceiling.max_walltime_s)
