@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from portal.hub.words import format_age
+from portal.hub.words import format_age, format_hours
 from spawner.catalog import Catalog
 from spawner.forecast_record import Accuracy
 from spawner.gres import SHARD, UNTYPED, GpuCount
@@ -15,6 +15,9 @@ from spawner.jobs import JobRecord
 from spawner.nodes import Node
 from spawner.session import Session
 from spawner.states import Phase
+
+# Notebook servers tell the hub of activity every five minutes.
+_ACTIVE_S = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +83,9 @@ class SessionRow:
     @property
     def idle(self) -> str:
         """How long nothing has happened, in words."""
-        return "" if self.idle_s is None else format_age(self.idle_s)
+        if self.idle_s is None:
+            return ""
+        return "active" if self.idle_s < _ACTIVE_S else format_age(self.idle_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +156,7 @@ def describe_cluster(
         rows=tuple(sorted(sessions, key=_by_idleness)) if is_admin else (),
         n_idle=len(idle),
         n_idle_gpus=sum(row.n_gpus for row in idle),
-        idle_after=format_age(idle_after_s),
+        idle_after=format_hours(idle_after_s),
         idle_after_s=idle_after_s,
     )
 
@@ -167,12 +172,14 @@ def describe_accuracy(accuracy: Accuracy | None) -> str:
     """
     if accuracy is None:
         return "No session that had to wait has started yet, so nobody knows how good they are."
-    n_sessions = f"{accuracy.n_sessions} session{'' if accuracy.n_sessions == 1 else 's'}"
+    if accuracy.n_sessions == 1:
+        error = format_age(accuracy.median_error_s)
+        return f"The forecast of the only session that waited so far was off by {error}."
     side = "later" if accuracy.median_late_s > 0 else "earlier"
     mostly = f" Mostly sessions started {side} than forecast." if accuracy.median_late_s else ""
     return (
         f"Half of the forecasts were off by {format_age(accuracy.median_error_s)} or less, counted"
-        f" over the last {n_sessions} that waited.{mostly}"
+        f" over the last {accuracy.n_sessions} sessions that waited.{mostly}"
     )
 
 

@@ -98,11 +98,13 @@ def test_only_administrators_see_whose_sessions_these_are_the_idlest_first() -> 
     view = describe_cluster(rows, catalog=None, is_admin=True)
 
     assert [r.user for r in view.rows] == ["grace", "ada"]
-    assert (view.n_idle, view.n_idle_gpus, view.idle_after) == (1, 2, "1 h 0 min")
+    assert (view.n_idle, view.n_idle_gpus, view.idle_after) == (1, 2, "1 hour")
 
 
 def test_forecasts_are_told_with_the_number_of_sessions_that_they_were_for() -> None:
     assert "nobody knows" in describe_accuracy(None)
+    one = Accuracy(n_sessions=1, median_error_s=420, median_late_s=420)
+    assert "only session that waited so far was off by 7 min" in describe_accuracy(one)
     accuracy = Accuracy(n_sessions=12, median_error_s=420, median_late_s=-300)
     assert describe_accuracy(accuracy) == (
         "Half of the forecasts were off by 7 min or less, counted over the last 12 sessions that"
