@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from urllib.parse import urlencode
 
 from jupyterhub import handlers
 from jupyterhub.handlers import BaseHandler
@@ -34,11 +35,8 @@ class FormHandler(SpawnHandler):
         Returns:
             What tornado waits for.
         """
-        arguments = self.request.query_arguments
-        SENT_OPTIONS.set(options_of_link(_texts(arguments)))
-        self.request.query_arguments = {
-            name: values for name, values in arguments.items() if name in _OF_JUPYTERHUB
-        }
+        SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
+        self._forget_link()
         shown: Awaitable[None] = super().get(user_name, server_name)
         return shown
 
@@ -56,8 +54,16 @@ class FormHandler(SpawnHandler):
             What tornado waits for.
         """
         SENT_OPTIONS.set(options_of_link(_texts(self.request.body_arguments)))
+        self._forget_link()
         started: Awaitable[None] = super().post(user_name, server_name, display_name)
         return started
+
+    def _forget_link(self) -> None:
+        # JupyterHub would start what the address says, and hand it on to the notebook server.
+        arguments = self.request.query_arguments
+        kept = {name: values for name, values in arguments.items() if name in _OF_JUPYTERHUB}
+        self.request.query_arguments = kept
+        self.request.query = urlencode(kept, doseq=True)
 
 
 class ChoicesHandler(BaseHandler):

@@ -171,6 +171,7 @@ def test_with_the_keyboard_alone_a_session_is_chosen_and_started_and_remembered(
     page.keyboard.press("Enter")
 
     (job,) = eventually(lambda: sessions_of(USER), timeout_s=30)
+    expect(page).not_to_have_url(re.compile("gpus="))
     assert (job.n_cpus, job.walltime) == (16, "2:00:00")
     client = PortalClient(USER)
     client.login()

@@ -94,6 +94,13 @@ def test_form(grace: Page, hub: PrivateHub) -> None:
     grace.goto("/hub/spawn/grace")
     expect_accessible(grace)
 
+    hub.set_cluster(max_gpus=2)
+    grace.goto("/hub/spawn/grace")
+    expect_accessible(grace)
+
+    grace.goto("/hub/spawn/grace?rescue=1")
+    expect_accessible(grace)
+
     hub.set_cluster(slurm_is_down=True)
     grace.goto("/hub/spawn/grace")
     expect_accessible(grace)
