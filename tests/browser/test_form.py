@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import picture
 from tests.eventually import eventually
+from tests.mounts import full_home
 from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
@@ -181,6 +182,32 @@ def test_with_the_keyboard_alone_a_session_is_chosen_and_started_and_remembered(
     page.goto("/hub/spawn")
     expect(page.locator("input[name=gpus][value='2']")).to_be_checked()
     expect(page.locator("input[name=hours][value='2']")).to_be_checked()
+
+
+def test_a_full_home_is_told_and_a_rescue_session_makes_room_in_it(page: Page) -> None:
+    with full_home(USER):
+        page.goto("/hub/spawn?gpus=1")
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator("main")).to_contain_text("Your home folder is full: 0 MiB are free")
+        picture(page, "form-full-home")
+        page.get_by_role("link", name=re.compile("rescue session")).click()
+        expect(page.locator("main")).to_contain_text("lasts 1 hour")
+        picture(page, "form-rescue")
+        page.get_by_role("button", name="Start the rescue session").click()
+        page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=90_000)
+
+        big = page.locator(".jp-DirListing-item").filter(has_text="big")
+        expect(big).to_be_visible(timeout=60_000)
+        big.click()
+        page.keyboard.press("Delete")
+        page.locator(".jp-Dialog").get_by_role("button", name="Delete").click()
+        expect(big).to_be_hidden()
+        picture(page, "form-rescued")
+
+        client = PortalClient(USER)
+        client.login()
+        client.rest("DELETE", f"/users/{USER}/server", client.token(), timeout=60)
+        eventually(lambda: not sessions_of(USER), timeout_s=30)
 
 
 @pytest.mark.parametrize(
