@@ -63,24 +63,37 @@ ALL_LOOKS = (WIDE, DARK, PHONE)
 
 
 class Studio:
-    """A browser, logged in as the demo user, and the cluster in front of it.
+    """A browser, logged in as a demo user, and the cluster in front of it.
 
     Args:
         browser: A running Chromium.
+        user: The demo user.
     """
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: Browser, user: str = USER) -> None:
         self._browser = browser
-        self._client = PortalClient(USER)
+        self._user = user
+        self._client = PortalClient(user)
         self._client.login()
         self._token = self._client.token()
         with self.look() as page:
             page.goto(f"{ADDRESS}/hub/login")
-            page.get_by_label("Username").fill(USER)
+            page.get_by_label("Username").fill(user)
             page.get_by_label("Password").fill(demo_password())
             page.get_by_role("button", name="Sign in").click()
             page.wait_for_url(re.compile("/hub/home"))
             self._login = page.context.storage_state()
+
+    def of(self, user: str) -> Studio:
+        """Return a studio of another user.
+
+        Args:
+            user: A demo user.
+
+        Returns:
+            The studio, in the same browser.
+        """
+        return Studio(self._browser, user)
 
     @contextlib.contextmanager
     def look(self, look: Look = WIDE, *, logged_in: bool = False) -> Iterator[Page]:
@@ -142,13 +155,13 @@ class Studio:
         """Ask for a session of the demo user."""
         self.stop()
         body = {"gpus": n_gpus}
-        self._client.rest("POST", f"/users/{USER}/server", self._token, json=body)
-        eventually(lambda: sessions_of(USER), timeout_s=30)
+        self._client.rest("POST", f"/users/{self._user}/server", self._token, json=body)
+        eventually(lambda: sessions_of(self._user), timeout_s=30)
 
     def stop(self) -> None:
         """End the session of the demo user."""
-        self._client.rest("DELETE", f"/users/{USER}/server", self._token)
-        eventually(lambda: not sessions_of(USER), timeout_s=30)
+        self._client.rest("DELETE", f"/users/{self._user}/server", self._token)
+        eventually(lambda: not sessions_of(self._user), timeout_s=30)
 
 
 @contextlib.contextmanager
@@ -215,12 +228,14 @@ def settle_on_failure(page: Page) -> None:
 
 
 def take_home(studio: Studio) -> None:
-    """The server page of a running session."""
+    """The server page of a running session, and who holds what."""
     studio.start()
     with studio.look(logged_in=True) as page:
         page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
         page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
     studio.take("control-panel", "/hub/home", has_text("#session-state", "Running"))
+    administrator = studio.of(OTHER)
+    administrator.take("administrator", "/hub/cluster", has_text("#sessions", USER), looks=[WIDE])
     studio.stop()
 
 
