@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -138,16 +139,7 @@ class PrivateHub:
         server.write_text(f"#!/usr/bin/python3 -IB\n{text}")
         server.chmod(0o755)
         config = self.folder / "config.py"
-        text = CONFIG.format(
-            address=ADDRESS,
-            hub_port=self._hub_port,
-            public_port=self._public_port,
-            proxy_port=self._proxy_port,
-            folder=self.folder,
-            token=self._token,
-            server_argv=[str(server)],
-            traits=traits,
-        )
+        text = self.config_text(server, traits)
         if self._hub is not None and self._hub.poll() is None and config.read_text() == text:
             return
         self.kill()
@@ -155,6 +147,36 @@ class PrivateHub:
         argv = [str(ENVIRONMENTS / "hub/bin/jupyterhub"), "-f", str(config)]
         self._hub = self._run(self.log_path, argv)
         eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=60)
+
+    def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
+        """Return the hub's configuration.
+
+        Args:
+            server: Program of a session.
+            traits: Settings of the spawner.
+        """
+        return CONFIG.format(
+            address=ADDRESS,
+            hub_port=self._hub_port,
+            public_port=self._public_port,
+            proxy_port=self._proxy_port,
+            folder=self.folder,
+            token=self._token,
+            server_argv=[str(server)],
+            traits=dict(traits),
+        )
+
+    @property
+    def pid(self) -> int:
+        """Process id of the hub."""
+        if self._hub is None:
+            raise RuntimeError("the hub was not started")
+        return self._hub.pid
+
+    @property
+    def public_url(self) -> str:
+        """Where browsers reach the proxy."""
+        return f"http://{ADDRESS}:{self._public_port}"
 
     def kill(self) -> None:
         """End the hub as a crash does."""
@@ -193,6 +215,15 @@ class PrivateHub:
         state = self.server(user).get("state") or {}
         session: dict[str, Any] = state.get("session", {})
         return session
+
+    def routes(self) -> dict[str, Any]:
+        """Return what the proxy sends where."""
+        answer: dict[str, Any] = requests.get(
+            f"http://127.0.0.1:{self._proxy_port}/api/routes",
+            headers={"Authorization": f"token {self._token}"},
+            timeout=30,
+        ).json()
+        return answer
 
     def log(self) -> str:
         """Return the hub's log."""

@@ -51,12 +51,7 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     release()
     wait_until_ready(hub)
     assert [job.job_id for job in sessions()] == [job.job_id]
-    routes = requests.get(
-        f"http://127.0.0.1:{hub._proxy_port}/api/routes",
-        headers={"Authorization": f"token {hub._token}"},
-        timeout=10,
-    ).json()
-    assert f"/user/{USER}" in routes
+    assert f"/user/{USER}" in hub.routes()
 
 
 def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:

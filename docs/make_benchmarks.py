@@ -1,0 +1,78 @@
+"""Write docs/benchmarks.md from the figures that the benchmarks left in docs/benchmarks.
+
+Run it from the root of the repository after a benchmark:
+
+    python docs/make_benchmarks.py
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+DOCS_DIR = Path(__file__).resolve().parent
+RESULTS_DIR = DOCS_DIR / "benchmarks"
+
+_TOP = """\
+# Benchmarks
+
+Made by `docs/make_benchmarks.py` from `docs/benchmarks/*.json`; do not edit it by hand. Each
+benchmark measures the portal beside something else in one run on one machine: look at the ratios,
+not at the seconds. Where GPUs appear they are simulated, unless the machine says otherwise.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    (DOCS_DIR / "benchmarks.md").write_text(render(_reports()), encoding="utf-8")
+
+
+def _reports() -> dict[str, Mapping[str, Any]]:
+    return {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS_DIR.glob("*.json"))}
+
+
+def render(reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the page.
+
+    Args:
+        reports: Content of each file, by name.
+
+    Returns:
+        Markdown.
+    """
+    parts = [_TOP, *(_section(name, report) for name, report in reports.items())]
+    return "\n".join(parts)
+
+
+def _section(name: str, report: Mapping[str, Any]) -> str:
+    words = report.get("words", {})
+    rows = [
+        (f"`{figure}`", value, words.get(figure, "")) for figure, value in report["figures"].items()
+    ]
+    lines = [
+        f"## {report.get('title', name)}",
+        "",
+        f"{report['machine']}; {report['date']}; `{report['command']}`",
+        "",
+        *_table(("figure", "value", "what it is"), rows),
+    ]
+    for table in report.get("tables", []):
+        lines += ["", f"**{table['title']}**", "", *_table(table["columns"], table["rows"])]
+    notes = report.get("notes", [])
+    lines += ["", *(f"* {note}" for note in notes)] if notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    lines = [_row(columns), "|" + "---|" * len(columns)]
+    return [*lines, *(_row(row) for row in rows)]
+
+
+def _row(cells: Iterable[Any]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", r"\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    main()

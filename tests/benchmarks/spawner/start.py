@@ -1,0 +1,205 @@
+"""From the start button to the first answer of the server: portal, batchspawner, bare sbatch."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import pwd
+import secrets
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+
+from spawner.script import JobPlan, build_job
+from spawner.shape import Shape
+from tests.benchmarks.spawner.hubs import SERVER_ENVIRONMENT, USER, PortalHub, StockHub
+from tests.eventually import eventually
+from tests.private_hub import ADDRESS, free_ports
+
+N_ROUNDS = 8
+POLL_S = 0.05
+TIMEOUT_S = 180
+NODE_ADDRESSES = ("10.77.0.11", "10.77.0.12")
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Seconds of each round.
+
+    Attributes:
+        portal_s: With the portal's spawner.
+        stock_s: With batchspawner.
+        bare_s: With sbatch alone.
+    """
+
+    portal_s: list[float]
+    stock_s: list[float]
+    bare_s: list[float]
+
+    @property
+    def vs_bare(self) -> float:
+        """Median of the portal over that of sbatch alone."""
+        return statistics.median(self.portal_s) / statistics.median(self.bare_s)
+
+    @property
+    def vs_stock(self) -> float:
+        """Median of the portal over that of batchspawner."""
+        return statistics.median(self.portal_s) / statistics.median(self.stock_s)
+
+
+def measure_starts(portal: PortalHub, stock: StockHub) -> Starts:
+    """Start the same server in three ways, one after the other, several times.
+
+    Args:
+        portal: A hub with the portal's spawner, started for JupyterLab.
+        stock: A hub with batchspawner, started for JupyterLab.
+
+    Returns:
+        What it took.
+    """
+    starts = Starts([], [], [])
+    with stand_in_hub() as api_url:
+        # The first round warms the files of the server up and is left out.
+        for number in range(N_ROUNDS + 1):
+            for times_s, measure in (
+                (starts.portal_s, lambda: _hub_start_s(portal, {"gpus": 0})),
+                (starts.stock_s, lambda: _hub_start_s(stock, {})),
+                (starts.bare_s, lambda: _bare_start_s(api_url)),
+            ):
+                took_s = measure()
+                if number:
+                    times_s.append(took_s)
+            print(f"start {number} of {N_ROUNDS}", flush=True)
+    return starts
+
+
+def _hub_start_s(hub: PortalHub | StockHub, options: dict[str, Any]) -> float:
+    name = f"s{secrets.token_hex(4)}"
+    path = f"/users/{USER}/servers/{name}"
+    before = time.monotonic()
+    threading.Thread(target=hub.rest, args=("POST", path, options)).start()
+    took_s = _first_answer_s(before, lambda: [f"{hub.public_url}/user/{USER}/{name}/api"])
+    hub.rest("DELETE", path, {"remove": True})
+    eventually(lambda: not _jobs(), timeout_s=60)
+    return took_s
+
+
+def _bare_start_s(api_url: str) -> float:
+    (port,) = free_ports(1)
+    account = pwd.getpwnam(USER)
+    base_url = f"/user/{USER}/bare/"
+    environment = {
+        "HOME": account.pw_dir,
+        "USER": USER,
+        "LOGNAME": USER,
+        "SHELL": "/bin/bash",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PORTAL_PORT_MIN": str(port),
+        "PORTAL_PORT_MAX": str(port),
+        "JUPYTERHUB_API_TOKEN": secrets.token_hex(16),
+        "JUPYTERHUB_API_URL": api_url,
+        "JUPYTERHUB_USER": USER,
+        "JUPYTERHUB_SERVER_NAME": "bare",
+        "JUPYTERHUB_SERVICE_PREFIX": base_url,
+        "JUPYTERHUB_SERVICE_URL": f"http://127.0.0.1:0{base_url}",
+        "JUPYTERHUB_BASE_URL": "/",
+        "JUPYTERHUB_HOST": "",
+        "JUPYTERHUB_CLIENT_ID": "jupyterhub-bare",
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{base_url}oauth_callback",
+        "JUPYTERHUB_DEFAULT_URL": "/lab",
+    }
+    job = build_job(
+        JobPlan(
+            job_name="dsportal-bare",
+            comment="",
+            resources=Shape(cores_per_gpu=1, memory_mib_per_gpu=1024).resources(0),
+            walltime_s=3600,
+            server_argv=(str(SERVER_ENVIRONMENT / "bin/dsportal-singleuser"),),
+        )
+    )
+    with tempfile.NamedTemporaryFile("w", prefix="bare-", suffix=".sh") as script:
+        script.write(job.script)
+        script.flush()
+        os.chmod(script.name, 0o644)
+        before = time.monotonic()
+        job_id = subprocess.run(
+            [
+                *("sbatch", "--parsable", "--export=ALL", f"--chdir={account.pw_dir}"),
+                *("--output=/dev/null", *job.argv, script.name),
+            ],
+            env=environment,
+            user=account.pw_uid,
+            group=account.pw_gid,
+            extra_groups=[],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        urls = [f"http://{address}:{port}{base_url}api" for address in NODE_ADDRESSES]
+        took_s = _first_answer_s(before, lambda: urls)
+    subprocess.run(["scancel", job_id], check=True)
+    eventually(lambda: not _jobs(), timeout_s=60)
+    return took_s
+
+
+def _first_answer_s(before: float, urls: Callable[[], list[str]]) -> float:
+    def has_answered() -> bool:
+        for url in urls():
+            try:
+                answer = requests.get(url, timeout=5, allow_redirects=False)
+            except requests.ConnectionError:
+                continue
+            if answer.status_code == 200 and "version" in answer.text:
+                return True
+        return False
+
+    eventually(has_answered, timeout_s=TIMEOUT_S, every_s=POLL_S)
+    return time.monotonic() - before
+
+
+def _jobs() -> str:
+    return subprocess.run(
+        ["squeue", "-h", "-u", USER], check=True, capture_output=True, text=True
+    ).stdout
+
+
+class _StandIn(http.server.BaseHTTPRequestHandler):
+    """Says yes to everything, so that a server starts without a hub."""
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._answer()
+
+    def _answer(self) -> None:
+        body = b'{"version": "6.1.1", "name": "grace", "kind": "user", "scopes": []}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        return
+
+
+@contextmanager
+def stand_in_hub() -> Iterator[str]:
+    """Yield the address of an API that a server accepts as its hub's."""
+    server = http.server.ThreadingHTTPServer((ADDRESS, 0), _StandIn)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://{ADDRESS}:{server.server_port}/hub/api"
+    finally:
+        server.shutdown()
