@@ -23,6 +23,7 @@ from spawner.reservations import Reservation
 from spawner.script import parse_extra_options
 from spawner.session import identify_hub
 from spawner.slurm import Slurm
+from spawner.slurmrestd import jobs_source
 from spawner.storage import Space
 from spawner.usage import Allocation
 from spawner.watcher import Watcher
@@ -67,7 +68,7 @@ class Cluster:
             timeout_s=traits.slurm_timeout_s,
         )
         self.watcher = Watcher(
-            self.slurm.list_jobs,
+            jobs_source(self.slurm, traits, log),
             self.slurm.accounting.read_ends,
             waiting_s=traits.watch_waiting_s,
             running_s=traits.watch_running_s,

@@ -16,7 +16,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 # Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
 _KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
-_NO_ANSWER_MESSAGE = "Slurm did not answer. Sessions that run go on; try again in a minute."
+NO_ANSWER_TEXT = "Slurm did not answer. Sessions that run go on; try again in a minute."
 _NO_ANSWER = re.compile(
     r"unable to contact|timed out|connection (?:refused|reset)|connection failure"
     r"|no route to host|authentication (?:error|failure)|munge|not responding|zero bytes"
@@ -70,12 +70,12 @@ async def run_command(
         )
     except OSError as error:
         stderr = f"{argv[0]} gave no answer: {error.strerror}"
-        raise SlurmUnavailableError(_NO_ANSWER_MESSAGE, argv=argv, stderr=stderr) from error
+        raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     try:
         out, err = await asyncio.wait_for(process.communicate(stdin.encode()), timeout=timeout_s)
     except asyncio.TimeoutError as error:
         stderr = f"{argv[0]} gave no answer in {timeout_s:g} s"
-        raise SlurmUnavailableError(_NO_ANSWER_MESSAGE, argv=argv, stderr=stderr) from error
+        raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     finally:
         if process.returncode is None:
             await _end(process)
@@ -144,9 +144,7 @@ def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmEr
         `SlurmUnavailableError` where Slurm did not answer, else `SlurmError`.
     """
     if exit_code is None or is_no_answer(stderr):
-        return SlurmUnavailableError(
-            _NO_ANSWER_MESSAGE, argv=argv, exit_code=exit_code, stderr=stderr
-        )
+        return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)
     lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]
     return SlurmError(
         f"Slurm's command {argv[0]} failed: {lines[-1][:200]}. Tell the administrators.",

@@ -159,6 +159,17 @@ class SiteTraits(HasTraits):
         60.0, min=1.0, help="Seconds for which such an answer is used again."
     ).tag(config=True)
 
+    slurmrestd_socket = Unicode(
+        "",
+        help="""Unix socket of a slurmrestd that runs as the hub's account with rest_auth/local. The
+        watcher asks it about jobs in place of squeue; while it does not answer, squeue is
+        asked. Empty: squeue.""",
+    ).tag(config=True)
+
+    slurmrestd_version = Unicode(
+        "v0.0.38", help="Release of slurmrestd's interface; Slurm 22.05 has v0.0.38."
+    ).tag(config=True)
+
     associations_age_s = Float(
         300.0,
         min=1.0,
