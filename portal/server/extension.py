@@ -13,6 +13,7 @@ from traitlets import Float
 
 from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
+from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import Home
 from portal.server.jobqueue import JobQueue
@@ -99,12 +100,12 @@ class PortalServer(ExtensionApp):
             return Path(os.devnull)
 
     def _offer_environments(self) -> None:
-        runtime_dir = Path(jupyter_runtime_dir())
+        connections_dir = self._keep_kernels_private()
         self.kernels = Kernels(
             self.private_dir / "environments",
             site=site_path(),
             home=Path.home(),
-            node=look_at_node(os.environ, runtime_dir),
+            node=look_at_node(os.environ, connections_dir),
             log=self.log,
         )
         # After the site's own kernels, so that no environment takes the place of one of them.
@@ -115,10 +116,19 @@ class PortalServer(ExtensionApp):
         """Begin what goes on beside the answers, once the event loop runs."""
         self.session.start()
 
+    def _keep_kernels_private(self) -> Path:
+        self.connections_dir = make_connections_dir(self.private_dir)
+        if self.connections_dir is None:
+            self.log.warning("Kernels listen on ports: this node has no room for sockets.")
+            return Path(jupyter_runtime_dir())
+        listen_on_sockets(self.serverapp.kernel_manager, self.connections_dir)
+        return self.connections_dir
+
     async def stop_extension(self) -> None:
         """End all TensorBoards with the notebook server."""
         self.kernel_socket.close()
         self.kernels.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
-        shutil.rmtree(self.private_dir, ignore_errors=True)
+        for folder in filter(None, (self.private_dir, self.connections_dir)):
+            shutil.rmtree(folder, ignore_errors=True)

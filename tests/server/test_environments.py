@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ from tornado.websocket import websocket_connect
 
 from portal.environments.registry import OWN_PATH
 from tests.eventually import eventually
-from tests.notebook_server import TOKEN, NotebookServer
+from tests.notebook_server import TOKEN, NotebookServer, descendants
+from tests.tensorboard_contract import listening_inodes, sockets_of
 
 SERVER_ENVIRONMENT = Path("/opt/data-scientist-portal/environments/server")
 MODULE = f"""#%Module1.0
@@ -155,3 +157,21 @@ async def test_ones_own_environment_appears_while_the_session_runs(
 
     own.unlink()
     eventually(lambda: "own-mine" not in offered(server), timeout_s=30)
+
+
+async def test_nobody_else_on_the_node_hears_what_a_kernel_says(server: NotebookServer) -> None:
+    before = sockets_of(descendants(server.process.pid)) & listening_inodes()
+    kernel = ask(server, "POST", "api/kernels", json={"name": "site-venv"})["id"]
+    folders = (server.tmp_dir, Path(tempfile.gettempdir()))
+
+    def sockets() -> list[Path]:
+        pattern = f"dsportal-*/**/kernel-{kernel}-ipc-*"
+        return [path for folder in folders for path in folder.glob(pattern) if path.is_socket()]
+
+    eventually(lambda: len(sockets()) >= 5, timeout_s=30)
+    own = sockets_of(descendants(server.process.pid)) & listening_inodes()
+    folder_mode = sockets()[0].parent.stat().st_mode & 0o777
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+
+    assert folder_mode == 0o700
+    assert own == before == set(), "no kernel listens on a port"
