@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
+from jupyterhub.utils import maybe_future
 from tornado.web import HTTPError, authenticated
 
 from portal.hub.cluster_view import ClusterView, describe_cluster, list_sessions
@@ -138,6 +139,32 @@ class NewSessionHandler(BaseHandler):
         self.redirect(f"{self.hub.base_url}spawn/{user}/{quote(name, safe='')}".rstrip("/"))
 
 
+class RemoveSessionHandler(BaseHandler):
+    """Forgets a named session that does not run, so that another one may be added."""
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def post(self, server_name: str) -> None:
+        """Forget a session of who asks; files are not touched.
+
+        Args:
+            server_name: Which one.
+
+        Raises:
+            HTTPError: 404 where there is none of that name, 400 while it runs.
+        """
+        user = self.current_user
+        if server_name not in user.orm_spawners:
+            raise HTTPError(404, "There is no such session. It may have been removed already.")
+        spawner = user.spawners[server_name]
+        if spawner.active or spawner.pending:
+            raise HTTPError(400, f"The session {server_name} runs. Stop it first.")
+        await maybe_future(user._delete_spawner(spawner))
+        self.db.delete(spawner.orm_spawner)
+        user.spawners.pop(server_name, None)
+        self.db.commit()
+        self.redirect(f"{self.hub.base_url}home")
+
+
 def offered(catalog: Catalog, partitions: Sequence[str]) -> Catalog:
     """Return the part of a catalog that users may choose.
 
@@ -176,4 +203,5 @@ def cluster_routes(*, notices_path: Path, idle_after_s: float) -> list[Any]:
         (r"/cluster/stop/([^/]+)(?:/([^/]+))?", MessageStopHandler, kept),
         (r"/portal/notices/read", NoticesHandler, kept),
         (r"/portal/new-session", NewSessionHandler),
+        (r"/portal/remove-session/([^/]+)", RemoveSessionHandler),
     ]

@@ -98,6 +98,21 @@ def test_a_second_session_gets_a_name_and_no_third_is_offered(ada: Browser) -> N
     assert 'name="gpus"' in form.text
 
 
+def test_a_session_with_a_name_is_removed_to_make_room_for_another(ada: Browser) -> None:
+    ada.choose("ada/long-run", gpus="1")
+    eventually(lambda: "Stop long-run" in words(ada.get("/hub/home")), timeout_s=20)
+    assert "Another session" not in words(ada.get("/hub/home"))
+    assert send(ada, "/hub/portal/remove-session/long-run").status_code == 400, "it runs"
+
+    send(ada, "/hub/portal/stop/ada/long-run")
+    eventually(lambda: "Remove long-run" in words(ada.get("/hub/home")), timeout_s=20)
+    home = words(send(ada, "/hub/portal/remove-session/long-run"))
+
+    assert "long-run" not in home
+    assert "Another session" in home
+    assert send(ada, "/hub/portal/remove-session/long-run").status_code == 404
+
+
 @pytest.mark.parametrize("name", ["", "..%2F..%2Fadmin", "a%20b", "%3Cscript%3E", "a/b"])
 def test_a_name_that_is_none_leads_to_no_other_place(ada: Browser, name: str) -> None:
     page = ada.get(f"/hub/portal/new-session?name={name}")
