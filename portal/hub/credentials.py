@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError
@@ -68,20 +69,34 @@ def read_credentials(
 
 
 def client_address(request: HTTPServerRequest) -> str:
-    """Return the address that the proxy saw, which a client cannot choose.
+    """Return the address that a login comes from, which a client cannot choose.
 
     Args:
-        request: A request that came through configurable-http-proxy.
+        request: A request that came through the proxy, or straight to the hub.
 
     Returns:
-        The last address of X-Forwarded-For, or that of the connection.
+        The last address of X-Forwarded-For where the proxy sent it: a peer on the hub's own host,
+        or one of JupyterHub's `trusted_downstream_ips`. Else the peer's own: nodes reach the hub
+        directly, and what they put into that header is theirs.
 
     Source:
         configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
         X-Real-Ip, which Tornado prefers, on as the client sent it.
     """
+    peer = _untrusted_peer(request)
     forwarded = request.headers.get("X-Forwarded-For", "")
-    return forwarded.rpartition(",")[2].strip() or str(request.remote_ip)
+    return peer or forwarded.rpartition(",")[2].strip() or str(request.remote_ip)
+
+
+def _untrusted_peer(request: HTTPServerRequest) -> str:
+    connection = request.connection
+    context = getattr(connection, "context", None)
+    stream = getattr(connection, "stream", None)
+    if context is None or stream is None or not isinstance(context.address, tuple):
+        return ""
+    peer, own = str(context.address[0]), str(stream.socket.getsockname()[0])
+    is_proxy = peer == own or ip_address(peer).is_loopback or peer in context.trusted_downstream
+    return "" if is_proxy else peer
 
 
 def format_wait(wait_s: float) -> str:
