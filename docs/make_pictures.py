@@ -5,7 +5,7 @@ Python, as root, since it submits jobs as the demo users:
 
     /opt/data-scientist-portal/environments/test/bin/python docs/make_pictures.py [SCENE...]
 
-Without a name it takes all scenes, about five minutes with the trainings. Nobody else may use the
+Without a name it takes all scenes; two trainings are among them. Nobody else may use the
 portal meanwhile: it stops the sessions of the demo users.
 """
 
@@ -154,9 +154,9 @@ class Studio:
     def start(self, n_gpus: int = 1) -> None:
         """Ask for a session of the demo user."""
         self.stop()
+        # Answered when the session is ready, has failed or has waited for some seconds.
         body = {"gpus": n_gpus}
         self._client.rest("POST", f"/users/{self._user}/server", self._token, json=body)
-        eventually(lambda: sessions_of(self._user), timeout_s=30)
 
     def stop(self) -> None:
         """End the session of the demo user."""
