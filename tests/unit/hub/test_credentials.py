@@ -22,7 +22,9 @@ def request_from(peer: str, forwarded: str = "", trusted: frozenset[str] = froze
         ),
         stream=SimpleNamespace(socket=SimpleNamespace(getsockname=lambda: (HUB, 8081))),
     )
-    headers = HTTPHeaders({"X-Forwarded-For": forwarded} if forwarded else {})
+    headers = HTTPHeaders({"Host": "portal.example"})
+    if forwarded:
+        headers["X-Forwarded-For"] = forwarded
     return HTTPServerRequest(
         headers=headers,
         connection=connection,
