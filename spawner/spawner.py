@@ -22,7 +22,7 @@ from spawner.outlook import following
 from spawner.probe import wait_for_answer
 from spawner.progress import Progress
 from spawner.question import question_of
-from spawner.request import Request, gpus_in_words, plan_of
+from spawner.request import gpus_in_words, plan_of
 from spawner.script import build_job
 from spawner.session import Session, comment_of
 from spawner.sessionjob import SessionJob
@@ -97,7 +97,8 @@ class SlurmGPUSpawner(ChoosingSpawner):
         self._job = job = self._make_job(session)
         try:
             await self.cluster.check_sight()
-            await self._look_ahead(request)
+            for warning in await self.look_ahead(request):
+                self._progress.tell("submitted", 5, warning)
             plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
             await expect_start(self.cluster, session, request, question_of(self, request))
             await job.submit(build_job(plan), self.get_env())
@@ -268,13 +269,6 @@ class SlurmGPUSpawner(ChoosingSpawner):
     @server.setter
     def server(self, server: Any) -> None:
         Spawner.server.fset(self, server)
-
-    async def _look_ahead(self, request: Request) -> None:
-        launcher = self.cluster.slurm.launcher
-        is_rescue = request.options.is_rescue
-        for warning in await self.preflight.look(launcher, self.user.name, is_rescue=is_rescue):
-            self.log.warning("Before the start of %s: %s", self.user.name, warning)
-            self._progress.tell("submitted", 5, warning)
 
     def _make_job(self, session: Session) -> SessionJob:
         self.job_id = str(session.job_id or "")
