@@ -18,6 +18,7 @@ The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": ".
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -290,9 +291,11 @@ def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
 
 def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
     log_dir = _private_dir(account, "logs")
-    logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
-    for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
-        path.unlink(missing_ok=True)
+    # Where another session of this user tidies up at the same moment, once is enough.
+    with contextlib.suppress(FileNotFoundError):
+        logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
+        for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
+            path.unlink(missing_ok=True)
     return f"{str(log_dir).replace('%', '%%')}/session-%j.log"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,20 @@ class TestFakeSlurm(SlurmContract):
         assert len(list(log_dir.glob("session-*.log"))) == 20
         assert (log_dir / "notes.txt").exists()
         assert log_dir.stat().st_mode & 0o777 == 0o700 or log_dir.parent.stat().st_mode & 0o077 == 0
+
+    async def test_many_sessions_of_one_user_start_at_once(
+        self, cluster: FakeCluster, slurm: Slurm, user: str
+    ) -> None:
+        log_dir = cluster.home / ".local/state/data-scientist-portal/logs"
+        log_dir.mkdir(parents=True)
+        for number in range(1000, 1200):
+            (log_dir / f"session-{number}.log").write_text("old")
+
+        keys = await asyncio.gather(*(self.submitted(slurm, user, "true") for _ in range(12)))
+
+        assert len({key.job_id for key in keys}) == 12
+        for key in keys:
+            await self.ended(slurm, key)
 
     async def test_a_log_that_is_a_link_or_a_pipe_is_not_read(
         self, cluster: FakeCluster, slurm: Slurm, user: str, tmp_path: Path
