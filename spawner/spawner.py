@@ -26,7 +26,7 @@ from spawner.request import gpus_in_words, plan_of
 from spawner.script import build_job
 from spawner.session import Session, comment_of
 from spawner.sessionjob import SessionJob
-from spawner.starts import expect_start, tell_of_start
+from spawner.starts import counted_start, expect_start
 
 port_api.register()
 session_api.register()
@@ -124,15 +124,11 @@ class SlurmGPUSpawner(ChoosingSpawner):
                 )
             )
         try:
-            async with following(job, self.cluster, gpus=self._gpus_of(job.session)):
-                served = await job.wait_until_served(partial(wait_for_answer, self))
-        except StartFailed:
-            SESSION_STARTS.labels("failed").inc()
-            raise
+            with counted_start(self.cluster, job):
+                async with following(job, self.cluster, gpus=self._gpus_of(job.session)):
+                    return await job.wait_until_served(partial(wait_for_answer, self))
         finally:
             job.progress.finish()
-        tell_of_start(self.cluster, job.session, job.record)
-        return served
 
     async def poll(self) -> int | None:
         """Tell whether the session goes on.

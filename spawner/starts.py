@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
 from datetime import datetime, timezone
 
 from spawner.catalog import Catalog
 from spawner.cluster import Cluster
 from spawner.errors import SlurmError
+from spawner.failure import StartFailed
 from spawner.forecast import Question
 from spawner.gres import SHARD
 from spawner.jobs import JobRecord
@@ -20,6 +22,7 @@ from spawner.metrics import (
 )
 from spawner.request import Request
 from spawner.session import Session
+from spawner.sessionjob import SessionJob
 from spawner.shape import Shape
 
 _LONGEST_QUESTION_S = 3.0
@@ -74,6 +77,28 @@ def has_room(catalog: Catalog, request: Request) -> bool:
             for node in catalog.nodes(request.partition)
         )
     return catalog.largest_startable_gpus(shape, request.partition, gpu_type) >= n_gpus
+
+
+@contextlib.contextmanager
+def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
+    """Count a start and what became of it; one that its user cancelled is left out.
+
+    Args:
+        cluster: The hub's cluster.
+        job: The session's job.
+
+    Yields:
+        Nothing; the start is what happens meanwhile.
+
+    Raises:
+        StartFailed: What the start raised.
+    """
+    try:
+        yield
+    except StartFailed:
+        SESSION_STARTS.labels("failed").inc()
+        raise
+    tell_of_start(cluster, job.session, job.record)
 
 
 def tell_of_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
