@@ -3,7 +3,8 @@
 * GET /hub/api/dsportal/session: how long it goes on, with the session's own token.
 * POST /hub/api/dsportal/extend: let it go on for longer, with the session's own token.
 * DELETE /hub/api/dsportal/session: end it, with the session's own token.
-* POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user.
+* POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user; a session with
+  a name of its own at users/NAME/servers/SESSION/extend.
 """
 
 from __future__ import annotations
@@ -55,16 +56,16 @@ class UserExtensionHandler(APIHandler):
     """Extends the session of a user, for whoever may start that user's servers."""
 
     @needs_scope("servers")  # type: ignore[untyped-decorator]
-    async def post(self, user_name: str) -> None:
+    async def post(self, user_name: str, server_name: str = "") -> None:
         """Extend it: 200 and `describe_time`; 409 and the reason where it may not be.
 
         Raises:
-            HTTPError: 404 where there is no such user.
+            HTTPError: 404 where there is no such user or session.
         """
         user = self.find_user(user_name)
-        if user is None:
-            raise HTTPError(404)
-        await _answer_extension(self, user.spawner)
+        if user is None or server_name not in user.spawners:
+            raise HTTPError(404, "There is no such session. Start one from the portal.")
+        await _answer_extension(self, user.spawners[server_name])
 
 
 async def _answer_extension(handler: APIHandler, spawner: Any) -> None:
@@ -84,6 +85,7 @@ ROUTES = (
     ("/api/dsportal/session", SessionHandler),
     ("/api/dsportal/extend", ExtensionHandler),
     ("/api/dsportal/users/([^/]+)/extend", UserExtensionHandler),
+    ("/api/dsportal/users/([^/]+)/servers/([^/]+)/extend", UserExtensionHandler),
 )
 
 

@@ -12,7 +12,8 @@ const MOST_PAUSES = 20;
 /** Page of the hub's form, with what was chosen last; it leads back to what this tab shows. */
 export function newSessionUrl(): string {
   const prefix = PageConfig.getOption('hubPrefix') || '/hub/';
-  const path = URLExt.join(prefix, 'spawn', PageConfig.getOption('hubUser'));
+  const names = [PageConfig.getOption('hubUser'), PageConfig.getOption('hubServerName')];
+  const path = URLExt.join(prefix, 'spawn', ...names.filter(name => name).map(encodeURIComponent));
   const next = window.location.pathname + window.location.search;
   return `${PageConfig.getOption('hubHost')}${path}?next=${encodeURIComponent(next)}`;
 }
@@ -52,8 +53,17 @@ export async function startAnew(
     Notification.error((error as Error).message, { autoClose: false });
     return;
   }
-  for (let i = 0; i < MOST_PAUSES && (await session.isThere()); i++) {
+  for (let i = 0; i < MOST_PAUSES && !(await hasEnded(session)); i++) {
     await new Promise(resolve => setTimeout(resolve, PAUSE_MS));
   }
   window.location.assign(newSessionUrl());
+}
+
+/** The hub leads to a page of its own whoever asks for a session while the last one still ends. */
+async function hasEnded(session: ISession): Promise<boolean> {
+  if (await session.isThere()) {
+    return false;
+  }
+  const answer = await fetch(newSessionUrl()).catch(() => null);
+  return answer !== null && !answer.url.includes('pending');
 }

@@ -84,7 +84,7 @@ class Clock {
     const text = `This session ends in ${inWords(leftS)}, at ${endTime(leftS)}.`;
     this.warning = Notification.warning(text, { autoClose: false, actions: this.actions() });
     if (isLast) {
-      void saveAllAloud(this.app, this.documents, text);
+      void saveAllAloud(this.app, this.documents, 'This session ends soon.');
     }
   }
 

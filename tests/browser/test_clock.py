@@ -1,0 +1,280 @@
+"""The session's clock, meter and end, as its user sees them; in the order of these tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests import parts
+from tests.browser.conftest import picture
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+USER = "ada"
+NOTEBOOK = "clock test.ipynb"
+SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
+IDLE = "\n[idle]\nafter_minutes = 0.3\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
+CLOCK = "#data-scientist-portal-clock"
+METER = "#data-scientist-portal-meter"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[PortalClient]:
+    client = PortalClient(USER)
+    client.login()
+    yield client
+    stop_session(client)
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    """Be logged in."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    page.goto(ADDRESS)
+    page.get_by_label("Username").fill(USER)
+    page.get_by_label("Password").fill(demo_password())
+    page.get_by_role("button", name="Sign in").click()
+    expect(page).to_have_url(re.compile("/hub/home"))
+    page.close()
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture(scope="module")
+def session(client: PortalClient) -> Iterator[None]:
+    with started(client, gpus=2):
+        yield
+
+
+@contextmanager
+def started(client: PortalClient, **options: object) -> Iterator[None]:
+    stop_session(client)
+    token = client.token()
+    client.rest("POST", f"/users/{USER}/server", token, json=options)
+
+    def is_ready() -> bool:
+        servers = client.rest("GET", f"/users/{USER}", token).json()["servers"]
+        return bool(servers.get("", {}).get("ready"))
+
+    eventually(is_ready, timeout_s=60)
+    yield
+    stop_session(client)
+
+
+def stop_session(client: PortalClient) -> None:
+    client.rest("DELETE", f"/users/{USER}/server", client.token())
+    eventually(lambda: not sessions_of(USER), timeout_s=30)
+
+
+def notebook_path() -> Path:
+    return Path(f"/home/{USER}") / NOTEBOOK
+
+
+def make_notebook() -> None:
+    path = notebook_path()
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": "", "id": "a"}
+    text = json.dumps(
+        {
+            "cells": [cell | {"execution_count": None}],
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
+    path.write_text(text)
+    subprocess.run(["chown", f"{USER}:", str(path)], check=True)
+
+
+def open_notebook(page: Page) -> Locator:
+    page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{NOTEBOOK}?reset")
+    cell = page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
+    expect(cell).to_be_visible(timeout=60_000)
+    return cell
+
+
+def limit_session(minutes: int) -> None:
+    (job,) = sessions_of(USER)
+    change = ["scontrol", "update", f"JobId={job.job_id}", f"TimeLimit={minutes}"]
+    subprocess.run(change, check=True)
+
+
+def elapsed_minutes() -> int:
+    (job,) = sessions_of(USER)
+    argv = ["squeue", "-h", "-j", str(job.job_id), "-O", "TimeUsed"]
+    text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+    return int(text.split(":")[-2])
+
+
+@contextmanager
+def partition_of_minutes(minutes: int) -> Iterator[None]:
+    change = ["scontrol", "update", "PartitionName=jupyter"]
+    subprocess.run([*change, f"MaxTime={minutes}"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*change, "MaxTime=1-00:00:00"], check=True)
+
+
+@pytest.mark.usefixtures("session")
+def test_1_jupyterlab_shows_the_time_left_and_the_use_of_the_session(page: Page) -> None:
+    page.goto(f"{ADDRESS}/user/{USER}/lab?reset")
+
+    expect(page.locator(CLOCK)).to_have_text("7 h 59 min left", timeout=60_000)
+    expect(page.locator(METER)).to_contain_text("2 simulated GPUs")
+    expect(page.locator(METER)).to_contain_text("of 96.0 GB")
+    page.locator(METER).click()
+    panel = page.locator("#data-scientist-portal-meter-panel")
+    expect(panel).to_contain_text("2 simulated GPUs: Slurm hands them out")
+    expect(panel.get_by_role("img")).to_have_count(2)
+    expect(panel).to_contain_text("CPU of 16 cores")
+    picture(page, "clock-1-lab")
+
+
+@pytest.mark.usefixtures("session")
+def test_2_notebook_shows_the_same(context: BrowserContext) -> None:
+    page = context.new_page()
+    page.goto(f"{ADDRESS}/user/{USER}/tree")
+
+    expect(page.locator(CLOCK)).to_contain_text("min left", timeout=60_000)
+    page.locator(METER).click()
+    panel = page.locator("#data-scientist-portal-meter-panel")
+    expect(panel).to_contain_text("2 simulated GPUs: Slurm hands them out")
+    picture(page, "clock-2-notebook")
+    page.close()
+
+
+@pytest.mark.usefixtures("session")
+def test_3_extending_moves_the_clock_and_the_limit_of_the_job(page: Page) -> None:
+    page.locator(CLOCK).click()
+    picture(page, "clock-3-extend")
+
+    page.get_by_role("button", name="Extend by 2 hours").click()
+
+    expect(page.locator(CLOCK)).to_have_text(re.compile(r"^9 h 5\d min left$"))
+    (job,) = sessions_of(USER)
+    assert job.walltime == "10:00:00"
+
+
+@pytest.mark.usefixtures("session")
+def test_4_near_the_end_every_tab_warns_and_open_notebooks_are_saved(
+    page: Page, context: BrowserContext
+) -> None:
+    make_notebook()
+    other = context.new_page()
+    other.goto(f"{ADDRESS}/user/{USER}/tree")
+    expect(other.locator(CLOCK)).to_be_visible(timeout=60_000)
+    cell = open_notebook(page)
+    limit_session(elapsed_minutes() + 5)
+    cell.click()
+    page.keyboard.type("answer = 6 * 7")
+
+    for tab in (page, other):
+        warning = tab.locator(".Toastify").get_by_text(re.compile("This session ends in 4:"))
+        expect(warning.first).to_be_visible(timeout=45_000)
+        expect(tab.locator(CLOCK)).to_have_attribute("data-tone", "warn")
+    eventually(lambda: "answer = 6 * 7" in notebook_path().read_text(), timeout_s=15)
+    picture(page, "clock-4-warning")
+    other.close()
+
+
+@pytest.mark.usefixtures("session")
+def test_5_a_file_that_cannot_be_saved_is_named_when_slurm_warns(page: Page) -> None:
+    notebook_path().chmod(0o400)
+    notebook_path().parent.chmod(0o500)
+    try:
+        page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+        page.keyboard.type(" + 0")
+        (job,) = sessions_of(USER)
+        subprocess.run(["scancel", "--batch", "--signal=USR1", str(job.job_id)], check=True)
+        said = page.locator(".Toastify").get_by_text(re.compile(f"Not saved: {NOTEBOOK}"))
+        expect(said.first).to_be_visible(timeout=45_000)
+    finally:
+        notebook_path().parent.chmod(0o700)
+        notebook_path().chmod(0o600)
+    picture(page, "clock-5-not-saved")
+    if page.locator(".jp-Dialog").count():
+        page.locator(".jp-Dialog").get_by_role("button").last.click()
+
+
+@pytest.mark.usefixtures("session")
+def test_6_a_refusal_says_why_and_leads_to_a_new_session_with_the_same_notebook(
+    page: Page,
+) -> None:
+    with partition_of_minutes(5):
+        # The catalog is some seconds old at most.
+        page.wait_for_timeout(6_000)
+        page.locator(CLOCK).click()
+        page.locator(".jp-Dialog").get_by_role("button", name="Extend by 2 hours").click()
+        dialog = page.locator(".jp-Dialog")
+        expect(dialog).to_contain_text("The session is not extended")
+        expect(dialog).to_contain_text("The partition jupyter allows 5 minutes in all")
+        picture(page, "clock-6-refused")
+    dialog.get_by_role("button", name="Save and start a new session").click()
+
+    expect(page).to_have_url(re.compile("/hub/spawn"), timeout=60_000)
+    assert NOTEBOOK in unquote(unquote(page.url))
+    expect(page.locator("input[name=gpus][value='2']")).to_be_checked(timeout=30_000)
+    page.get_by_role("button", name=re.compile("^Start")).click()
+    page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=90_000)
+    expect(page.locator(".jp-Notebook").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".jp-Notebook")).to_contain_text("answer = 6 * 7")
+
+
+@pytest.fixture
+def idle_policy() -> Iterator[None]:
+    """Let the portal give idle sessions back after some seconds."""
+    kept = SETTINGS.read_text()
+    parts.stop("hub")
+    SETTINGS.write_text(kept + IDLE)
+    parts.start("hub")
+    yield
+    parts.stop("hub")
+    SETTINGS.write_text(kept)
+    parts.start("hub")
+
+
+@pytest.mark.usefixtures("idle_policy")
+def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
+    page: Page, client: PortalClient
+) -> None:
+    make_notebook()
+    client.login()
+    with started(client, gpus=1):
+        cell = open_notebook(page)
+        expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=60_000)
+        cell.click()
+        page.keyboard.type("import time; time.sleep(45); done = 1")
+        page.keyboard.press("Shift+Enter")
+        busy = page.locator(".jp-Notebook-ExecutionIndicator[data-status='busy']").first
+        expect(busy).to_be_attached()
+        # Twice as long as an idle session is left alone.
+        page.wait_for_timeout(40_000)
+        assert sessions_of(USER), "a session whose kernel computes goes on"
+
+        warning = page.locator(".Toastify").get_by_text(re.compile("nobody has typed"))
+        expect(warning.first).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("button", name="Keep the session")).to_be_visible()
+        picture(page, "clock-7-idle")
+        eventually(lambda: not sessions_of(USER), timeout_s=60)
+        expect(page.locator(".jp-Dialog")).to_contain_text(
+            "This session was given back", timeout=30_000
+        )
+        assert "done = 1" in notebook_path().read_text()
+        picture(page, "clock-7-given-back")

@@ -1,0 +1,200 @@
+"""What a real notebook server tells its pages about the session; the hub is a stand-in."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.notebook_server import NotebookServer
+
+REFUSAL = "This site allows 8 hours in all."
+
+
+class Hub(http.server.ThreadingHTTPServer):
+    """Knows one session, extends it once and remembers who asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.left_s = 900
+        self.n_left = 1
+        self.n_asked = 0
+        self.tokens: set[str | None] = set()
+        self.is_ended = False
+
+
+class _Answers(http.server.BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        self.server.n_asked += 1
+        self._answer(200, self._session())
+
+    def do_POST(self) -> None:
+        hub = self.server
+        if hub.n_left == 0:
+            self._answer(409, {"message": REFUSAL})
+            return
+        hub.left_s, hub.n_left = hub.left_s + 3600, 0
+        self._answer(200, self._session())
+
+    def do_DELETE(self) -> None:
+        self.server.is_ended = True
+        self._answer(202, {})
+
+    def _session(self) -> dict[str, Any]:
+        extension = {"step_s": 3600 * self.server.n_left, "n_left": self.server.n_left}
+        return {"left_s": self.server.left_s, "extension": extension}
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        self.server.tokens.add(self.headers["Authorization"])
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Hub]:
+    hub = Hub()
+    thread = threading.Thread(target=hub.serve_forever)
+    thread.start()
+    yield hub
+    hub.shutdown()
+    thread.join()
+    hub.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path, hub: Hub
+) -> Iterator[NotebookServer]:
+    environment = {
+        "JUPYTER_NO_CONFIG": "1",
+        "JUPYTERHUB_API_URL": f"http://127.0.0.1:{hub.server_port}/hub/api",
+        "PORTAL_WARNINGS_S": "1800,900,300",
+        "PORTAL_METER_INTERVAL_S": "0.5",
+        "PORTAL_GPUS_SIMULATED": "1",
+        "PORTAL_N_GPUS": "2",
+        "SLURM_CPUS_ON_NODE": "16",
+        "SLURM_MEM_PER_NODE": "98304",
+    }
+    folder = tmp_path_factory.mktemp("session")
+    server = NotebookServer(folder, tensorboard_python, environ=environment)
+    yield server
+    server.stop()
+
+
+def ask(server: NotebookServer, method: str, path: str = "", **kwargs: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/portal/api/session{path}"
+    return server.http.request(method, url, timeout=30, **kwargs)
+
+
+def test_a_page_learns_the_time_left_from_the_hub(server: NotebookServer, hub: Hub) -> None:
+    clock = ask(server, "GET").json()["clock"]
+
+    assert 890 <= clock["left_s"] <= 900
+    assert clock["warnings_s"] == [1800, 900, 300]
+    assert hub.tokens == {"token secret-of-the-session"}
+
+
+def test_many_tabs_are_one_question_to_the_hub(server: NotebookServer, hub: Hub) -> None:
+    before = hub.n_asked
+
+    for _ in range(30):
+        ask(server, "GET").raise_for_status()
+
+    assert hub.n_asked - before <= 1
+
+
+def test_the_meter_says_what_the_session_has_and_that_gpus_are_simulated(
+    server: NotebookServer,
+) -> None:
+    def meter() -> Any:
+        found = ask(server, "GET").json()["meter"]
+        return found if found and found["cpu_percent"] is not None else None
+
+    found = eventually(meter, timeout_s=10)
+
+    assert (found["n_cores"], found["memory_limit_mib"], found["n_gpus"]) == (16, 98304, 2)
+    assert found["are_gpus_simulated"] is True
+    assert found["memory_mib"] > 20
+    assert len(ask(server, "GET", "/history").json()["samples"]) >= 2
+
+
+def test_an_open_page_is_no_activity(server: NotebookServer) -> None:
+    def last_activity() -> str:
+        url = f"{server.host}/user/ada/api/status"
+        answer = server.http.get(url, params={"no_track_activity": "1"}, timeout=30)
+        return str(answer.json()["last_activity"])
+
+    before = last_activity()
+
+    for path in ("", "?input_age_s=1", "/history"):
+        ask(server, "GET", path).raise_for_status()
+
+    assert last_activity() == before
+
+
+def test_the_warning_of_slurm_reaches_the_pages(server: NotebookServer) -> None:
+    before = ask(server, "GET").json()["clock"]["n_signals"]
+
+    server.process.send_signal(signal.SIGUSR1)
+
+    eventually(lambda: ask(server, "GET").json()["clock"]["n_signals"] == before + 1, timeout_s=5)
+
+
+def test_an_extension_is_passed_on_with_the_hubs_own_words(
+    server: NotebookServer, hub: Hub
+) -> None:
+    first, second = ask(server, "POST", "/extension"), ask(server, "POST", "/extension")
+
+    assert first.status_code == 200
+    assert first.json()["left_s"] > 4000
+    assert second.status_code == 409
+    assert second.json()["message"] == REFUSAL
+
+
+def test_the_session_gives_itself_back_through_the_hub(server: NotebookServer, hub: Hub) -> None:
+    assert ask(server, "DELETE").status_code == 202
+
+    assert hub.is_ended
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", ""),
+        ("DELETE", ""),
+        ("GET", "/history"),
+        ("POST", "/extension"),
+        ("POST", "/keep"),
+    ],
+)
+def test_strangers_learn_and_change_nothing(
+    server: NotebookServer, hub: Hub, method: str, path: str
+) -> None:
+    hub.is_ended = False
+    url = f"{server.host}/user/ada/portal/api/session{path}"
+
+    answer = requests.request(method, url, timeout=30, allow_redirects=False)
+
+    assert answer.status_code == 403
+    assert hub.is_ended is False
+
+
+@pytest.mark.parametrize("age", ["", "x", "-5", "nan", "inf", "1e400"])
+def test_odd_ages_of_input_are_left_out(server: NotebookServer, age: str) -> None:
+    assert ask(server, "GET", params={"input_age_s": age}).status_code == 200
