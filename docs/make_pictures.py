@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 
 from tests.browser import test_first_light as first_light  # noqa: E402
 from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS  # noqa: E402
-from tests.browser.test_waiting import server_that_breaks  # noqa: E402
+from tests.browser.test_waiting import run_as, server_that_breaks  # noqa: E402
 from tests.eventually import eventually  # noqa: E402
 from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of  # noqa: E402
 
@@ -178,26 +178,6 @@ def full_cluster() -> Iterator[None]:
         subprocess.run(["scancel", "-u", OTHER], check=True, timeout=30)
 
 
-def run_as(user: str, *argv: str) -> str:
-    """Run a command as a demo user.
-
-    Args:
-        user: Who.
-        argv: The command.
-
-    Returns:
-        What it printed.
-    """
-    return subprocess.run(
-        ["runuser", "-u", user, "--", *argv],
-        cwd=f"/home/{user}",
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=30,
-    ).stdout
-
-
 def has_text(selector: str, text: str) -> Callable[[Page], object]:
     """Return what waits until a part of a page shows a text."""
     pattern = re.compile(text)
@@ -231,23 +211,35 @@ def take_home(studio: Studio) -> None:
     """The server page of a running session, and who holds what."""
     studio.start()
     with studio.look(logged_in=True) as page:
-        page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
-        page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
+        open_session(page)
     studio.take("control-panel", "/hub/home", has_text("#session-state", "Running"))
     administrator = studio.of(OTHER)
     administrator.take("administrator", "/hub/cluster", has_text("#sessions", USER), looks=[WIDE])
     studio.stop()
 
 
-def take_session(studio: Studio) -> None:
-    """JupyterLab, two trainings and TensorBoard, as the browser tests drive them."""
+def take_landing(studio: Studio) -> None:
+    """JupyterLab as it opens."""
     studio.start(first_light.N_GPUS)
     with studio.look(logged_in=True) as page:
-        page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
-        page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
-        expect(first_light.file_in_browser(page, "templates")).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        open_session(page)
         studio.save(page, "landing")
+    studio.stop()
+
+
+def open_session(page: Page) -> None:
+    """Go from the waiting page to JupyterLab and wait until it shows the user's folders."""
+    page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
+    page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
+    expect(first_light.file_in_browser(page, "templates")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+
+
+def take_trainings(studio: Studio) -> None:
+    """Two trainings and TensorBoard, as the browser tests drive them."""
+    studio.start(first_light.N_GPUS)
+    with studio.look(logged_in=True) as page:
+        open_session(page)
         for name, folder in (("training", "tensorflow"), ("horovod", "horovod")):
             first_light.open_notebook(page, folder, "digits.ipynb")
             first_light.restart_and_run_all(page)
@@ -276,7 +268,8 @@ SCENES = {
     "entrance": take_entrance,
     "waiting": take_waiting,
     "home": take_home,
-    "session": take_session,
+    "landing": take_landing,
+    "trainings": take_trainings,
 }
 
 
