@@ -66,7 +66,7 @@ def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
         environ: Environment with PORTAL_TOOLS, a JSON object, or without.
 
     Returns:
-        The tools; none where the variable is not of its form.
+        The tools whose program is on this node; none where the variable is not of its form.
     """
     try:
         tables = json.loads(environ.get(VARIABLE) or "{}")
@@ -77,8 +77,9 @@ def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
                 path=f"portal/tools/{secrets.token_hex(12)}/{name}",
             )
             for name, table in tables.items()
+            if os.access(table["command"][0], os.X_OK)
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return ()
 
 

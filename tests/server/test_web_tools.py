@@ -142,6 +142,12 @@ def test_a_variable_of_another_form_offers_nothing(text: str) -> None:
     assert read_tools({"PORTAL_TOOLS": text}) == ()
 
 
+def test_a_tool_that_is_not_on_this_node_is_not_offered() -> None:
+    table = {"title": "", "command": ["/opt/absent/tool", "{unix_socket}"]}
+
+    assert read_tools({"PORTAL_TOOLS": json.dumps({"t": table})}) == ()
+
+
 def test_braces_of_a_command_are_kept() -> None:
     table = {"title": "", "command": [sys.executable, "{a}", "{unix_socket}"]}
 

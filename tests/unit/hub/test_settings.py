@@ -164,3 +164,28 @@ def test_a_missing_file_is_refused_with_the_command_that_writes_one(tmp_path: Pa
 def test_a_key_outside_any_table_is_refused(load: Load, minimal_toml: str) -> None:
     with pytest.raises(SettingsError, match="outside any table"):
         load("name = 'x'\n" + minimal_toml)
+
+
+def test_web_tools_are_read(load: Load, minimal_toml: str) -> None:
+    table = '[tools.netron]\ncommand = ["/opt/netron", "--port", "{port}"]\n'
+
+    assert load(minimal_toml + table).tools["netron"].command == ("/opt/netron", "--port", "{port}")
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ('[tools.a]\ncommand = ["netron", "{port}"]', "absolute path of a program"),
+        ('[tools.a]\ncommand = ["/n"]', r"must hold \{unix_socket\}, or one \{port\}"),
+        ('[tools.a]\ncommand = ["/n", "{port}", "{unix_socket}"]', "must hold"),
+        ("[tools.a]", "lacks the key 'command'"),
+        ('[tools."A/.."]\ncommand = ["/n", "{port}"]', "is no good name"),
+        ('[storage]\nsite_templates = ["course"]', "neither an absolute path nor"),
+        ('[storage]\nsite_templates = ["ext::sh"]', "neither an absolute path nor"),
+        ('[storage]\nsite_templates = ["https://u:p@h/a.git"]', "holds a password"),
+        ('[environments]\nimage_binds = ["/a:/etc"]', "not an absolute path without"),
+    ],
+)
+def test_wrong_tools_are_refused(load: Load, minimal_toml: str, table: str, sentence: str) -> None:
+    with pytest.raises(SettingsError, match=sentence):
+        load(f"{minimal_toml}\n{table}\n")
