@@ -156,6 +156,7 @@ def _parse_job(job: Mapping[str, Any]) -> JobRecord:
         state=_parse_state(job.get("job_state")),
         node=str(job.get("batch_host") or ""),
         starts_at=_parse_time(job.get("start_time")),
+        ends_at=_parse_time(job.get("end_time")),
         comment=str(job.get("comment") or ""),
         reason=str(job.get("state_reason") or ""),
     )

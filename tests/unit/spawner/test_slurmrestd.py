@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ OLD_JOB = {
     "job_state": "RUNNING",
     "batch_host": "node01",
     "start_time": 1795249542,
+    "end_time": 1795278342,
     "comment": "line one\nnode|two",
     "state_reason": "None",
 }
 NEW_JOB = OLD_JOB | {
     "job_state": ["RUNNING"],
     "start_time": {"set": True, "infinite": False, "number": 1795249542},
+    "end_time": {"set": True, "infinite": False, "number": 1795278342},
 }
 
 
@@ -63,6 +66,8 @@ def test_old_and_new_releases_mean_the_same() -> None:
     assert (old.key.user, old.key.name) == ("ada", "dsportal-0123")
     assert (old.state, old.node, old.comment) == (JobState.RUNNING, "node01", "line one\nnode|two")
     assert old.starts_at.startswith("2026-11-2")
+    length = datetime.fromisoformat(old.ends_at) - datetime.fromisoformat(old.starts_at)
+    assert length == timedelta(hours=8)
 
 
 @pytest.mark.parametrize(
