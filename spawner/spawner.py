@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
 from jupyterhub.spawner import Spawner
-from traitlets import default
 
 from spawner import port_api, session_api
 from spawner.adoption import keep, take_up
-from spawner.certificates import names_of_nodes, place_certificates
-from spawner.choosing import ChoosingSpawner
+from spawner.equipping import EquippingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
@@ -32,7 +30,7 @@ port_api.register()
 session_api.register()
 
 
-class SlurmGPUSpawner(ChoosingSpawner):
+class SlurmGPUSpawner(EquippingSpawner):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
@@ -194,31 +192,6 @@ class SlurmGPUSpawner(ChoosingSpawner):
             self._job.session = self._job.session.changed(**changes)
             self._save(self._job.session)
 
-    def get_env(self) -> dict[str, str]:
-        """Return the variables of the server; the launcher adds those of a login."""
-        # batchspawner's own method asks the name service for the user, in the event loop.
-        environment: dict[str, str] = Spawner.get_env(self)
-        environment.pop("JPY_API_TOKEN", None)
-        environment["PORTAL_PORT_MIN"] = str(self.port_min)
-        environment["PORTAL_PORT_MAX"] = str(self.port_max)
-        return {name: str(value) for name, value in environment.items()}
-
-    async def move_certs(self, paths: Mapping[str, str]) -> dict[str, str]:
-        """Place the certificates of internal TLS where the user's server can read them.
-
-        Args:
-            paths: Files of the hub by "keyfile", "certfile" and "cafile".
-
-        Returns:
-            The same files in a folder that only the user can read, one folder for each server.
-        """
-        slurm = self.cluster.slurm
-        return await place_certificates(slurm, self.user.name, self.name, paths)
-
-    @default("ssl_alt_names")
-    def _ssl_alt_names_default(self) -> Any:
-        return _read_names_of_nodes
-
     def load_state(self, state: dict[str, Any]) -> None:
         """Take up the session in a saved state.
 
@@ -303,7 +276,3 @@ class SlurmGPUSpawner(ChoosingSpawner):
         self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, end)
         if job is self._job:
             await self.poll_and_notify()
-
-
-async def _read_names_of_nodes(spawner: SlurmGPUSpawner) -> list[str]:
-    return names_of_nodes(await spawner.read_catalog())
