@@ -227,6 +227,23 @@ def case_open_store():
     return {}
 
 
+def case_two_nodes_for_ever():
+    """Leaves the address of the run's store, and says how the run ended."""
+
+    def wait(folder):
+        if os.environ["HOROVOD_RANK"] == "0":
+            Path(folder, "address").write_text(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"])
+        wait_for_ever(folder)
+
+    started = run(wait, str(Path.cwd()), gpus=2, nodes=2, wait=False)
+    Path("run").write_text(str(started.folder.path))
+    try:
+        started.wait()
+    except LaunchError as error:
+        return {"kind": type(error).__name__, "text": str(error), "state": started.state}
+    return {}
+
+
 def case_lost_kernel():
     """Prints where the ranks are and waits to be killed itself."""
     folder = Path.cwd()

@@ -130,9 +130,7 @@ class Run:
             self._show("A checkpoint was saved. run(..., resume=True) goes on from it.\n")
             return None
         if end.was_stopped:
-            job = slurm.job_state(self.job_id) if self.job_id is not None else None
-            state = "CANCELLED" if job is None or not job.is_over else job.state
-            raise StepError(f"{explain_end(state)} {self._log_hint()}")
+            raise StepError(f"{explain_end(self._last_state())} {self._log_hint()}")
         if end.status != 0:
             error = explain_failure(
                 self.folder,
@@ -156,6 +154,16 @@ class Run:
                 slurm.cancel(self.job_id, kill=True)
                 self._is_over_within(KILL_WITHIN_S)
         self._show("Stopped: all ranks have been ended.\n")
+
+    def _last_state(self) -> str:
+        # Why Slurm told the ranks to end: it says so once it has cleaned up.
+        give_up_at = time.monotonic() + FILES_LATE_S
+        while self.job_id is not None and time.monotonic() < give_up_at:
+            job = slurm.job_state(self.job_id)
+            if job.is_over:
+                return job.state
+            time.sleep(ASK_SLURM_EVERY_S / 2)
+        return "CANCELLED"
 
     def _is_over_within(self, timeout_s: float) -> bool:
         give_up_at = time.monotonic() + timeout_s

@@ -1,0 +1,69 @@
+"""A run on two nodes: closed to other users, and ended with the reason when a node is lost."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import parts
+from tests.eventually import eventually
+from tests.launch_contract import read_outcomes
+from tests.templates.conftest import SlurmSession
+
+pytestmark = pytest.mark.cluster
+
+
+def node_states() -> set[str]:
+    said = subprocess.run(
+        ["sinfo", "--noheader", "--Node", "--format=%T"], capture_output=True, text=True, check=True
+    )
+    return set(said.stdout.split())
+
+
+def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power(
+    session: SlurmSession,
+) -> None:
+    command = session.command_line("launch_cases.py", "two_nodes_for_ever")
+    job_id = session.submit(command, node="node01")
+    folder = session.working_dir / "two_nodes_for_ever"
+    eventually(lambda: len(list(folder.glob("*.pid"))) == 2, timeout_s=60)
+    host, _, secret = folder.joinpath("address").read_text().partition("/")
+    run_folder = Path(folder.joinpath("run").read_text())
+
+    grace = SlurmSession("grace")
+    try:
+        program = grace.submit("/usr/bin/python3 - <<'END'", intruder(host, run_folder), "END")
+        said = grace.output_of(program).partition("\n")[2].strip()
+    finally:
+        grace.remove()
+    parts.kill("node02")
+    try:
+        printed = session.output_of(job_id)
+    finally:
+        parts.start("node02")
+        eventually(lambda: node_states() <= {"idle", "mixed"}, timeout_s=60)
+    found = read_outcomes(printed.partition("\n")[2])["two_nodes_for_ever"].value
+
+    assert said == "403 403 PermissionError"
+    assert secret not in printed
+    assert found["state"] in {"failed", "stopped", "lost"}
+    assert "failed while the run ran" in found["text"]
+
+
+def intruder(host: str, run_folder: Path) -> str:
+    """Return what another user tries: to read and to join without the secret, and the folder."""
+    return (
+        "import http.client, os\n"
+        "def ask(method, path, body=None):\n"
+        f"    client = http.client.HTTPConnection({host!r}, timeout=5)\n"
+        "    client.request(method, path, body)\n"
+        "    return client.getresponse().status\n"
+        "said = [ask('GET', '/guess/global_/0'), ask('PUT', '/guess/global_/1', b'me')]\n"
+        "try:\n"
+        f"    os.listdir({str(run_folder)!r})\n"
+        "except OSError as error:\n"
+        "    said.append(type(error).__name__)\n"
+        "print(*said)\n"
+    )
