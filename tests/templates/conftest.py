@@ -18,6 +18,7 @@ pytest.register_assert_rewrite("tests.launch_contract")
 
 from tests.eventually import eventually  # noqa: E402
 from tests.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
+from tests.templates import tested  # noqa: E402
 
 TESTS_DIR = Path(__file__).resolve().parents[1]
 PROGRAMS = (
@@ -177,3 +178,9 @@ def _is_queued(job_id: str) -> bool:
         check=False,
     )
     return bool(done.stdout.strip())
+
+
+def pytest_sessionfinish(exitstatus: int) -> None:
+    """Leave a record for the launcher; notebook_templates/tested.json is a copy of it."""
+    if exitstatus == 0:
+        tested.write(Path(__file__).parents[1] / "output/templates/tested.json")

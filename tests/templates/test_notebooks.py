@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.templates import tested
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 pytestmark = pytest.mark.cluster
@@ -53,7 +54,9 @@ def execute(session: SlurmSession, name: str) -> Executed:
     printed, path = run_notebook(session, name)
     if not path.exists():
         pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
-    found = Executed(cells=json.loads(path.read_text())["cells"], folder=path.parent)
+    notebook = json.loads(path.read_text())
+    tested.note(name, notebook)
+    found = Executed(cells=notebook["cells"], folder=path.parent)
     target = OUTPUT_DIR / name
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(path.read_bytes())

@@ -1,0 +1,39 @@
+"""The record of which templates ran to their end, when, and with which versions."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
+FRAMEWORKS = ("horovod", "keras", "mxnet", "tensorflow", "tensorflow-cpu", "torch")
+_executed: dict[str, dict[str, Any]] = {}
+
+
+def note(name: str, notebook: dict[str, Any]) -> None:
+    """Note that a template was run.
+
+    Args:
+        name: Path below the templates folder.
+        notebook: The executed notebook, which names its kernel.
+    """
+    kernel = notebook["metadata"]["kernelspec"]["name"]
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    _executed[name] = {"date": today.isoformat(), "versions": versions_of(kernel)}
+
+
+def versions_of(kernel: str) -> dict[str, str]:
+    """Return the versions of the frameworks in the environment of a kernel."""
+    folders = [str(path) for path in ENVIRONMENTS.glob(f"{kernel}/lib/python3*/site-packages")]
+    found = {d.metadata["Name"].lower(): d.version for d in distributions(path=folders)}
+    return {name: found[name] for name in FRAMEWORKS if name in found}
+
+
+def write(path: Path) -> None:
+    """Write the record of this run, if any template was run in it."""
+    if _executed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(_executed, indent=1, sort_keys=True) + "\n")
