@@ -28,7 +28,9 @@ def note(name: str, notebook: dict[str, Any]) -> None:
 def versions_of(kernel: str) -> dict[str, str]:
     """Return the versions of the frameworks in the environment of a kernel."""
     folders = [str(path) for path in ENVIRONMENTS.glob(f"{kernel}/lib/python3*/site-packages")]
-    found = {d.metadata["Name"].lower(): d.version for d in distributions(path=folders)}
+    found = {
+        d.metadata["Name"].lower().replace("_", "-"): d.version for d in distributions(path=folders)
+    }
     return {name: found[name] for name in FRAMEWORKS if name in found}
 
 
