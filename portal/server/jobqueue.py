@@ -75,7 +75,7 @@ class JobQueue:
         self._output_paths: dict[str, Path] = {}
 
     async def list_jobs(self) -> list[SlurmJob]:
-        """Return jobs that wait or run, then those that ended in the last day.
+        """Return jobs that wait or run, then those of no session that ended in the last day.
 
         Returns:
             The jobs. Where accounting does not answer the ended ones are missing.
@@ -98,7 +98,8 @@ class JobQueue:
         if isinstance(accounted, BaseException):
             return jobs
         known = {job.id for job in jobs}
-        over = [job for job in parse_accounting(accounted.stdout) if job.id not in known]
+        ended_jobs = parse_accounting(accounted.stdout)
+        over = [job for job in ended_jobs if job.id not in known and not job.is_session]
         return jobs + over[:_N_ENDED]
 
     async def cancel(self, job_id: str) -> None:
