@@ -104,7 +104,8 @@ class Run:
         try:
             self._follow(show)
         except BaseException:
-            self.stop()
+            if self.job_id is not None:
+                self.stop()
             raise
         return self.result()
 
@@ -145,9 +146,17 @@ class Run:
         return values if plan.returns_list else values[0]
 
     def stop(self) -> None:
-        """End every rank: asked to first, killed after that, within 5 s."""
-        if self.job_id is None or self.folder.read_end() is not None:
+        """End every rank: asked to first, killed after that, within 5 s.
+
+        Raises:
+            LaunchError: If the run belongs to a cell of a session, which has to be interrupted.
+        """
+        if self.folder.read_end() is not None:
             return
+        if self.job_id is None:
+            raise LaunchError(
+                f"The run {self.id} is part of a session. Interrupt the cell that started it."
+            )
         with _without_interrupts():
             slurm.cancel(self.job_id)
             if not self._is_over_within(END_WITHIN_S):

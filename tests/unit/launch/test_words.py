@@ -15,7 +15,8 @@ def test_the_sentences_are_those_of_the_portals_pages():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    assert WORDS_PATH.read_text(encoding="utf-8") == module.render_words()
+    is_current = WORDS_PATH.read_text(encoding="utf-8") == module.render_words()
+    assert is_current, "The words have changed. Run: python docs/make_run_words.py"
 
 
 @pytest.mark.parametrize(
