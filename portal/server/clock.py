@@ -10,7 +10,10 @@ from typing import Any, Protocol
 
 from portal.server.hub_api import HubError
 
-ANSWER_AGE_S = 15.0
+# How old the hub's answer may be. A thousand open sessions are 17 questions a second.
+ANSWER_AGE_S = 60.0
+NEAR_ANSWER_AGE_S = 15.0
+_NEAR_S = 600
 
 
 class Hub(Protocol):
@@ -81,7 +84,7 @@ class SessionClock:
         Returns:
             What is known; the last answer where the hub does not answer.
         """
-        if self._asking is None and self._now() - self._asked_s >= ANSWER_AGE_S:
+        if self._asking is None and self._now() - self._asked_s >= self._answer_age_s:
             self._asking = asyncio.ensure_future(self._ask())
         if self._asking is not None:
             await asyncio.shield(self._asking)
@@ -112,6 +115,14 @@ class SessionClock:
         if answer.get("left_s") is not None:
             self._ends_s = self._now() + float(answer["left_s"])
         self._extension = dict(answer.get("extension") or self._extension)
+
+    @property
+    def _answer_age_s(self) -> float:
+        first_warning_s = max(self._warnings_s, default=0)
+        is_near = (
+            self._ends_s is not None and self._ends_s - self._now() <= first_warning_s + _NEAR_S
+        )
+        return NEAR_ANSWER_AGE_S if is_near else ANSWER_AGE_S
 
     def _time_left(self) -> TimeLeft:
         ends_s = self._ends_s

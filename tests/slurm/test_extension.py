@@ -129,6 +129,8 @@ def test_the_user_extends_with_a_token_of_their_own_and_nobody_else_does(
         assert ask(hub, stranger).status_code == 403
         answer = hub.rest("POST", f"/dsportal/users/{USER}/extend", {}, token=stranger)
         assert answer.status_code in {403, 404}
+    missing = hub.rest("POST", f"/dsportal/users/{USER}/servers/none/extend", {}, token=own)
+    assert missing.status_code == 404
     assert limit() == "2:00:00"
     answer = hub.rest("POST", f"/dsportal/users/{USER}/extend", {}, token=own)
     assert answer.status_code == 200, answer.text

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from portal.server.clock import ANSWER_AGE_S, SessionClock, find_end, parse_seconds
+from portal.server.clock import (
+    ANSWER_AGE_S,
+    NEAR_ANSWER_AGE_S,
+    SessionClock,
+    find_end,
+    parse_seconds,
+)
 from portal.server.hub_api import HubError
 
 
@@ -50,7 +56,7 @@ async def test_the_hubs_word_counts_and_follows_changes() -> None:
     hub, now_s = FakeHub(), [0.0]
     clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: now_s[0])
     first = await clock.read()
-    hub.left_s, now_s[0] = 100, ANSWER_AGE_S
+    hub.left_s, now_s[0] = 100, NEAR_ANSWER_AGE_S
     second = await clock.read()
 
     assert (first.left_s, second.left_s) == (600, 100)
@@ -65,6 +71,20 @@ async def test_many_tabs_ask_the_hub_once() -> None:
         await clock.read()
 
     assert hub.n_asked == 1
+
+
+async def test_the_hub_is_asked_seldom_while_the_end_is_far() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.left_s = 8 * 3600
+    clock = SessionClock(hub, {"PORTAL_WARNINGS_S": "1800"}, now=lambda: now_s[0])
+    await clock.read()
+
+    now_s[0] = NEAR_ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 1
+    now_s[0] = ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 2
 
 
 async def test_while_the_hub_is_away_the_clock_goes_on() -> None:

@@ -1,5 +1,5 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Notification } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 
 import { newSessionUrl } from './anew';
@@ -67,14 +67,13 @@ class IdleNotice {
         return;
       }
     }
-    const { button } = await showDialog({
-      title: 'This session was given back',
-      body: 'Nobody used it, so its GPUs serve others now. Your files are saved.',
-      buttons: [Dialog.okButton({ label: 'Start a new session' })]
+    // JupyterHub's own question about the missing server would hide a dialog.
+    this.dismiss();
+    const start = { label: 'Start a new session', callback: () => window.location.assign(newSessionUrl()) };
+    Notification.info('This session was given back, because nobody used it. Its GPUs serve others now.', {
+      autoClose: false,
+      actions: [start]
     });
-    if (button.accept) {
-      window.location.assign(newSessionUrl());
-    }
   }
 }
 
