@@ -17,8 +17,9 @@ from typing import NoReturn
 
 from portal.launch.drive import drive
 from portal.launch.errors import LaunchError
-from portal.launch.folder import End, Failure, Plan, RunFolder
+from portal.launch.folder import RunFolder
 from portal.launch.network import LOOPBACK, address_of_node
+from portal.launch.plan import End, Failure, Plan
 from portal.launch.runs import show
 from portal.launch.step import Step
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from portal.launch.environment import RENDEZVOUS_VARIABLE
-from portal.launch.folder import End, Plan, RunFolder
+from portal.launch.folder import RunFolder
 from portal.launch.output import RankOutput
+from portal.launch.plan import End, Plan
 from portal.launch.step import Step, step_argv
 from portal.launch.store import Store
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from portal.launch import slurm
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.failure import explain_failure
-from portal.launch.folder import End, RunFolder
+from portal.launch.folder import RunFolder
+from portal.launch.plan import End
 from portal.launch.tail import LogTail
 from portal.launch.words import explain_end, explain_waiting
 

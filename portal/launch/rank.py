@@ -21,10 +21,11 @@ from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_
 from portal.launch.client import StoreClient
 from portal.launch.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.errors import LaunchError, StepError
-from portal.launch.folder import Failure, Plan, RunFolder
+from portal.launch.folder import RunFolder
 from portal.launch.guard import check_size, install_guards
 from portal.launch.network import address_towards, interface_of
 from portal.launch.placement import Placement, read_placement
+from portal.launch.plan import Failure, Plan
 from portal.launch.preflight import check_nodes
 
 

@@ -13,10 +13,11 @@ from portal.launch.call import Call, call_name, make_call
 from portal.launch.checkpoint import find_checkpoints
 from portal.launch.drive import drive
 from portal.launch.errors import LaunchError
-from portal.launch.folder import Plan, RunFolder, create_folder
+from portal.launch.folder import RunFolder, create_folder
 from portal.launch.handle import Run
 from portal.launch.job import DEFAULT_WALLTIME_S, JobRequest
 from portal.launch.network import LOOPBACK
+from portal.launch.plan import Plan
 from portal.launch.runs import show as show_text
 from portal.launch.session import Session, read_session
 from portal.launch.shape import Shape, fits_session, parse_shape

@@ -14,7 +14,7 @@ from pathlib import Path
 from portal.launch import tether
 from portal.launch.environment import step_environment
 from portal.launch.errors import StepError
-from portal.launch.folder import Plan
+from portal.launch.plan import Plan
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5

@@ -4,7 +4,8 @@ import pytest
 
 from portal.launch.errors import RankError, StepError
 from portal.launch.failure import explain_failure
-from portal.launch.folder import Failure, RunFolder
+from portal.launch.folder import RunFolder
+from portal.launch.plan import Failure
 
 
 def failure(rank: int, time_s: float, summary: str) -> Failure:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from portal.launch.folder import Plan
+from portal.launch.plan import Plan
 from portal.launch.step import step_argv
 
 PLAN = Plan(
