@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _HIDDEN = re.compile(r"^PrivateData\s*=\s*(\S+)", re.MULTILINE)
+_SETTING = re.compile(r"^(\w+)\s*= (.*)$", re.MULTILINE)
 _NEEDED = ("jobs", "nodes", "partitions", "reservations")
 CONFIG_ARGV = ("scontrol", "show", "config")
 
@@ -22,6 +23,21 @@ def level_argv(account: str) -> tuple[str, ...]:
         *("sacctmgr", "--noheader", "--parsable2", "show", "user"),
         *(f"name={account}", "format=AdminLevel"),
     )
+
+
+def parse_config(config: str) -> dict[str, str]:
+    """Return what slurmctld runs with.
+
+    Args:
+        config: Output of `CONFIG_ARGV`.
+
+    Returns:
+        Texts by key: "SLURM_VERSION", and the keys of slurm.conf.
+
+    Source:
+        scontrol(1), show config, Slurm 22.05.8.
+    """
+    return {name: value.strip() for name, value in _SETTING.findall(config)}
 
 
 def parse_hidden(config: str) -> frozenset[str]:

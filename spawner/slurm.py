@@ -7,6 +7,7 @@ import os
 import pwd
 from collections.abc import Mapping, Sequence
 
+from spawner import sight
 from spawner.accounting import Accounting
 from spawner.as_user import Launcher
 from spawner.catalog import SINFO_ARGV, Catalog
@@ -24,7 +25,6 @@ from spawner.jobs import (
 from spawner.queue import QueuedJob, parse_queue, queue_format
 from spawner.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.script import Job
-from spawner.sight import CONFIG_ARGV, explain_hidden, level_argv, parse_hidden, sees_all
 from spawner.states import JobState
 from spawner.storage import Storage
 
@@ -79,6 +79,14 @@ class Slurm:
         """
         return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
 
+    async def read_config(self) -> dict[str, str]:
+        """Return what slurmctld runs with, by key.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return sight.parse_config((await self._query(sight.CONFIG_ARGV)).stdout)
+
     async def explain_hidden(self) -> str:
         """Return why the hub cannot see all jobs and nodes.
 
@@ -88,12 +96,12 @@ class Slurm:
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
         """
-        hidden = parse_hidden((await self._query(CONFIG_ARGV)).stdout)
+        hidden = sight.parse_hidden((await self._query(sight.CONFIG_ARGV)).stdout)
         if not hidden:
             return ""
         account = pwd.getpwuid(os.getuid()).pw_name
-        level = await self._query(level_argv(account))
-        return "" if sees_all(level.stdout) else explain_hidden(hidden, account)
+        level = await self._query(sight.level_argv(account))
+        return "" if sight.sees_all(level.stdout) else sight.explain_hidden(hidden, account)
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
         """Return those of the jobs that Slurm still holds in memory, ended ones too.

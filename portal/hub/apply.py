@@ -13,6 +13,7 @@ from portal.hub.failure_view import describe_failure
 from portal.hub.form import make_options_form
 from portal.hub.home import HomePage
 from portal.hub.login import PortalLDAPAuthenticator
+from portal.hub.looks import preflight_of
 from portal.hub.notices import shared_notices
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.session_view import describe_request, describe_session
@@ -21,7 +22,6 @@ from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.tables import TlsMode
 from portal.hub.words import format_moment
-from spawner.preflight import Preflight
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
@@ -160,16 +160,7 @@ def _apply_choices(spawner: Any, settings: Settings) -> None:
 
 def _apply_preflight(spawner: Any, settings: Settings) -> None:
     checks = settings.preflight
-    spawner.preflight = Preflight(
-        home=checks.home,
-        shared=checks.isilon,
-        server=checks.server,
-        shared_path=str(settings.storage.isilon),
-        shared_is_mount=checks.isilon_is_mount,
-        server_path=str(settings.environments.server / "bin/dsportal-singleuser"),
-        min_free_mib=checks.min_free_mib,
-        timeout_s=checks.timeout_s,
-    )
+    spawner.preflight = preflight_of(settings)
     spawner.rescue_walltime_s = checks.rescue_s
     spawner.rescue_cores = checks.rescue_cores
     spawner.rescue_memory_mib = checks.rescue_memory_mib

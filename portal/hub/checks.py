@@ -40,6 +40,21 @@ def check_http_url(url: str) -> None:
         raise ValueError('it must look like "http://127.0.0.1:8001".')
 
 
+def check_public_url(url: str) -> None:
+    """Refuse what is not an http or https address without a path; empty is accepted.
+
+    Args:
+        url: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    parts = urlsplit(url)
+    is_plain = parts.path in {"", "/"} and not (parts.query or parts.username)
+    if url and (parts.scheme not in {"http", "https"} or not parts.hostname or not is_plain):
+        raise ValueError("it must look like https://portal.example.com.")
+
+
 def check_ldap_servers(servers: tuple[str, ...]) -> None:
     """Refuse an empty list and anything that is not an LDAP address.
 

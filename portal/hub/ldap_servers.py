@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from urllib.parse import urlsplit
 
 import ldap3
@@ -123,24 +124,16 @@ def bind(
         ldap3 2.9.1: without validate=CERT_REQUIRED any certificate passes, and without
         receive_timeout (whole seconds) an answer is awaited for ever.
     """
-    # The name in the certificate is checked below: ldap3's own check leaves the connection open.
-    tls = ldap3.Tls(validate=ssl.CERT_REQUIRED, ca_certs_file=ca_file, valid_names=["*"])
-    target = ldap3.Server(
-        server.host,
-        port=server.port,
-        use_ssl=server.use_tls_at_once,
-        tls=tls,
-        get_info=ldap3.NONE,
-        connect_timeout=connect_timeout_s,
-    )
-    connection = ldap3.Connection(
-        target, user=userdn, password=password, receive_timeout=max(1, int(answer_timeout_s))
+    connection = _connection(
+        server,
+        userdn,
+        password,
+        ca_file=ca_file,
+        connect_timeout_s=connect_timeout_s,
+        answer_timeout_s=answer_timeout_s,
     )
     try:
-        connection.open(read_server_info=False)
-        if not server.use_tls_at_once:
-            connection.start_tls(read_server_info=False)
-        check_hostname(connection.socket, server.host, None)
+        _open(connection, server)
         is_bound = connection.bind(read_server_info=False)
     except (LDAPExceptionError, OSError) as error:
         close(connection)
@@ -152,6 +145,69 @@ def bind(
     if result in BUSY_RESULTS:
         raise LdapServerError(f"{server}: {result}")
     return None
+
+
+def certificate_end(server: LdapServer, *, ca_file: str, timeout_s: float) -> datetime:
+    """Return when the certificate of a server expires, without logging in.
+
+    Args:
+        server: The server.
+        ca_file: PEM file with the certificates to trust.
+        timeout_s: Longest wait for the connection, and for each answer, in seconds.
+
+    Returns:
+        The end, in UTC.
+
+    Raises:
+        LdapServerError: If the server does not answer or cannot be trusted.
+    """
+    connection = _connection(
+        server,
+        None,
+        None,
+        ca_file=ca_file,
+        connect_timeout_s=timeout_s,
+        answer_timeout_s=timeout_s,
+    )
+    try:
+        _open(connection, server)
+        end = str(connection.socket.getpeercert()["notAfter"])
+    except (LDAPExceptionError, OSError) as error:
+        raise LdapServerError(str(error), is_untrusted=_is_untrusted(error)) from error
+    finally:
+        close(connection)
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(end), timezone.utc)
+
+
+def _connection(
+    server: LdapServer,
+    userdn: str | None,
+    password: str | None,
+    *,
+    ca_file: str,
+    connect_timeout_s: float,
+    answer_timeout_s: float,
+) -> ldap3.Connection:
+    # The name in the certificate is checked by _open: ldap3's own check leaves the connection open.
+    tls = ldap3.Tls(validate=ssl.CERT_REQUIRED, ca_certs_file=ca_file, valid_names=["*"])
+    target = ldap3.Server(
+        server.host,
+        port=server.port,
+        use_ssl=server.use_tls_at_once,
+        tls=tls,
+        get_info=ldap3.NONE,
+        connect_timeout=connect_timeout_s,
+    )
+    return ldap3.Connection(
+        target, user=userdn, password=password, receive_timeout=max(1, int(answer_timeout_s))
+    )
+
+
+def _open(connection: ldap3.Connection, server: LdapServer) -> None:
+    connection.open(read_server_info=False)
+    if not server.use_tls_at_once:
+        connection.start_tls(read_server_info=False)
+    check_hostname(connection.socket, server.host, None)
 
 
 def close(connection: ldap3.Connection) -> None:

@@ -14,6 +14,7 @@ from portal.hub.checks import (
     check_dn_template,
     check_http_url,
     check_ldap_servers,
+    check_public_url,
     check_slurm_names,
     check_template_sources,
     check_user_names,
@@ -61,6 +62,12 @@ class HubSettings:
     )
     public_port: int = setting(
         "Port on which users open the portal.", default=8000, lowest=1, highest=65535
+    )
+    public_url: str = setting(
+        "Address that users open, where a front end with TLS stands before public_port, such as"
+        " https://portal.example.com. 'dsportal check' looks at its certificate.",
+        default="",
+        check=check_public_url,
     )
     proxy_api_url: str = setting(
         "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",

@@ -61,6 +61,8 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             python = plan.environment(name) / "bin/python"
             options = ("--no-deps", "--force-reinstall")
             run([python, "-m", "pip", "install", *options, wheel], log=log)
+            # 'dsportal check' compares what is installed with it.
+            shutil.copyfile(plan.pins(name), plan.environment(name) / "pins.txt")
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
 

@@ -1,0 +1,1 @@
+"""What administrators do with a site: check it, watch it, empty it for maintenance."""

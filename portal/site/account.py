@@ -1,0 +1,49 @@
+"""Who runs a command of the site: root becomes the hub's account, to see what the hub sees."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+
+from spawner.errors import SiteError
+
+
+def become_hub_account(state_dir: Path) -> str:
+    """Go on as the hub's account, the owner of its state.
+
+    Args:
+        state_dir: Folder of the hub's database.
+
+    Returns:
+        The name of the account.
+
+    Raises:
+        SiteError: If there is no such folder, root owns it, or somebody else runs this.
+    """
+    try:
+        account = pwd.getpwuid(state_dir.stat().st_uid)
+    except OSError as error:
+        raise SiteError(
+            f"{state_dir} (state_dir in [hub]) cannot be read: {error.strerror}."
+            " deploy/site/install makes it, owned by the hub's account."
+        ) from error
+    except KeyError as error:
+        raise SiteError(
+            f"The owner of {state_dir} has no account. Give it to the hub's account."
+        ) from error
+    if account.pw_uid == 0:
+        raise SiteError(f"{state_dir} belongs to root, but the hub must not be root: chown it.")
+    if os.geteuid() == 0:
+        _step_down(account)
+    if os.geteuid() != account.pw_uid:
+        raise SiteError(f"Run this as root, or as the hub's account {account.pw_name}.")
+    return account.pw_name
+
+
+def _step_down(account: pwd.struct_passwd) -> None:
+    os.initgroups(account.pw_name, account.pw_gid)
+    os.setgid(account.pw_gid)
+    os.setuid(account.pw_uid)
+    os.chdir("/")
+    os.environ.update(HOME=account.pw_dir, USER=account.pw_name, LOGNAME=account.pw_name)

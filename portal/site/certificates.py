@@ -1,0 +1,106 @@
+"""How long certificates are good for."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import datetime, timedelta, timezone
+from urllib.parse import urlsplit
+
+from portal.site.checking import in_thread
+from portal.site.finding import Finding, ok, problem, skipped, warning
+
+SOON = timedelta(days=21)
+_TIMEOUT_S = 5.0
+
+
+def judge_end(what: str, end: datetime) -> Finding:
+    """Return whether a certificate is good for long enough.
+
+    Args:
+        what: Whose it is.
+        end: When it expires.
+
+    Returns:
+        A warning from three weeks before the end.
+    """
+    left = end - datetime.now(timezone.utc)
+    day = f"{end:%Y-%m-%d}"
+    if left <= timedelta(0):
+        return problem(f"{what}: the certificate expired on {day}.", "Renew it.")
+    if left < SOON:
+        return warning(f"{what}: the certificate expires on {day}.", "Renew it before that day.")
+    return ok(f"{what} answers; its certificate is good until {day}.")
+
+
+async def check_front_end(public_url: str) -> list[Finding]:
+    """Look at the certificate that browsers are shown.
+
+    Args:
+        public_url: Address under which users open the portal; empty where it was not told.
+
+    Returns:
+        One finding.
+    """
+    parts = urlsplit(public_url)
+    if parts.scheme != "https":
+        return [
+            skipped(
+                "no https address of the portal is known.",
+                "Set public_url in [hub] to the address that users open.",
+            )
+        ]
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        return [judge_end(public_url, await in_thread(lambda: served_certificate_end(host, port)))]
+    except ssl.SSLError as error:
+        reason = getattr(error, "verify_message", "") or error.reason or str(error)
+        return [
+            problem(
+                f"{public_url}: browsers will not trust it: {reason}.",
+                "Serve the whole chain of certificates, made for this name.",
+            )
+        ]
+    except OSError as error:
+        return [
+            problem(
+                f"{public_url} does not answer: {error.strerror or error}.",
+                "Start the front end; it forwards to public_port of [hub] on this host.",
+            )
+        ]
+
+
+def served_certificate_end(host: str, port: int) -> datetime:
+    """Return when the certificate that a server shows expires.
+
+    Args:
+        host: Its name.
+        port: Its port.
+
+    Returns:
+        The end, in UTC.
+
+    Raises:
+        OSError: If it does not answer, or its certificate is not trusted.
+    """
+    context = ssl.create_default_context()
+    with (
+        socket.create_connection((host, port), timeout=_TIMEOUT_S) as plain,
+        context.wrap_socket(plain, server_hostname=host) as connection,
+    ):
+        return end_of(connection)
+
+
+def end_of(connection: ssl.SSLSocket) -> datetime:
+    """Return when the certificate of the other side expires.
+
+    Args:
+        connection: A connection whose certificate was verified.
+
+    Returns:
+        The end, in UTC.
+    """
+    certificate = connection.getpeercert() or {}
+    return datetime.fromtimestamp(
+        ssl.cert_time_to_seconds(str(certificate["notAfter"])), timezone.utc
+    )

@@ -1,0 +1,142 @@
+"""What a check of the site found, and how it is told: a line with its cure, or JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+
+WIDTH = 100
+_INDENT = " " * 9
+
+
+class Grade(Enum):
+    """How bad it is. Only a problem keeps users from sessions or opens a door."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that a check found.
+
+    Attributes:
+        grade: How bad it is.
+        sentence: What was found.
+        cure: What to do; empty where nothing has to be done.
+    """
+
+    grade: Grade
+    sentence: str
+    cure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something to look at.
+
+    Attributes:
+        name: Its name, for --only and monitoring.
+        run: Looks, and returns what it found.
+        timeout_s: Seconds after which it counts as not answering.
+    """
+
+    name: str
+    run: Callable[[], Awaitable[list[Finding]]]
+    timeout_s: float = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one check found, and how long it took."""
+
+    check: str
+    findings: list[Finding]
+    took_s: float
+
+    def to_lines(self) -> str:
+        """Return the lines for a terminal, 100 characters wide."""
+        return "\n".join(line for one in self.findings for line in self._lines_of(one))
+
+    def to_json(self) -> list[dict[str, object]]:
+        """Return an object for each finding, for monitoring."""
+        return [
+            {
+                "check": self.check,
+                "grade": one.grade.value,
+                "sentence": one.sentence,
+                "cure": one.cure,
+                "took_s": round(self.took_s, 3),
+            }
+            for one in self.findings
+        ]
+
+    def _lines_of(self, finding: Finding) -> list[str]:
+        first = f"{finding.grade.value:<9}{self.check}: {finding.sentence}"
+        cure = [f"{_INDENT}-> {finding.cure}"] if finding.cure else []
+        return [
+            line
+            for text in (first, *cure)
+            for line in textwrap.wrap(
+                text,
+                WIDTH,
+                subsequent_indent=_INDENT,
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+        ]
+
+
+def ok(sentence: str) -> Finding:
+    """Return that something is in order.
+
+    Args:
+        sentence: What was found.
+
+    Returns:
+        The finding.
+    """
+    return Finding(grade=Grade.OK, sentence=sentence)
+
+
+def warning(sentence: str, cure: str) -> Finding:
+    """Return that something will hurt later, or hurts some.
+
+    Args:
+        sentence: What was found.
+        cure: What to do.
+
+    Returns:
+        The finding.
+    """
+    return Finding(grade=Grade.WARNING, sentence=sentence, cure=cure)
+
+
+def problem(sentence: str, cure: str) -> Finding:
+    """Return that something keeps users from sessions, or opens a door.
+
+    Args:
+        sentence: What was found.
+        cure: What to do.
+
+    Returns:
+        The finding.
+    """
+    return Finding(grade=Grade.PROBLEM, sentence=sentence, cure=cure)
+
+
+def skipped(sentence: str, cure: str = "") -> Finding:
+    """Return that something was not looked at.
+
+    Args:
+        sentence: Why not.
+        cure: What to do to have it looked at.
+
+    Returns:
+        The finding.
+    """
+    return Finding(grade=Grade.SKIPPED, sentence=sentence, cure=cure)

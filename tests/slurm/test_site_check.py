@@ -1,0 +1,82 @@
+"""`dsportal check` on the real cluster: in order as it is, and with something wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.one_machine.layout import PORTAL_TOML
+from tests.slurm.conftest import USER
+
+DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
+
+
+def check(settings: Path, *options: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    done = subprocess.run(
+        [DSPORTAL, "check", "--json", "--settings", str(settings), *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert done.stderr == ""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in json.loads(done.stdout):
+        found.setdefault(one["check"], []).append(one)
+    return done.returncode, found
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """Return settings in a folder that the hub's account can enter."""
+    path = tmp_path / "portal.toml"
+    path.write_text(PORTAL_TOML.read_text())
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    return path
+
+
+def replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
+    exit_code, found = check(PORTAL_TOML, "--user", USER)
+
+    grades = {name: {one["grade"] for one in ones} for name, ones in found.items()}
+    assert exit_code == 0
+    assert grades.pop("tls") == {"skipped"}
+    assert set().union(*grades.values()) == {"ok"}
+    assert "ran on node0" in found["trial-jupyter"][0]["sentence"]
+
+
+def test_nodes_that_do_not_reach_the_hub_are_told_by_a_job(changed: Path) -> None:
+    replaced(changed, "api_port = 8081", "api_port = 8099")
+
+    exit_code, found = check(changed, "--user", USER, "--only", "trial")
+
+    (finding,) = found["trial-jupyter"]
+    assert exit_code == 1
+    assert "does not reach the hub at 10.77.0.1:8099" in finding["sentence"]
+    assert "firewall" in finding["cure"]
+
+
+def test_partitions_ldap_and_proxy_that_are_not_there_are_told_each(changed: Path) -> None:
+    replaced(changed, "[partitions.jupyter]", "[partitions.v100]")
+    replaced(changed, "ldap://127.0.0.1:389", "ldap://127.0.0.1:390")
+    replaced(changed, "http://127.0.0.1:8001", "http://127.0.0.1:8002")
+
+    exit_code, found = check(changed)
+
+    assert exit_code == 1
+    assert found["partitions"][0]["cure"].endswith("Slurm has: jupyter.")
+    assert "does not answer" in found["ldap"][0]["sentence"]
+    assert "nothing answers" in found["proxy"][0]["sentence"]
+    assert found["slurm"][0]["grade"] == "ok"
+    assert found["trial-v100"][0]["grade"] == "skipped"

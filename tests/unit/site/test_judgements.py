@@ -1,0 +1,145 @@
+"""What a check makes of what it saw."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from portal.hub.settings import Settings
+from portal.site.certificates import judge_end
+from portal.site.finding import Finding, Grade
+from portal.site.host_checks import compare_pins, look_at_database, read_pins
+from portal.site.rights_checks import judge_rules, parse_rules
+from portal.site.slurm_checks import judge_accounting, judge_offer, judge_release
+from spawner.catalog import Catalog, Partition
+from spawner.sight import parse_config
+
+LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
+EXTENDER = "/opt/data-scientist-portal/libexec/dsportal-extender"
+SUDO_L = f"""\
+Matching Defaults entries for dsportal on head:
+    env_reset, mail_badpass, secure_path=/usr/local/sbin\\:/usr/local/bin
+
+User dsportal may run the following commands on head:
+    (%users) NOPASSWD: {LAUNCHER} ""
+    (slurm) NOPASSWD: {EXTENDER} ""
+"""
+
+
+def judge(text: str, *, needs_extender: bool = True) -> list[Finding]:
+    return judge_rules(
+        parse_rules(text),
+        account="dsportal",
+        launcher=LAUNCHER,
+        extender=EXTENDER,
+        needs_extender=needs_extender,
+    )
+
+
+def words(findings: list[Finding]) -> str:
+    return " ".join(f"{one.grade.value} {one.sentence} {one.cure}" for one in findings)
+
+
+def test_the_two_rules_of_the_portal_are_in_order() -> None:
+    (finding,) = judge(SUDO_L)
+
+    assert finding.grade is Grade.OK
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ("    (ALL : ALL) NOPASSWD: ALL\n", "may also run ALL as ALL : ALL"),
+        ("    (root) /usr/bin/apt\n", "may also run /usr/bin/apt as root"),
+        (f'    (ALL) NOPASSWD: {LAUNCHER} ""\n', "run the launcher as ALL"),
+        (f"    (%users) NOPASSWD: {LAUNCHER}\n", f"may also run {LAUNCHER} as %users"),
+    ],
+    ids=["everything", "another program", "as anybody", "with arguments"],
+)
+def test_a_rule_that_allows_more_is_a_problem(extra: str, said: str) -> None:
+    findings = judge(SUDO_L + extra)
+
+    assert said in words(findings)
+    assert all(one.grade is Grade.PROBLEM and one.cure for one in findings)
+
+
+def test_missing_rules_are_named_with_the_line_to_add() -> None:
+    findings = judge("sudo: a password is required")
+
+    assert f'NOPASSWD: {LAUNCHER} ""' in words(findings)
+    assert f'NOPASSWD: {EXTENDER} ""' in words(findings)
+    assert len(judge("", needs_extender=False)) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "grade"),
+    [
+        ("21.08.8", Grade.PROBLEM),
+        ("22.05.8", Grade.OK),
+        ("25.11.1", Grade.OK),
+        ("26.05.0", Grade.WARNING),
+        ("", Grade.WARNING),
+    ],
+)
+def test_releases_of_slurm(version: str, grade: Grade) -> None:
+    assert judge_release(version)[0].grade is grade
+
+
+def test_accounting_without_gpus_or_without_a_database_is_a_warning() -> None:
+    config = parse_config(
+        "AccountingStorageType   = accounting_storage/slurmdbd\n"
+        "AccountingStorageTRES   = cpu,mem,gres/gpu\nSLURM_VERSION           = 22.05.8\n"
+    )
+
+    assert config["SLURM_VERSION"] == "22.05.8"
+    assert judge_accounting(config)[0].grade is Grade.OK
+    assert "gres/gpu" in words(judge_accounting(config | {"AccountingStorageTRES": "cpu,mem"}))
+    assert "slurm.conf" in words(judge_accounting({}))
+
+
+def test_a_partition_and_a_gpu_type_that_slurm_lacks_are_problems(settings: Settings) -> None:
+    other = Partition(name="batch", is_default=True, is_up=True, max_walltime_s=None, nodes=())
+
+    findings = judge_offer(Catalog(partitions={"batch": other}), settings)
+
+    assert "Slurm has: batch" in words(findings)
+    assert "the GPU type v100 is offered" in words(findings)
+    assert all(one.grade is Grade.PROBLEM for one in findings)
+
+
+@pytest.mark.parametrize(
+    ("days", "grade"), [(-1, Grade.PROBLEM), (5, Grade.WARNING), (90, Grade.OK)]
+)
+def test_certificates_warn_before_they_expire(days: int, grade: Grade) -> None:
+    end = datetime.now(timezone.utc) + timedelta(days=days)
+
+    assert judge_end("https://portal.example.com", end).grade is grade
+
+
+def test_a_database_that_somebody_else_writes_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portal.site.host_checks.BUSY_TIMEOUT_S", 0.1)
+    assert look_at_database(tmp_path).grade is Grade.SKIPPED
+    writer = sqlite3.connect(tmp_path / "jupyterhub.sqlite", isolation_level=None)
+    writer.execute("CREATE TABLE t (x)")
+    assert look_at_database(tmp_path).grade is Grade.OK
+
+    writer.execute("BEGIN IMMEDIATE")
+
+    assert "locked" in look_at_database(tmp_path).sentence
+    writer.close()
+
+
+def test_packages_that_differ_from_their_pins_are_named() -> None:
+    pins = read_pins("# head\njupyterhub==6.1.1\nSQLAlchemy[asyncio]==2.1.9\n")
+
+    same = compare_pins(pins, {"jupyterhub": "6.1.1", "sqlalchemy": "2.1.9"}, where="/env")
+    other = compare_pins(pins, {"jupyterhub": "6.0.0"}, where="/env")
+
+    assert same.grade is Grade.OK
+    assert "jupyterhub is 6.0.0, not 6.1.1" in other.sentence
+    assert "sqlalchemy is missing" in other.sentence
