@@ -46,7 +46,8 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
 
     @property
     def _site_limits(self) -> Limits:
-        return limits_of(self, [group.name for group in self.user.groups])
+        groups = [group.name for group in self.user.groups]
+        return limits_of(self, groups, user=self.user.name)
 
     @property
     def shape(self) -> Shape:

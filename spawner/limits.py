@@ -140,29 +140,23 @@ class _GroupLimit:
         known = ("max_gpus", "max_hours", "partitions")
         for key in entry:
             if key not in known:
-                raise SettingsError(
-                    f"Unknown limit {key!r} for the group {group!r}. Use {', '.join(known)}."
-                )
+                raise SettingsError(f"Unknown limit {key!r} for {group!r}. Use {', '.join(known)}.")
         max_gpus, max_hours = entry.get("max_gpus"), entry.get("max_hours")
         partitions = entry.get("partitions")
         if max_gpus is not None and (type(max_gpus) is not int or max_gpus < 0):
             raise SettingsError(
-                f"max_gpus of the group {group!r} is {max_gpus!r}; give a whole number, 0 or more."
+                f"max_gpus of {group!r} is {max_gpus!r}; give a whole number, 0 or more."
             )
         if max_hours is not None and (
             isinstance(max_hours, bool) or not isinstance(max_hours, int | float) or max_hours <= 0
         ):
-            raise SettingsError(
-                f"max_hours of the group {group!r} is {max_hours!r}; give a number above 0."
-            )
+            raise SettingsError(f"max_hours of {group!r} is {max_hours!r}; give a number above 0.")
         if partitions is not None and (
             not isinstance(partitions, list | tuple)
             or not partitions
             or not all(isinstance(name, str) for name in partitions)
         ):
-            raise SettingsError(
-                f"partitions of the group {group!r} is {partitions!r}; give a list of names."
-            )
+            raise SettingsError(f"partitions of {group!r} is {partitions!r}; give a list of names.")
         return cls(
             max_gpus=max_gpus,
             max_walltime_s=None if max_hours is None else int(max_hours * 3600),

@@ -115,18 +115,19 @@ class Request:
         )
 
 
-def limits_of(traits: Any, groups: Iterable[str] = ()) -> Limits:
+def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
     """Return what a user may ask for.
 
     Args:
         traits: The operator's settings, batchspawner's `req_partition` among them.
         groups: Names of the user's groups.
+        user: Name of the user; empty for what the site lets everybody have.
 
     Returns:
-        The limits of the site, lowered by those of the groups.
+        The limits of the site, lowered by those of the user, or else of the groups.
 
     Raises:
-        SettingsError: If `group_limits` is wrong.
+        SettingsError: If `group_limits` or `user_limits` is wrong.
     """
     limits = Limits(
         max_gpus=traits.max_gpus,
@@ -139,6 +140,8 @@ def limits_of(traits: Any, groups: Iterable[str] = ()) -> Limits:
         qos=tuple(traits.qos),
         reservations=tuple(traits.reservations),
     )
+    if user in traits.user_limits:
+        return limits.for_groups([user], traits.user_limits)
     return limits.for_groups(groups, traits.group_limits)
 
 

@@ -75,6 +75,11 @@ class SiteTraits(HasTraits):
         "max_gpus", "max_hours" and "partitions". Of several groups the most generous counts.""",
     ).tag(config=True)
 
+    user_limits = Dict(
+        help="""Lower limits for single users, by name, as in `group_limits`. For such a user they
+        count in place of those of groups.""",
+    ).tag(config=True)
+
     launcher_argv = List(
         Unicode(),
         ["/opt/data-scientist-portal/libexec/dsportal-launcher"],

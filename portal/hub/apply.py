@@ -115,6 +115,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
     authenticator.allowed_groups = list(login.allowed_groups)
     authenticator.allowed_users = admin_users | set(login.allowed_users)
     authenticator.admin_users = admin_users
+    authenticator.manage_groups = True
     # Having been let in once is no reason to be let in again.
     authenticator.allow_existing_users = False
 
@@ -136,6 +137,10 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.extend_while_others_wait = settings.extension.while_others_wait
     spawner.slurm_user = settings.extension.slurm_user
     spawner.partitions = list(settings.partitions)
+    shapes = {name: partition.shape for name, partition in settings.partitions.items()}
+    spawner.partition_shapes = {name: shape for name, shape in shapes.items() if shape}
+    spawner.group_limits = {name: limit.entry for name, limit in settings.groups.items()}
+    spawner.user_limits = {name: limit.entry for name, limit in settings.users.items()}
     spawner.forecast_path = str(settings.hub.state_dir / "forecasts.json")
     spawner.simulated_gpus = settings.site.simulated_gpus
     spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import pwd
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ import ldap3
 from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
 
+from portal.hub.accounts import read_account
 from portal.hub.credentials import Credentials, LoginError, format_wait, read_credentials
 from portal.hub.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.lockout import Lockout
@@ -96,8 +96,7 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
         if user is None:
             return None
         self._lockout.forgive(name, address)
-        await self._check_account(name, deadline_s)
-        return user
+        return user | {"groups": await self._check_account(name, deadline_s)}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:
         """Log in to the first server that answers; called in a thread by the base class.
@@ -221,29 +220,30 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
             self.log.error("LDAP failed after the login of %s: %s", name, error)
             raise self._no_answer("the LDAP server did not answer all questions") from error
 
-    async def _check_account(self, name: str, deadline_s: float) -> None:
+    async def _check_account(self, name: str, deadline_s: float) -> list[str]:
         # No job could run as somebody whom the cluster's hosts do not know.
         deadline_s = max(deadline_s, time.monotonic() + 1)
         try:
             account = await _in_thread(
-                self._account_threads, partial(pwd.getpwnam, name), deadline_s
+                self._account_threads, partial(read_account, name), deadline_s
             )
         except asyncio.TimeoutError as error:
             raise self._no_answer("the look-up of your UNIX account did not answer") from error
         except KeyError:
             account = None
-        if account is None or account.pw_name != name:
+        if account is None or account.name != name:
             raise LoginError(
                 403,
                 f"Your password is right, but {name} has no UNIX account on this host."
                 f" Ask {self._whom} to add it.",
             )
-        if account.pw_uid < LOWEST_USER_UID:
+        if account.uid < LOWEST_USER_UID:
             raise LoginError(
                 403,
                 f"{name} is an account of the system, and no session may run as it."
                 " Log in with your own name.",
             )
+        return list(account.groups)
 
     def _no_answer(self, what: str) -> LoginError:
         return LoginError(

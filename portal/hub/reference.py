@@ -9,11 +9,19 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from portal.hub.limit_tables import LimitSettings, PartitionSettings
 from portal.hub.schema import is_required, kind_name, rule_of
 from portal.hub.settings import TABLES
-from portal.hub.tables import PartitionSettings
 from portal.hub.tool_tables import ToolSettings
 
+# Tables that are named by the site, as many as it likes.
+NAMED_TABLES: dict[str, type] = {
+    "partitions": PartitionSettings,
+    "groups": LimitSettings,
+    "users": LimitSettings,
+    "tools": ToolSettings,
+}
+_EACH = "One such table for each."
 EXAMPLE_WIDTH = 98
 EXAMPLE_PARTITION = "jupyter"
 EXAMPLE_HEAD = """\
@@ -30,12 +38,14 @@ def example_toml() -> str:
         site has to choose.
     """
     tables = [_example_table(name, cls) for name, cls in TABLES.items()]
-    partition = _comment(f"{_doc(PartitionSettings)} One such table for each.")
-    offered = f"{partition}\n[partitions.{EXAMPLE_PARTITION}]\n"
-    tool = _comment(f"{_doc(ToolSettings)} One such table for each; none is needed.")
-    example = _example_table("tools.netron", ToolSettings).splitlines()[1:]
-    keys = "\n".join(f"#: {line}" for line in example if not line.startswith("#"))
-    return "\n".join([EXAMPLE_HEAD, *tables, offered, f"{tool}\n{keys}\n"])
+    partition = _example_table(f"partitions.{EXAMPLE_PARTITION}", PartitionSettings)
+    offered = partition.replace(_doc(PartitionSettings), f"{_doc(PartitionSettings)} {_EACH}")
+    optional = [
+        _optional_table("groups.students", LimitSettings),
+        _optional_table("users.ada", LimitSettings),
+        _optional_table("tools.netron", ToolSettings),
+    ]
+    return "\n".join([EXAMPLE_HEAD, *tables, offered, *optional])
 
 
 def reference_markdown() -> str:
@@ -45,12 +55,10 @@ def reference_markdown() -> str:
         A section for each table, with a row for each key: kind, default, range and meaning.
     """
     sections = [_reference_table(name, cls) for name, cls in TABLES.items()]
-    sections.append(
-        f"### [partitions.NAME]\n\n{_doc(PartitionSettings)} One such table for each; it has no"
-        " keys. At least one is required.\n"
-    )
-    tools = _reference_table("tools.NAME", ToolSettings)
-    sections.append(tools.replace(_doc(ToolSettings), f"{_doc(ToolSettings)} One table for each."))
+    for name, cls in NAMED_TABLES.items():
+        section = _reference_table(f"{name}.NAME", cls)
+        each = f"{_EACH} At least one is required." if name == "partitions" else _EACH
+        sections.append(section.replace(_doc(cls), f"{_doc(cls)} {each}"))
     return "\n".join(sections)
 
 
@@ -81,6 +89,12 @@ def _example_table(name: str, cls: type) -> str:
         lines.append(_comment(rule_of(key).doc))
         lines.extend(_example_lines(key))
     return "\n".join(lines) + "\n"
+
+
+def _optional_table(name: str, cls: type) -> str:
+    head = _comment(f"{_doc(cls)} {_EACH} None is needed.")
+    lines = [line for line in _example_table(name, cls).splitlines() if not line.startswith("#")]
+    return "\n".join([head, *(f"#: {line}" for line in lines)]) + "\n"
 
 
 def _example_lines(key: Field[Any]) -> Iterator[str]:
@@ -115,7 +129,7 @@ def _default(key: Field[Any]) -> str:
 
 
 def _doc(cls: type) -> str:
-    return (cls.__doc__ or "").strip()
+    return " ".join((cls.__doc__ or "").split())
 
 
 def _comment(text: str) -> str:

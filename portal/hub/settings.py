@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.hub.limit_tables import LimitSettings, PartitionSettings
 from portal.hub.page_tables import PageSettings
 from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
@@ -26,7 +28,6 @@ from portal.hub.tables import (
     ForecastSettings,
     HubSettings,
     LoginSettings,
-    PartitionSettings,
     ResourceSettings,
     SiteSettings,
     StorageSettings,
@@ -56,6 +57,8 @@ class Settings:
     forecast: ForecastSettings
     preflight: PreflightSettings
     partitions: dict[str, PartitionSettings]
+    groups: dict[str, LimitSettings]
+    users: dict[str, LimitSettings]
     clock: ClockSettings
     extension: ExtensionSettings
     meter: MeterSettings
@@ -125,7 +128,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     Raises:
         SettingsError: As in `load_settings`.
     """
-    known = [*TABLES, "partitions", "tools"]
+    known = [*TABLES, "partitions", "groups", "users", "tools"]
     for name, value in tables.items():
         if name not in known:
             raise SettingsError(_unknown_table(name, value, known, path))
@@ -134,7 +137,13 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
         for name, cls in TABLES.items()
     }
     partitions = _read_partitions(tables.get("partitions", {}), path)
-    return Settings(partitions=partitions, tools=_read_tools(tables.get("tools", {}), path), **read)
+    return Settings(
+        partitions=partitions,
+        groups=_read_limits("groups", tables.get("groups", {}), partitions, path),
+        users=_read_limits("users", tables.get("users", {}), partitions, path),
+        tools=_read_tools(tables.get("tools", {}), path),
+        **read,
+    )
 
 
 def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
@@ -157,6 +166,25 @@ def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
         name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")
         for name, keys in table.items()
     }
+
+
+def _read_limits(
+    kind: str, table: Any, offered: Collection[str], path: Path
+) -> dict[str, LimitSettings]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"'{kind}' of {path} must hold a table [{kind}.NAME] for each name.")
+    limits = {
+        name: read_table(LimitSettings, keys, where=f"[{kind}.{name}] of {path}")
+        for name, keys in table.items()
+    }
+    for name, limit in limits.items():
+        for partition in limit.partitions:
+            if partition not in offered:
+                raise SettingsError(
+                    f"[{kind}.{name}] of {path} names the partition {partition!r}, which is not"
+                    f" offered.{closest(partition, offered)} Offered: {', '.join(offered)}."
+                )
+    return limits
 
 
 def _read_tools(table: Any, path: Path) -> dict[str, ToolSettings]:

@@ -265,11 +265,6 @@ class ForecastSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionSettings:
-    """A Slurm partition that is offered to users."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
     """Folders that users find in their file browser."""
 

@@ -63,7 +63,7 @@ from portal.hub.apply import apply_settings
 from portal.hub.settings import load_settings
 
 # The users of the test's directory have no accounts on this host.
-pwd.getpwnam = lambda name: SimpleNamespace(pw_name=name, pw_uid=20001)
+pwd.getpwnam = lambda name: SimpleNamespace(pw_name=name, pw_uid=20001, pw_gid=20001)
 
 c = get_config()
 options = load_settings(Path({settings!r}))

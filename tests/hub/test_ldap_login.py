@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import grp
+import os
 import pwd
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -52,8 +54,13 @@ def accounts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Let the name service know some users."""
     known = dict(ACCOUNTS)
     monkeypatch.setattr(
-        pwd, "getpwnam", lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name])
+        pwd,
+        "getpwnam",
+        lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name], pw_gid=known[name]),
     )
+    monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid, 30001, 30002])
+    groups = {20001: "ada", 30001: "students"}
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=groups[gid]))
     return known
 
 
@@ -139,6 +146,7 @@ async def test_the_right_password_logs_in(
 
     assert user is not None
     assert (user["name"], user["admin"]) == ("ada", False)
+    assert user["groups"] == ["ada", "students"], "a group without a name is left out"
 
 
 async def test_a_name_in_capitals_is_the_same_user(

@@ -158,3 +158,22 @@ def test_every_static_file_that_a_template_names_exists() -> None:
 
     assert names
     assert names == {path.name for path in STATIC_DIR.iterdir()}
+
+
+def test_partitions_groups_and_users_have_what_the_settings_give_them(
+    load: Load, minimal_toml: str
+) -> None:
+    config = Config()
+    own = "[partitions.jupyter]\ncores_per_gpu = 4\n[partitions.dense]\n"
+    limits = (
+        '[groups.students]\nmax_gpus = 1\nmax_hours = 2.5\npartitions = ["dense"]\n'
+        "[users.ada]\nmax_gpus = 3\n"
+    )
+    apply_settings(config, load(minimal_toml.replace("[partitions.jupyter]\n", own) + limits))
+
+    spawner = config.SlurmGPUSpawner
+    assert spawner.partition_shapes == {"jupyter": {"cores_per_gpu": 4}}
+    student = {"max_gpus": 1, "max_hours": 2.5, "partitions": ["dense"]}
+    assert spawner.group_limits == {"students": student}
+    assert spawner.user_limits == {"ada": {"max_gpus": 3}}
+    assert config.PortalLDAPAuthenticator.manage_groups is True

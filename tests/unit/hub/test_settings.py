@@ -59,7 +59,11 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param("hub", "adress = '1'", ["'adress'", "[hub]", "'address'"], id="misspelt key"),
         pytest.param("hub", "zzz = 1", ["'zzz'", "Valid keys: address, api_port"], id="no such"),
         pytest.param("hub", "allow_all = true", ["belongs in [login]"], id="key of another table"),
-        pytest.param("partitions.jupyter", "x = 1", ["'x'", "has no keys"], id="keyless table"),
+        pytest.param("partitions.jupyter", "x = 1", ["'x'", "cores_per_gpu"], id="partition"),
+        pytest.param("groups.students", "max_gpu = 1", ["'max_gpu'", "max_gpus"], id="limit"),
+        pytest.param(
+            "users.ada", 'partitions = ["jupiter"]', ["'jupiter'", "'jupyter'"], id="not offered"
+        ),
         pytest.param("sites", "name = 'x'", ["[sites]", "'site'"], id="misspelt table"),
         pytest.param("hub", "public_port = '80'", ["public_port", "whole number"], id="text"),
         pytest.param(

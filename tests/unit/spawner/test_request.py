@@ -133,3 +133,15 @@ def test_a_certificate_is_good_for_every_node_since_the_job_may_land_on_any(
     names = names_of_nodes(catalog)
 
     assert {"DNS:n1", "DNS:n2", "DNS:n3"} <= set(names)
+
+
+def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:
+    traits = Traits(
+        group_limits={"students": {"max_gpus": 1}, "staff": {"max_gpus": 4}},
+        user_limits={"ada": {"max_gpus": 2, "max_hours": 3}},
+    )
+
+    assert limits_of(traits, ["students", "staff"], user="grace").max_gpus == 4
+    assert limits_of(traits, ["students", "staff"], user="ada").max_gpus == 2
+    assert limits_of(traits, [], user="ada").max_walltime_s == 3 * 3600
+    assert limits_of(traits).max_gpus is None
