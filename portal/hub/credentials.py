@@ -89,7 +89,7 @@ def client_address(request: HTTPServerRequest) -> str:
 
 
 def _untrusted_peer(request: HTTPServerRequest) -> str:
-    connection = request.connection
+    connection = getattr(request, "connection", None)
     context = getattr(connection, "context", None)
     stream = getattr(connection, "stream", None)
     if context is None or stream is None or not isinstance(context.address, tuple):
