@@ -162,8 +162,11 @@ def _exists(client: PortalClient, path: str, token: str) -> bool:
     return client.rest("POST", path, token, json={}).status_code != 404
 
 
-def test_a_token_of_one_user_starts_nothing_for_another(token: str) -> None:
-    answer = PortalClient(USER).rest("POST", "/users/ada/server", token, json={"gpus": 1})
+def test_a_token_of_one_user_starts_nothing_for_another() -> None:
+    ada = PortalClient("ada")
+    ada.login()
+
+    answer = ada.rest("POST", f"/users/{USER}/server", ada.token(), json={"gpus": 1})
 
     assert answer.status_code in {403, 404}
 

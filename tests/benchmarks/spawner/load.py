@@ -69,7 +69,7 @@ def measure_loads(hub: PortalHub | StockHub) -> list[Load]:
     finally:
         hub.kill()
         subprocess.run(["scancel", f"--user={USER}"], check=True)
-        eventually(lambda: _count("all") == 0, timeout_s=300, every_s=1)
+        eventually(lambda: _count("PENDING,RUNNING,COMPLETING") == 0, timeout_s=300, every_s=1)
     return loads
 
 

@@ -203,3 +203,4 @@ def stand_in_hub() -> Iterator[str]:
         yield f"http://{ADDRESS}:{server.server_port}/hub/api"
     finally:
         server.shutdown()
+        server.server_close()

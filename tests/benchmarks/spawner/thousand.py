@@ -188,3 +188,4 @@ def _server() -> Iterator[int]:
         yield server.server_port
     finally:
         server.shutdown()
+        server.server_close()
