@@ -82,6 +82,7 @@ class Cluster:
             known_marks=known_marks,
             interval_s=traits.orphan_interval_s,
             after_s=traits.orphan_after_s,
+            on_jobs=self.watcher.take,
             log=log,
         )
         self.forecaster = Forecaster(

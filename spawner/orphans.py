@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from spawner.errors import SlurmError
-from spawner.jobs import JobKey
+from spawner.jobs import JobKey, JobRecord
 from spawner.session import mark_of
 from spawner.slurm import Slurm
 from spawner.states import Phase
+
+
+async def _ignore(jobs: list[JobRecord]) -> None:
+    pass
 
 
 class OrphanSearch:
@@ -25,6 +29,7 @@ class OrphanSearch:
         known_marks: Returns the marks of all sessions in the hub's database.
         interval_s: Seconds between two searches.
         after_s: Seconds for which an orphan is left alone.
+        on_jobs: Is given all jobs of the cluster each time.
         clock: Seconds that only grow.
         log: Where each orphan is told of.
     """
@@ -38,6 +43,7 @@ class OrphanSearch:
         interval_s: float,
         after_s: float,
         log: logging.Logger,
+        on_jobs: Callable[[list[JobRecord]], Awaitable[None]] = _ignore,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slurm = slurm
@@ -45,6 +51,7 @@ class OrphanSearch:
         self._known_marks = known_marks
         self._interval_s = interval_s
         self._after_s = after_s
+        self._on_jobs = on_jobs
         self._log = log
         self._clock = clock
         self._found_at: dict[JobKey, float] = {}
@@ -65,6 +72,7 @@ class OrphanSearch:
             SlurmError: If Slurm could not be asked.
         """
         jobs = await self._slurm.find_jobs()
+        await self._on_jobs(jobs)
         # Read after the answer: a session that began meanwhile is in the database already.
         known = self._known_marks()
         now = self._clock()

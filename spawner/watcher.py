@@ -118,6 +118,7 @@ class Watcher:
         self._wake = asyncio.Event()
         self._looked = asyncio.Event()
         self._wants_look = False
+        self._is_postponed = False
         self._looked_at = -_LONGEST_BACK_OFF_S
         self._early_looks = float(_MOST_EARLY_LOOKS)
         self._n_failures = 0
@@ -169,6 +170,16 @@ class Watcher:
         self._wants_look = True
         self._wake.set()
 
+    async def take(self, records: Sequence[JobRecord]) -> None:
+        """Use an answer that was asked for another reason in place of the next look.
+
+        Args:
+            records: All jobs of the cluster.
+        """
+        self._looked_at, self._is_postponed = self._clock(), True
+        self._wake.set()
+        await self._judge(self._open_watches(), records)
+
     async def next_look(self, timeout_s: float) -> bool:
         """Wait until Slurm has answered once more.
 
@@ -188,7 +199,8 @@ class Watcher:
             while (pause_s := self._pause_s(due_at)) > 0:
                 self._wake.clear()
                 await self._wait(self._wake, pause_s)
-                due_at = min(due_at, self._due_at())
+                due_at = self._due_at() if self._is_postponed else min(due_at, self._due_at())
+                self._is_postponed = False
             try:
                 await self._look()
             except Exception:
@@ -217,7 +229,7 @@ class Watcher:
         gained = (now - self._looked_at) / self._waiting_s
         self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
         self._wants_look, self._looked_at = False, now
-        watches = [watch for watch in self._watches if not watch.is_gone]
+        watches = self._open_watches()
         try:
             records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
         except SlurmError as error:
@@ -228,6 +240,12 @@ class Watcher:
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
         self._n_failures, self.answered_at = 0, time.time()
+        await self._judge(watches, records)
+
+    def _open_watches(self) -> list[Watch]:
+        return [watch for watch in self._watches if not watch.is_gone]
+
+    async def _judge(self, watches: Sequence[Watch], records: Sequence[JobRecord]) -> None:
         by_id = {record.key.job_id: record for record in records}
         absent = []
         for watch in watches:

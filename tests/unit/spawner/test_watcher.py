@@ -150,6 +150,27 @@ async def test_the_calls_of_a_minute_have_a_limit(
     assert most * 0.8 * 10 <= len(cluster.asked_at) - before <= most * 10
 
 
+async def test_an_answer_that_was_asked_for_another_reason_takes_the_place_of_a_look(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    other = watch(watcher, cluster, 2)
+    await clock.advance(20)
+    before = len(cluster.asked_at)
+
+    for _ in range(6):
+        await clock.advance(10)
+        await watcher.take(list(cluster.jobs.values()))
+    assert len(cluster.asked_at) == before
+    cluster.put(one.key, JobState.FAILED)
+    await watcher.take(list(cluster.jobs.values()))
+
+    assert one.is_over
+    assert not other.is_over
+    await clock.advance(17)
+    assert len(cluster.asked_at) == before + 1
+
+
 async def test_asking_for_an_early_look_again_and_again_does_not_raise_the_rate(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:
