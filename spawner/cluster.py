@@ -273,6 +273,19 @@ def shared_cluster(
     return cluster
 
 
+def cluster_of(settings: Mapping[str, Any]) -> Cluster | None:
+    """Return the cluster of a hub where a spawner has needed it already.
+
+    Args:
+        settings: The hub's own settings.
+
+    Returns:
+        The cluster, or None.
+    """
+    cluster: Cluster | None = settings.get(_SETTING)
+    return cluster
+
+
 def _address_in(catalog: Catalog, name: str) -> str:
     for partition in catalog.partitions.values():
         for node in partition.nodes:

@@ -32,6 +32,8 @@ class Session:
         is_ready: The server has answered.
         submitted_at: When its job was submitted, in seconds since 1970 (UTC), or 0 until then.
         n_extensions: How often its time limit was lengthened.
+        partition: Slurm partition of its job; empty for the default one, or where an earlier
+            release started it.
     """
 
     mark: str
@@ -46,9 +48,18 @@ class Session:
     is_ready: bool = False
     submitted_at: float = 0.0
     n_extensions: int = 0
+    partition: str = ""
 
     @classmethod
-    def create(cls, user: str, *, resources: Resources, walltime_s: int, token_id: int) -> Session:
+    def create(
+        cls,
+        user: str,
+        *,
+        resources: Resources,
+        walltime_s: int,
+        token_id: int,
+        partition: str | None = None,
+    ) -> Session:
         """Return a new session with a mark of its own.
 
         Args:
@@ -56,6 +67,7 @@ class Session:
             resources: Its GPUs, cores and memory.
             walltime_s: Time limit in seconds.
             token_id: The hub's row of the server's token.
+            partition: Where its job goes; None for Slurm's default partition.
 
         Returns:
             The session, without a job yet.
@@ -67,6 +79,7 @@ class Session:
             memory_mib=resources.memory_mib,
             walltime_s=walltime_s,
             token_id=token_id,
+            partition=partition or "",
         )
 
     @classmethod

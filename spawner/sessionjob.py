@@ -18,6 +18,7 @@ from spawner.progress import Progress
 from spawner.reasons import explain_session_end, late_start, read_log_lines, tell_state
 from spawner.script import Job
 from spawner.session import Session
+from spawner.session_log import SessionLog
 from spawner.states import Phase
 from spawner.watcher import Watch
 
@@ -65,7 +66,7 @@ class SessionJob:
         self._running_start_timeout_s = running_start_timeout_s
         self._gpus = gpus
         self._read_secret = read_secret
-        self._log = log
+        self._log = SessionLog(log, lambda: self.session)
         self._watch: Watch | None = None
         self._submission: asyncio.Task[None] | None = None
         self._news = asyncio.Event()

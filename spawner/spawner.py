@@ -89,6 +89,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             resources=request.resources,
             walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
+            partition=request.partition,
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)

@@ -28,11 +28,21 @@ def ensure_account() -> str:
     try:
         pwd.getpwnam(ACCOUNT)
     except KeyError:
-        home = ("--home-dir", str(HUB_STATE_DIR), "--no-create-home")
-        shell = ("--shell", "/usr/sbin/nologin", "--comment", "Data Scientist Portal")
-        run(["useradd", "--system", "--user-group", *home, *shell, ACCOUNT])
+        make_account(ACCOUNT, HUB_STATE_DIR)
         return f"{ACCOUNT} made"
     return "unchanged"
+
+
+def make_account(name: str, home_dir: Path) -> None:
+    """Make an account without password and shell.
+
+    Args:
+        name: Its name, and that of its group.
+        home_dir: Its home, which is not made.
+    """
+    home = ("--home-dir", str(home_dir), "--no-create-home")
+    shell = ("--shell", "/usr/sbin/nologin", "--comment", "Data Scientist Portal")
+    run(["useradd", "--system", "--user-group", *home, *shell, name])
 
 
 def remove_account() -> None:
@@ -67,8 +77,16 @@ def _processes_of(user_id: int) -> list[str]:
     return pids
 
 
-def render_sudoers() -> str:
+def render_sudoers(
+    *, group: str = GROUP, slurm_user: str = SLURM_USER, account: str = ACCOUNT, mark: str = MARK
+) -> str:
     """Return the rules of sudo: one program as a user, another as Slurm's own account.
+
+    Args:
+        group: The portal's users.
+        slurm_user: Slurm's own account.
+        account: The hub's account.
+        mark: First line of the file, which says whose it is.
 
     Returns:
         Text of the file. The empty string after a program allows no argument.
@@ -76,9 +94,9 @@ def render_sudoers() -> str:
     Source:
         sudoers(5) 1.9.13, "Sudoers file format".
     """
-    allowed = ((f"%{GROUP}", LAUNCHER), (SLURM_USER, EXTENDER))
-    rules = [f'{ACCOUNT} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
-    return "\n".join([f"# {MARK}", *rules, ""])
+    allowed = ((f"%{group}", LAUNCHER), (slurm_user, EXTENDER))
+    rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
+    return "\n".join([f"# {mark}", *rules, ""])
 
 
 def ensure_sudoers() -> str:

@@ -9,18 +9,23 @@ from typing import Any
 from portal.hub import form_handlers
 from portal.hub.announcements import AnnouncementBoard
 from portal.hub.cluster_handlers import cluster_routes
+from portal.hub.drain import shared_drain
 from portal.hub.failure_view import describe_failure
 from portal.hub.form import make_options_form
 from portal.hub.home import HomePage
+from portal.hub.hub_tables import LogFormat
+from portal.hub.json_log import JSON_LOGGING
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.looks import preflight_of
 from portal.hub.notices import shared_notices
+from portal.hub.operations import operation_routes
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.tables import TlsMode
+from portal.hub.tokens import services_of
 from portal.hub.words import format_moment
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -64,6 +69,9 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.implicit_spawn_seconds = 0
     c.JupyterHub.oauth_require_pkce = True
+    c.JupyterHub.services, c.JupyterHub.load_roles = services_of(hub.state_dir)
+    if hub.log_format is LogFormat.JSON:
+        c.JupyterHub.logging_config = JSON_LOGGING
 
 
 def _apply_pages(c: Any, settings: Settings) -> None:
@@ -71,6 +79,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     pages = settings.pages
     notices_path = settings.hub.state_dir / "notices.json"
     board = AnnouncementBoard(pages.announcements)
+    drain = shared_drain(settings.hub.state_dir / "drain.json")
     home = HomePage(
         isilon=settings.storage.isilon,
         warning_percent=pages.storage_warning_percent,
@@ -79,7 +88,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     )
     # JupyterHub calls what is callable with the user, so a function has to be wrapped.
     c.JupyterHub.template_vars = {
-        "announcements": lambda _user: board.current,
+        "announcements": lambda _user: (*drain.announcements(), *board.current),
         "describe_home": lambda _user: home.describe,
         "format_moment": lambda _user: format_moment,
         "portal": PortalView.of(settings.site),
@@ -94,6 +103,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         form_handlers.choices_route(),
         stop_route(),
         *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
+        *operation_routes(notices_path=notices_path, drain_path=drain.path),
     ]
     form_handlers.register()
     c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
@@ -148,6 +158,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
     spawner.forecasts_per_minute = settings.forecast.asks_per_minute
+    spawner.pre_spawn_hook = shared_drain(settings.hub.state_dir / "drain.json").refuse
     _apply_choices(spawner, settings)
     _apply_preflight(spawner, settings)
     spawner.environment = _server_environment(settings)

@@ -131,3 +131,22 @@ class IdleSettings:
         lowest=0,
         highest=100,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CullerSettings:
+    """Sessions that nobody touches, stopped from outside by a service of its own.
+
+    It goes by what notebook servers tell the hub of their kernels and users.
+    """
+
+    idle_hours: float = setting(
+        "Hours without activity after which a session is stopped; 0 for never. A kernel that"
+        " computes counts as activity.",
+        default=0.0,
+        lowest=0,
+        highest=8760,
+    )
+    every_minutes: float = setting(
+        "Minutes between two looks at all sessions.", default=10.0, lowest=1, highest=1440
+    )

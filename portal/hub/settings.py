@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.hub.hub_tables import HubSettings
 from portal.hub.limit_tables import LimitSettings, PartitionSettings
 from portal.hub.page_tables import PageSettings
 from portal.hub.preflight_tables import PreflightSettings
 from portal.hub.schema import closest, read_table
 from portal.hub.session_tables import (
     ClockSettings,
+    CullerSettings,
     ExtensionSettings,
     IdleSettings,
     MeterSettings,
@@ -26,7 +28,6 @@ from portal.hub.session_tables import (
 from portal.hub.tables import (
     ChoiceSettings,
     ForecastSettings,
-    HubSettings,
     LoginSettings,
     ResourceSettings,
     SiteSettings,
@@ -63,6 +64,7 @@ class Settings:
     extension: ExtensionSettings
     meter: MeterSettings
     idle: IdleSettings
+    culler: CullerSettings
     storage: StorageSettings
     pages: PageSettings
     environments: EnvironmentSettings
@@ -82,6 +84,7 @@ TABLES: dict[str, type] = {
     "extension": ExtensionSettings,
     "meter": MeterSettings,
     "idle": IdleSettings,
+    "culler": CullerSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "environments": EnvironmentSettings,

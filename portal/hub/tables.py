@@ -10,11 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from portal.hub.checks import (
-    check_address,
     check_dn_template,
-    check_http_url,
     check_ldap_servers,
-    check_public_url,
     check_slurm_names,
     check_template_sources,
     check_user_names,
@@ -46,47 +43,6 @@ class SiteSettings:
         "Whether the GPUs are simulated. Every page then says so.",
         default=False,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubSettings:
-    """Where JupyterHub and its proxy listen and keep their state."""
-
-    address: str = setting(
-        "Address of this host on the network of the compute nodes. Sessions call the hub there.",
-        example="10.77.0.1",
-        check=check_address,
-    )
-    api_port: int = setting(
-        "Port of the hub on that address.", default=8081, lowest=1, highest=65535
-    )
-    public_port: int = setting(
-        "Port on which users open the portal.", default=8000, lowest=1, highest=65535
-    )
-    public_url: str = setting(
-        "Address that users open, where a front end with TLS stands before public_port, such as"
-        " https://portal.example.com. 'dsportal check' looks at its certificate.",
-        default="",
-        check=check_public_url,
-    )
-    proxy_api_url: str = setting(
-        "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",
-        default="http://127.0.0.1:8001",
-        check=check_http_url,
-    )
-    state_dir: Path = setting(
-        "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",
-        default=Path("/var/lib/data-scientist-portal/hub"),
-    )
-    admin_users: tuple[str, ...] = setting(
-        "Users who see and stop everybody's sessions. They may log in.",
-        default=(),
-        check=check_user_names,
-    )
-
-    def __post_init__(self) -> None:
-        if self.api_port == self.public_port:
-            raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,62 @@ def add_commands(commands: Any) -> None:
         commands: What argparse's `add_subparsers` returned.
     """
     _add_check(commands)
+    _add_operations(commands)
+    _add_parts(commands)
+
+
+def _add_operations(commands: Any) -> None:
+    status = commands.add_parser("status", help="sessions, Slurm and versions, as the hub knows")
+    status.add_argument("--json", action="store_true", help="print JSON")
+    status.set_defaults(run=_operation("show_status"))
+    drain = commands.add_parser("drain", help="take no new sessions; those that run go on")
+    drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
+    drain.set_defaults(run=_operation("drain"))
+    undrain = commands.add_parser("undrain", help="take new sessions again")
+    undrain.set_defaults(run=_operation("undrain"))
+    sessions = commands.add_parser("sessions", help="stop sessions of others")
+    stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
+        "stop", help="stop the sessions of a partition, of a user, or all"
+    )
+    stop.add_argument("--partition", default="", metavar="NAME")
+    stop.add_argument("--user", default="", metavar="NAME")
+    stop.add_argument("--all", action="store_true", help="every session")
+    stop.add_argument("--message", default="", metavar="TEXT", help="what their users read")
+    stop.set_defaults(run=_operation("stop_sessions"))
+    for parser in (status, drain, undrain, stop):
+        _add_settings(parser)
+
+
+def _operation(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        from portal.site import operating
+
+        operate: Callable[[argparse.Namespace], int] = getattr(operating, name)
+        return operate(arguments)
+
+    return run
+
+
+def _add_parts(commands: Any) -> None:
+    part = commands.add_parser("run", help="become the proxy or the culler, for systemd")
+    part.add_argument("part", choices=("proxy", "culler"))
+    _add_settings(part)
+    part.set_defaults(run=_run_part)
+    backup = commands.add_parser("backup", help="copy the hub's database while it runs")
+    _add_settings(backup)
+    backup.set_defaults(run=_run_backup)
+
+
+def _run_part(arguments: argparse.Namespace) -> int:
+    from portal.site.run import run_part
+
+    return run_part(arguments)
+
+
+def _run_backup(arguments: argparse.Namespace) -> int:
+    from portal.site.backup import run_backup
+
+    return run_backup(arguments)
 
 
 def _add_check(commands: Any) -> None:

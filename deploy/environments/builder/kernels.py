@@ -14,7 +14,8 @@ from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")
-NAMES = ("python3", "tensorflow", "pytorch", "ir")
+NAMES = ("python3", "tensorflow", "pytorch")
+R_NAME = "ir"
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
@@ -22,7 +23,7 @@ def spec_dir(plan: Plan, name: str) -> Path:
 
     Args:
         plan: Folders and choices.
-        name: One of NAMES.
+        name: One of NAMES, or R_NAME.
 
     Returns:
         The folder, whether it exists or not.
@@ -61,7 +62,20 @@ def python_spec(env_dir: Path, display_name: str, **env: str) -> dict[str, Any]:
 
 
 def install_kernels(plan: Plan, log: IO[str]) -> None:
-    """Describe the kernels to the server environment.
+    """Describe the Python kernels to the server environment.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+    """
+    _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3"))
+    _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
+    _write_spec(plan, "pytorch", _pytorch_spec(plan))
+    print("described", *NAMES, file=log)
+
+
+def install_r(plan: Plan, log: IO[str]) -> None:
+    """Install R with its kernel from Debian, and describe it to the server environment.
 
     Args:
         plan: Folders and choices.
@@ -70,9 +84,6 @@ def install_kernels(plan: Plan, log: IO[str]) -> None:
     Raises:
         StepError: If R or its kernel cannot be installed.
     """
-    _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3"))
-    _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
-    _write_spec(plan, "pytorch", _pytorch_spec(plan))
     ensure_packages(R_PACKAGES, log)
     prefix = plan.environment("server")
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"

@@ -103,13 +103,22 @@ TARGETS = (
     ),
     Target(
         name="kernels",
-        summary="describing the kernels, installing R",
+        summary="describing the Python kernels",
         build=kernels.install_kernels,
         made_from=lambda plan: [plan.pins("tensorflow"), plan.pins("pytorch")],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
         ],
         needs=("server", "tensorflow", "pytorch"),
+        code=("kernels",),
+    ),
+    Target(
+        name="r",
+        summary="installing R with its kernel",
+        build=kernels.install_r,
+        made_from=lambda plan: [*kernels.R_PACKAGES],
+        results=lambda plan: [kernels.spec_dir(plan, kernels.R_NAME) / "kernel.json"],
+        needs=("server",),
         code=("kernels",),
     ),
     Target(

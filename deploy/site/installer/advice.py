@@ -1,0 +1,48 @@
+"""What only the site itself may change: printed with the reason, never done."""
+
+from __future__ import annotations
+
+from deploy.site.installer.site import Site
+
+
+def advice_of(site: Site, *, is_new: bool) -> str:
+    """Return what is left to do.
+
+    Args:
+        site: The installation.
+        is_new: The settings were written by this run.
+
+    Returns:
+        Text for the terminal.
+    """
+    settings = site.settings_dir
+    first = [
+        f"1. Edit {settings}/portal.toml: address, [login],"
+        " [partitions.NAME]. It admits nobody yet.",
+        "   Then: dsportal config check",
+        "2. Start:  systemctl enable --now dsportal-proxy dsportal-hub dsportal-culler"
+        " dsportal-backup.timer",
+    ]
+    again = [
+        f"1. Use this version:  dsportal switch {site.version}",
+        "2. Sessions that run go on, with the version that started them.",
+    ]
+    return "\n".join(
+        [
+            "",
+            "What is left to you:",
+            *(first if is_new else again),
+            "3. Look at everything:  dsportal check --user NAME",
+            "",
+            "Where 'dsportal check' asks for it, and not otherwise:",
+            "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",
+            "  and the home page shows no GPU hours.",
+            f"* sacctmgr add user {site.account} account=root adminlevel=operator: only where",
+            "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
+            "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen;",
+            "  firewall of this host: TCP 8081 from the nodes, where sessions call the hub.",
+            "* TLS: "
+            + str(site.prefix / site.version / "share/nginx.conf")
+            + " is an example for nginx.",
+        ]
+    )

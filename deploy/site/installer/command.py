@@ -1,0 +1,244 @@
+"""The command line of deploy/site/install."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from deploy.one_machine.accounts import render_sudoers
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.steps import report_failure
+from deploy.site.installer.advice import advice_of
+from deploy.site.installer.environments import environments_of
+from deploy.site.installer.pieces import (
+    Account,
+    File,
+    Folder,
+    Link,
+    Piece,
+    UsersGroup,
+    check_sudoers,
+)
+from deploy.site.installer.site import MARK, Site
+from deploy.site.installer.texts import (
+    JUPYTERHUB_CONFIG,
+    LOGROTATE,
+    NGINX,
+    first_secrets,
+    first_settings,
+)
+from deploy.site.installer.units import render_units
+
+SOURCE_DIR = Path(__file__).resolve().parents[3]
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
+GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", re.ASCII)
+COMMAND = "deploy/site/install"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Install the portal on this host, or say what would be done.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        Exit status: 0 when all is in place; 1 when something failed; with --check 2 when
+        something would be done.
+    """
+    wanted = parse_arguments(argv)
+    os.umask(0o022)
+    try:
+        _refuse_lacks(root_needed=not wanted.check)
+        site = site_of(wanted)
+        pieces = pieces_of(site)
+        return _show(pieces) if wanted.check else _install(site, pieces)
+    except (StepError, OSError) as error:
+        return report_failure(error, COMMAND)
+    except KeyboardInterrupt:
+        print(f"\nInterrupted. Run {COMMAND} again to go on.", file=sys.stderr)
+        return 130
+
+
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """Read the command line.
+
+    Args:
+        argv: Words after the program's name.
+
+    Returns:
+        What is wanted.
+    """
+    parser = argparse.ArgumentParser(
+        prog=COMMAND,
+        description="Install the portal on a host of an existing cluster. It writes only files of "
+        "its own; run again, it changes nothing that is in place.",
+    )
+    add = parser.add_argument
+    add("--check", action="store_true", help="only say what would be done")
+    add(
+        "--shared",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder that the nodes see under the same path, for the sessions' environments",
+    )
+    add("--users-group", required=True, metavar="GROUP", help="UNIX group of the portal's users")
+    add("--slurm-user", default="slurm", metavar="NAME", help="SlurmUser (default: %(default)s)")
+    add("--version", default="", metavar="NAME", help="name of this version's folders")
+    add("--with-horovod", action="store_true", help="compile Horovod, too")
+    return parser.parse_args(argv)
+
+
+def site_of(wanted: argparse.Namespace) -> Site:
+    """Return the installation that is wanted.
+
+    Args:
+        wanted: The command line.
+
+    Returns:
+        Folders and choices.
+
+    Raises:
+        StepError: If a name cannot be one.
+    """
+    version = wanted.version or package_version()
+    for word, form in ((version, VERSION), (wanted.users_group, GROUP), (wanted.slurm_user, GROUP)):
+        if not form.fullmatch(word):
+            raise StepError(f"{word!r} cannot be a name here.", next_step="Use letters and digits.")
+    if version in {"current", "libexec", "environments"}:
+        raise StepError(f"A version cannot be called {version}.", next_step="Name it otherwise.")
+    if not wanted.shared.is_absolute() or not wanted.shared.parent.is_dir():
+        raise StepError(
+            f"{wanted.shared} is no absolute path in a folder that is there.",
+            next_step="Name a folder of the file system that all nodes mount.",
+        )
+    return Site(
+        version=version,
+        shared=wanted.shared,
+        users_group=wanted.users_group,
+        slurm_user=wanted.slurm_user,
+        with_horovod=wanted.with_horovod,
+    )
+
+
+def package_version() -> str:
+    """Return the version of the checkout.
+
+    Returns:
+        Such as "0.1.0".
+
+    Raises:
+        StepError: If it does not say.
+    """
+    text = (SOURCE_DIR / "spawner/__init__.py").read_text(encoding="utf-8")
+    if (match := re.search(r'^__version__ = "([^"]+)"', text, re.M)) is None:
+        raise StepError("This checkout has no version.", next_step="Name one with --version.")
+    return match[1]
+
+
+def pieces_of(site: Site) -> list[Piece]:
+    """Return everything that is installed, in order.
+
+    Args:
+        site: Folders and choices.
+
+    Returns:
+        The pieces.
+    """
+    sudoers = render_sudoers(
+        group=site.users_group, slurm_user=site.slurm_user, account=site.account, mark=MARK
+    )
+    return [
+        UsersGroup(name=site.users_group),
+        Account(name=site.account, home=site.state_dir),
+        Folder(path=site.prefix),
+        Folder(path=site.shared),
+        Folder(path=site.settings_dir),
+        Folder(path=site.state_dir.parent),
+        Folder(path=site.state_dir, mode=0o700, user=site.account),
+        Folder(path=site.log_dir),
+        *environments_of(site),
+        Link(path=site.prefix / "current", target=site.version, is_kept=True),
+        Link(path=site.shared / "current", target=site.version, is_kept=True),
+        # sudo, settings and the spawner know the launcher by this path.
+        Link(path=site.prefix / "libexec", target="current/libexec"),
+        Link(
+            path=site.path("/usr/local/bin/dsportal"),
+            target=str(site.prefix / "current/environments/hub/bin/dsportal"),
+        ),
+        File(path=site.settings_dir / "portal.toml", text=first_settings(site), is_sites=True),
+        File(
+            path=site.settings_dir / "jupyterhub_config.py", text=JUPYTERHUB_CONFIG, is_sites=True
+        ),
+        File(
+            path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
+        ),
+        File(
+            path=site.path("/etc/sudoers.d/data-scientist-portal"),
+            text=sudoers,
+            mode=0o440,
+            check=check_sudoers,
+        ),
+        *(
+            File(path=site.units_dir / name, text=text, after=_reload_units)
+            for name, text in render_units(site.account).items()
+        ),
+        File(path=site.path("/etc/logrotate.d/data-scientist-portal"), text=LOGROTATE),
+        Folder(path=site.prefix / site.version / "share"),
+        File(path=site.prefix / site.version / "share/nginx.conf", text=NGINX),
+    ]
+
+
+def _show(pieces: Sequence[Piece]) -> int:
+    n_open = 0
+    for piece in pieces:
+        difference = piece.difference()
+        n_open += bool(difference)
+        print(f"{'would' if difference else 'ok':<7}{piece.title}", end="")
+        print(f": {difference}" if difference else "")
+    print(f"\n{n_open} of {len(pieces)} would be changed; nothing was.")
+    return 2 if n_open else 0
+
+
+def _install(site: Site, pieces: Sequence[Piece]) -> int:
+    is_new = not (site.settings_dir / "portal.toml").exists()
+    # A foreign file is found before anything is changed.
+    for piece in pieces:
+        piece.difference()
+    n_done = 0
+    for piece in pieces:
+        difference = piece.difference()
+        if difference:
+            print(f"{piece.title}: {difference}", flush=True)
+            piece.apply()
+            n_done += 1
+    print(f"\n{n_done} of {len(pieces)} changed." if n_done else "\nAll is in place.")
+    print(advice_of(site, is_new=is_new))
+    return 0
+
+
+def _refuse_lacks(*, root_needed: bool) -> None:
+    if root_needed and os.geteuid() != 0:
+        raise StepError(
+            f"{COMMAND} needs root: it makes an account, units and a rule of sudo.",
+            next_step=f"Run it as root, or see what it would do: {COMMAND} --check ...",
+        )
+    lacking = [name for name in ("sudo", "visudo", "sbatch") if shutil.which(name) is None]
+    lacking += ["python3-venv"] if importlib.util.find_spec("ensurepip") is None else []
+    if lacking:
+        raise StepError(
+            f"This host lacks {', '.join(lacking)}.",
+            next_step="Install them; this host has to be one from which users submit jobs.",
+        )
+
+
+def _reload_units() -> None:
+    if Path("/run/systemd/system").is_dir():
+        run(["systemctl", "daemon-reload"])

@@ -1,0 +1,89 @@
+"""The environments of hub and sessions, built by the builder into folders of their version."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deploy.environments.builder.command import one_build_at_a_time
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.schedule import Outcome, build_targets
+from deploy.environments.builder.target import is_current
+from deploy.environments.builder.targets import with_needs
+from deploy.one_machine.errors import StepError
+from deploy.site.installer.site import Site
+
+HUB_TARGETS = ("hub", "proxy", "launcher", "package")
+SESSION_TARGETS = (
+    "server",
+    "tensorboard",
+    "tensorflow",
+    "pytorch",
+    "kernels",
+    "templates",
+    "package",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environments:
+    """Some targets of the builder under one prefix."""
+
+    what: str
+    plan: Plan
+    targets: Sequence[str]
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"{self.what} in {self.plan.prefix}"
+
+    def difference(self) -> str:
+        """Return what would be built.
+
+        Returns:
+            Names of targets; empty for none.
+        """
+        wanted = with_needs(self.targets)
+        lost = [target.name for target in wanted if not is_current(target, self.plan)]
+        return f"build {', '.join(lost)}" if lost else ""
+
+    def apply(self) -> None:
+        """Build them.
+
+        Raises:
+            StepError: If one cannot be built; the builder has told why.
+        """
+        with one_build_at_a_time(self.plan.prefix):
+            ended = build_targets(with_needs(self.targets), self.plan)
+        lost = [one.name for one in ended if one.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}]
+        if lost:
+            raise StepError(
+                f"{', '.join(lost)} could not be built.",
+                next_step="Mend what the lines above say; what is built already is kept.",
+                log=self.plan.log_dir,
+            )
+
+
+def environments_of(site: Site) -> list[Environments]:
+    """Return both sets of environments.
+
+    Args:
+        site: The installation.
+
+    Returns:
+        Those of this host, then those of the sessions.
+    """
+    sessions = (*SESSION_TARGETS, *(["horovod"] if site.with_horovod else []))
+    return [
+        Environments(
+            what="hub, proxy and launcher",
+            plan=Plan(prefix=site.prefix / site.version, log_dir=site.log_dir),
+            targets=HUB_TARGETS,
+        ),
+        Environments(
+            what="environments of sessions",
+            plan=Plan(prefix=site.shared / site.version, log_dir=site.log_dir / "sessions"),
+            targets=sessions,
+        ),
+    ]

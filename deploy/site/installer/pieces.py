@@ -1,0 +1,252 @@
+"""What is installed: each piece says how it differs from what is there, and puts it right."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from deploy.one_machine.accounts import make_account
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.site.installer.site import MARK
+
+
+class Piece(Protocol):
+    """One thing to be installed."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+
+    def difference(self) -> str:
+        """Return what would be done, in words; empty where nothing has to be."""
+
+    def apply(self) -> None:
+        """Do it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The unprivileged account of hub and proxy."""
+
+    name: str
+    home: Path
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"account {self.name}"
+
+    def difference(self) -> str:
+        """Return what would be done.
+
+        Returns:
+            A few words; empty for nothing.
+
+        Raises:
+            StepError: If there is such an account with rights of its own.
+        """
+        try:
+            account = pwd.getpwnam(self.name)
+        except KeyError:
+            return "make it, without password and shell"
+        if account.pw_uid == 0:
+            raise StepError(
+                f"The account {self.name} is root's.", next_step="Rename it, or take it away."
+            )
+        return ""
+
+    def apply(self) -> None:
+        """Make the account."""
+        make_account(self.name, self.home)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder with its owner and mode."""
+
+    path: Path
+    mode: int = 0o755
+    user: str = "root"
+    group: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return str(self.path)
+
+    def difference(self) -> str:
+        """Return what would be done.
+
+        Returns:
+            A few words; empty for nothing.
+        """
+        wanted = f"{self.user} {stat.filemode(stat.S_IFDIR | self.mode)}"
+        if not self.path.is_dir():
+            return f"make the folder, {wanted}"
+        now = self.path.stat()
+        is_right = stat.S_IMODE(now.st_mode) == self.mode and _name_of(now.st_uid) == self.user
+        return "" if is_right else f"give it to {wanted}"
+
+    def apply(self) -> None:
+        """Make it."""
+        ensure_folder(self.path, mode=self.mode, user=self.user, group=self.group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file of the installer's own, or one that the site owns once it is there.
+
+    Args:
+        path: The file.
+        text: Its content.
+        mode: Its permission bits.
+        group: Its group; root's where empty.
+        is_sites: Written once, and never again.
+        check: Called with a draft of the file before it counts.
+        after: Called when it has changed.
+    """
+
+    path: Path
+    text: str
+    mode: int = 0o644
+    group: str = ""
+    is_sites: bool = False
+    check: Callable[[Path], object] | None = None
+    after: Callable[[], object] | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return str(self.path)
+
+    def difference(self) -> str:
+        """Return what would be done.
+
+        Returns:
+            A few words; empty for nothing.
+
+        Raises:
+            StepError: If the file is somebody else's.
+        """
+        there = read_plain(self.path)
+        if there is None:
+            return "write a first one, to be edited" if self.is_sites else "write it"
+        if self.is_sites or there == self.text:
+            return ""
+        if MARK not in there:
+            raise StepError(
+                f"{self.path} is there, and not from this installer.",
+                next_step="Move it away if nothing needs it, then install again.",
+            )
+        return "bring it up to date"
+
+    def apply(self) -> None:
+        """Write it."""
+        if self.check is not None:
+            # sudo reads no file of its folder with a dot in the name, nor does systemd.
+            draft = self.path.with_name(f"{self.path.name}.draft")
+            ensure_file(draft, self.text, mode=self.mode)
+            try:
+                self.check(draft)
+            finally:
+                draft.unlink()
+        ensure_file(self.path, self.text, mode=self.mode, group=self.group or "root")
+        if self.after is not None:
+            self.after()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link; one that is there already is left alone where it only has to exist."""
+
+    path: Path
+    target: str
+    is_kept: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return str(self.path)
+
+    def difference(self) -> str:
+        """Return what would be done.
+
+        Returns:
+            A few words; empty for nothing.
+
+        Raises:
+            StepError: If something else is in its place.
+        """
+        if not os.path.lexists(self.path):
+            return f"link it to {self.target}"
+        if not self.path.is_symlink():
+            raise StepError(
+                f"{self.path} is no link; another installation of the portal is there.",
+                next_step="Take that away first, for deploy/up with deploy/down --purge.",
+            )
+        is_right = self.is_kept or os.readlink(self.path) == self.target
+        return "" if is_right else f"link it to {self.target}"
+
+    def apply(self) -> None:
+        """Make it, in one step."""
+        new = self.path.with_name(f".{self.path.name}.new")
+        new.unlink(missing_ok=True)
+        new.symlink_to(self.target)
+        os.replace(new, self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersGroup:
+    """The UNIX group of the portal's users, which has to be there."""
+
+    name: str
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"group {self.name} of the users"
+
+    def difference(self) -> str:
+        """Return nothing: the group is the site's.
+
+        Returns:
+            The empty text.
+
+        Raises:
+            StepError: If there is no such group.
+        """
+        try:
+            grp.getgrnam(self.name)
+        except KeyError as error:
+            raise StepError(
+                f"There is no group {self.name} on this host.",
+                next_step="Name the UNIX group of the portal's users with --users-group.",
+            ) from error
+        return ""
+
+    def apply(self) -> None:
+        """Do nothing."""
+
+
+def check_sudoers(draft: Path) -> None:
+    """Have visudo read a file before sudo does.
+
+    Args:
+        draft: The file.
+    """
+    run(["visudo", "-cf", draft])
+
+
+def _name_of(user_id: int) -> str:
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return str(user_id)

@@ -1,0 +1,69 @@
+"""Where the portal's files go on an existing cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.one_machine.accounts import ACCOUNT
+
+MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Folders and choices of one installation.
+
+    Args:
+        version: Name of the folders of this version.
+        shared: Folder that the nodes see under the same path; gets the sessions' environments.
+        users_group: UNIX group of the portal's users, whom sudo lets the hub act for.
+        slurm_user: Slurm's own account.
+        with_horovod: Compile Horovod, which takes minutes and a compiler.
+        root: Where "/" is; another folder only in tests.
+        account: The hub's account.
+    """
+
+    version: str
+    shared: Path
+    users_group: str
+    slurm_user: str = "slurm"
+    with_horovod: bool = False
+    root: Path = Path("/")
+    account: str = ACCOUNT
+
+    def path(self, absolute: str) -> Path:
+        """Return a path below the root.
+
+        Args:
+            absolute: Such as "/etc/sudoers.d".
+
+        Returns:
+            The same where the root is "/".
+        """
+        return self.root / absolute.lstrip("/")
+
+    @property
+    def prefix(self) -> Path:
+        """Folder of all versions on this host."""
+        return self.path("/opt/data-scientist-portal")
+
+    @property
+    def settings_dir(self) -> Path:
+        """Folder of the site's settings."""
+        return self.path("/etc/data-scientist-portal")
+
+    @property
+    def state_dir(self) -> Path:
+        """Folder of the hub's database."""
+        return self.path("/var/lib/data-scientist-portal/hub")
+
+    @property
+    def log_dir(self) -> Path:
+        """Folder of the logs."""
+        return self.path("/var/log/data-scientist-portal")
+
+    @property
+    def units_dir(self) -> Path:
+        """Folder of the units that an administrator adds to systemd."""
+        return self.path("/etc/systemd/system")

@@ -1,0 +1,111 @@
+"""Files of an installation beside the units: configuration, rotation of logs, TLS front end."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from pathlib import Path
+
+from deploy.one_machine.errors import StepError
+from deploy.site.installer.site import MARK, Site
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "portal.example.toml"
+
+JUPYTERHUB_CONFIG = '''"""JupyterHub's configuration; the settings are in portal.toml beside it."""
+
+from pathlib import Path
+
+from portal.hub.apply import apply_settings
+from portal.hub.settings import load_settings
+
+c = get_config()
+apply_settings(c, load_settings(Path("/etc/data-scientist-portal/portal.toml")))
+
+# Any option of JupyterHub and of the spawner can follow, for instance:
+# c.SlurmGPUSpawner.req_options = "--constraint=v100"
+'''
+
+LOGROTATE = f"""# {MARK}
+/var/log/data-scientist-portal/*.log {{
+    weekly
+    rotate 8
+    compress
+    delaycompress
+    missingok
+    notifempty
+    copytruncate
+}}
+"""
+
+NGINX = f"""# {MARK}
+# An example: set server_name and the certificate, then link it into sites-enabled.
+map $http_upgrade $connection_upgrade {{
+    default upgrade;
+    ''      close;
+}}
+
+server {{
+    listen 443 ssl;
+    server_name portal.example.com;
+    ssl_certificate     /etc/ssl/certs/portal.pem;
+    ssl_certificate_key /etc/ssl/private/portal.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+
+    # Notebooks are saved in one piece; kernels and terminals keep their connections for hours.
+    client_max_body_size 512m;
+    proxy_read_timeout 1d;
+    proxy_send_timeout 1d;
+    proxy_buffering off;
+
+    location / {{
+        proxy_pass http://127.0.0.1:8000;
+        proxy_http_version 1.1;
+        proxy_set_header Host $host;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection $connection_upgrade;
+        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        proxy_set_header X-Forwarded-Proto https;
+    }}
+}}
+
+server {{
+    listen 80;
+    server_name portal.example.com;
+    return 301 https://$host$request_uri;
+}}
+"""
+
+
+def first_settings(site: Site) -> str:
+    """Return the settings to be edited, with the paths of this installation.
+
+    Args:
+        site: The installation.
+
+    Returns:
+        The commented example, with the environments on the shared file system.
+
+    Raises:
+        StepError: If the example has been changed.
+    """
+    shared = site.shared / "current"
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for key, path in (
+        ("server", shared / "environments/server"),
+        ("tensorboard", shared / "environments/tensorboard"),
+        ("templates", shared / "templates"),
+    ):
+        text, n_found = re.subn(rf'^# ({key} = )"/opt[^"]*"$', rf'\1"{path}"', text, flags=re.M)
+        if n_found != 1:
+            raise StepError(
+                f"{EXAMPLE} has {n_found} lines '# {key} = '; there has to be one.",
+                next_step="Take the file from the release as it was.",
+            )
+    # What the example shows of a site's own would not be there.
+    return re.sub(r"^(site_templates|image_binds|allow_all) = ", r"# \1 = ", text, flags=re.M)
+
+
+def first_secrets() -> str:
+    """Return new secrets of proxy and hub, as systemd reads them."""
+    names = ("CONFIGPROXY_AUTH_TOKEN", "JUPYTERHUB_CRYPT_KEY")
+    return "".join(f"{name}={secrets.token_hex(32)}\n" for name in names)

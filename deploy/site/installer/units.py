@@ -1,0 +1,113 @@
+"""The units of systemd: proxy, hub, culler and backup, each of its own."""
+
+from __future__ import annotations
+
+from deploy.site.installer.site import MARK
+
+PREFIX = "/opt/data-scientist-portal/current/environments/hub/bin"
+SETTINGS_DIR = "/etc/data-scientist-portal"
+LOG_DIR = "/var/log/data-scientist-portal"
+STATE_DIR = "/var/lib/data-scientist-portal/hub"
+
+
+def render_units(account: str) -> dict[str, str]:
+    """Return the units.
+
+    Args:
+        account: As whom they run.
+
+    Returns:
+        Texts by file name.
+
+    Source:
+        systemd.unit(5), systemd.service(5), systemd.timer(5), systemd 252.
+    """
+    return {
+        "dsportal-proxy.service": _service(
+            "Data Scientist Portal: proxy",
+            account,
+            name="proxy",
+            command=f"{PREFIX}/dsportal run proxy",
+            # Users' open notebooks go through it: it neither starts nor stops with the hub.
+            unit=("After=network-online.target", "Wants=network-online.target"),
+            hardening=("NoNewPrivileges=yes", "ProtectHome=yes", "PrivateDevices=yes"),
+        ),
+        "dsportal-hub.service": _service(
+            "Data Scientist Portal: hub",
+            account,
+            name="hub",
+            command=f"{PREFIX}/jupyterhub --config={SETTINGS_DIR}/jupyterhub_config.py",
+            unit=(
+                "After=network-online.target dsportal-proxy.service munge.service",
+                "Wants=network-online.target dsportal-proxy.service",
+            ),
+            # sudo needs new privileges, and the launcher the users' homes.
+            hardening=(
+                f"Environment=PATH={PREFIX}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
+            ),
+        ),
+        "dsportal-culler.service": _service(
+            "Data Scientist Portal: stop of forgotten sessions",
+            account,
+            name="culler",
+            command=f"{PREFIX}/dsportal run culler",
+            unit=("After=dsportal-hub.service",),
+            hardening=("NoNewPrivileges=yes", "ProtectHome=yes", "PrivateDevices=yes"),
+        ),
+        "dsportal-backup.service": _render(
+            ("Unit", ("Description=Data Scientist Portal: backup of the database",)),
+            (
+                "Service",
+                (
+                    "Type=oneshot",
+                    f"User={account}",
+                    f"ExecStart={PREFIX}/dsportal backup",
+                    "NoNewPrivileges=yes",
+                    "ProtectHome=yes",
+                ),
+            ),
+        ),
+        "dsportal-backup.timer": _render(
+            ("Unit", ("Description=Data Scientist Portal: backup every night",)),
+            ("Timer", ("OnCalendar=*-*-* 03:20:00", "RandomizedDelaySec=20min", "Persistent=yes")),
+            ("Install", ("WantedBy=timers.target",)),
+        ),
+    }
+
+
+def _service(
+    description: str,
+    account: str,
+    *,
+    name: str,
+    command: str,
+    unit: tuple[str, ...],
+    hardening: tuple[str, ...],
+) -> str:
+    return _render(
+        ("Unit", (f"Description={description}", *unit)),
+        (
+            "Service",
+            (
+                f"User={account}",
+                f"WorkingDirectory={STATE_DIR}",
+                f"EnvironmentFile={SETTINGS_DIR}/secrets.env",
+                f"ExecStart={command}",
+                f"StandardOutput=append:{LOG_DIR}/{name}.log",
+                f"StandardError=append:{LOG_DIR}/{name}.log",
+                "Restart=on-failure",
+                "RestartSec=3",
+                "TimeoutStopSec=30",
+                "LimitNOFILE=65536",
+                "PrivateTmp=yes",
+                "ProtectSystem=full",
+                *hardening,
+            ),
+        ),
+        ("Install", ("WantedBy=multi-user.target",)),
+    )
+
+
+def _render(*sections: tuple[str, tuple[str, ...]]) -> str:
+    blocks = ["\n".join([f"[{title}]", *lines]) for title, lines in sections]
+    return f"# {MARK}\n" + "\n\n".join(blocks) + "\n"

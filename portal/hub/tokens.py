@@ -1,0 +1,91 @@
+"""Tokens of the site's own programs, made once and kept where only the hub's account reads them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from spawner.errors import SiteError
+
+OPERATOR = "operator"
+CULLER = "culler"
+# What each may do at the hub, and nothing else.
+SCOPES = {
+    OPERATOR: ["list:users", "read:users", "admin:servers", "read:metrics"],
+    CULLER: ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+}
+_N_BYTES = 32
+
+
+def read_token(state_dir: Path, name: str) -> str:
+    """Return the token of a program.
+
+    Args:
+        state_dir: The hub's folder.
+        name: `OPERATOR` or `CULLER`.
+
+    Returns:
+        The token.
+
+    Raises:
+        SiteError: If the hub has not made it, or it cannot be read.
+    """
+    path = _path(state_dir, name)
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise SiteError(
+            f"{path} cannot be read: {error.strerror}. The hub makes it when it starts; read it as"
+            " root or as the hub's account."
+        ) from error
+
+
+def ensure_token(state_dir: Path, name: str) -> str:
+    """Return the token of a program, made where there is none.
+
+    Args:
+        state_dir: The hub's folder.
+        name: `OPERATOR` or `CULLER`.
+
+    Returns:
+        The token; empty where the folder is not this account's, and then the program has no rights.
+    """
+    path = _path(state_dir, name)
+    try:
+        # Root, who may look at a configuration, must not own what the hub has to read.
+        if state_dir.stat().st_uid != os.geteuid():
+            return ""
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(_N_BYTES) + "\n")
+    except FileExistsError:
+        pass
+    except OSError:
+        return ""
+    return path.read_text(encoding="ascii").strip()
+
+
+def services_of(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the services and roles of JupyterHub for the site's own programs.
+
+    Args:
+        state_dir: The hub's folder.
+
+    Returns:
+        For `JupyterHub.services` and `JupyterHub.load_roles`.
+    """
+    tokens = {name: ensure_token(state_dir, name) for name in SCOPES}
+    services = [
+        {"name": f"dsportal-{name}", "api_token": token} for name, token in tokens.items() if token
+    ]
+    roles = [
+        {"name": f"dsportal-{name}", "scopes": SCOPES[name], "services": [f"dsportal-{name}"]}
+        for name, token in tokens.items()
+        if token
+    ]
+    return services, roles
+
+
+def _path(state_dir: Path, name: str) -> Path:
+    return state_dir / f"{name}-token"

@@ -1,0 +1,99 @@
+"""What systemd starts: the proxy and the culler, told by the site's settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from portal.hub.settings import Settings, load_settings
+from portal.hub.tokens import CULLER, read_token
+from spawner.errors import SiteError
+
+PROXY = "proxy/bin/configurable-http-proxy"
+
+
+def run_part(arguments: argparse.Namespace) -> int:
+    """Become the program of a part; returns only where it is not wanted.
+
+    Args:
+        arguments: With `settings` and `part`.
+
+    Returns:
+        0 where the settings do not want the part.
+
+    Raises:
+        SettingsError: If the settings are wrong.
+        SiteError: If the program cannot be started.
+    """
+    settings = load_settings(arguments.settings)
+    argv, environment = _plan(arguments.part, settings)
+    if not argv:
+        print(f"dsportal: {arguments.part} is off; idle_hours of [culler] is 0.")
+        return 0
+    try:
+        os.execve(argv[0], list(argv), {**os.environ, **environment})  # noqa: S606
+    except OSError as error:
+        raise SiteError(f"{argv[0]} cannot be started: {error.strerror}. Install again.") from error
+
+
+def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
+    if part == "proxy":
+        # Beside the environment of the hub, two folders up.
+        return proxy_argv(settings, Path(sys.prefix).resolve().parents[1] / PROXY), {}
+    if not settings.culler.idle_hours:
+        return (), {}
+    token = read_token(settings.hub.state_dir, CULLER)
+    return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
+
+
+def proxy_argv(settings: Settings, program: Path) -> list[str]:
+    """Return the command of the proxy.
+
+    Args:
+        settings: The site's settings.
+        program: configurable-http-proxy.
+
+    Returns:
+        Program and arguments; its token is in the environment.
+
+    Source:
+        configurable-http-proxy 5, --help.
+    """
+    hub = settings.hub
+    api = hub.proxy_api_url.rpartition("://")[2].rstrip("/")
+    api_host, _, api_port = api.rpartition(":")
+    base = f"http://{f'[{hub.address}]' if ':' in hub.address else hub.address}:{hub.api_port}"
+    return [
+        str(program),
+        f"--ip={hub.public_address}",
+        f"--port={hub.public_port}",
+        f"--api-ip={api_host.strip('[]')}",
+        f"--api-port={api_port}",
+        f"--default-target={base}",
+        f"--error-target={base}/hub/error",
+    ]
+
+
+def culler_argv(settings: Settings) -> list[str]:
+    """Return the command that stops forgotten sessions.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        Program and arguments; its token is in the environment.
+
+    Source:
+        jupyterhub-idle-culler 2.0.0, --help.
+    """
+    culler = settings.culler
+    return [
+        sys.executable,
+        *("-m", "jupyterhub_idle_culler"),
+        f"--url=http://127.0.0.1:{settings.hub.public_port}/hub/api",
+        f"--timeout={round(culler.idle_hours * 3600)}",
+        f"--cull-every={round(culler.every_minutes * 60)}",
+    ]

@@ -1,0 +1,111 @@
+"""What an administrator does with a running portal: status, drain, stop, health, backup."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, sessions_of
+
+DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
+USER = "ada"
+
+
+def dsportal(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DSPORTAL, *arguments], check=False, capture_output=True, text=True, timeout=200
+    )
+
+
+@pytest.fixture
+def token() -> Iterator[str]:
+    client = PortalClient(USER)
+    client.login().raise_for_status()
+    token = client.token()
+    yield token
+    dsportal("undrain")
+    client.rest("DELETE", f"/users/{USER}/server", token)
+    eventually(lambda: not sessions_of(USER), timeout_s=60)
+
+
+def start(token: str) -> requests.Response:
+    return PortalClient(USER).rest(
+        "POST", f"/users/{USER}/server", token, json={"gpus": 1}, timeout=60
+    )
+
+
+def state_of(user: str) -> str:
+    status = json.loads(dsportal("status", "--json").stdout)
+    return next((one["state"] for one in status["sessions"] if one["user"] == user), "")
+
+
+def home_page() -> str:
+    client = PortalClient(USER)
+    client.login().raise_for_status()
+    return client.http.get(f"{ADDRESS}/hub/home", timeout=30).text
+
+
+def test_sessions_of_a_partition_are_stopped_with_a_message(token: str) -> None:
+    start(token).raise_for_status()
+    eventually(lambda: state_of(USER) == "running", timeout_s=90)
+
+    other = dsportal("sessions", "stop", "--partition", "nowhere")
+    stopped = dsportal("sessions", "stop", "--partition", "jupyter", "--message", "Cooling fails.")
+
+    assert other.returncode == 1
+    assert "The partitions are: jupyter." in other.stderr
+    assert "1 of 1 sessions stopped." in stopped.stdout
+    assert "Cooling fails." in home_page()
+    eventually(lambda: not sessions_of(USER), timeout_s=60)
+
+
+def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None:
+    start(token).raise_for_status()
+    eventually(lambda: state_of(USER) == "running", timeout_s=90)
+
+    drained = dsportal("drain", "--message", "New disks until noon.")
+    health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
+
+    assert "1 users with a session" in drained.stdout
+    assert health.json() == {"hub": "answers", "slurm": "answers", "takes_sessions": False}
+    assert state_of(USER) == "running"
+    assert "New disks until noon." in home_page()
+    PortalClient(USER).rest("DELETE", f"/users/{USER}/server", token)
+    eventually(lambda: not state_of(USER), timeout_s=60)
+
+    refused = start(token)
+
+    assert refused.status_code == 503
+    assert "New disks until noon." in refused.json()["message"]
+    assert sessions_of(USER) == []
+    dsportal("undrain")
+    assert requests.get(health.url, timeout=30).json()["takes_sessions"] is True
+
+
+def test_health_tells_strangers_nothing_and_the_rest_is_closed_to_users(token: str) -> None:
+    health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
+    client = PortalClient(USER)
+
+    assert health.status_code == 200
+    assert set(health.json()) == {"hub", "slurm", "takes_sessions"}
+    for method, what in (("GET", "status"), ("PUT", "drain"), ("POST", "stop")):
+        assert requests.request(method, f"{ADDRESS}/hub/api/dsportal/{what}").status_code == 403
+        assert client.rest(method, f"/dsportal/{what}", token).status_code == 403
+
+
+def test_the_database_is_copied_while_the_hub_runs() -> None:
+    done = dsportal("backup")
+
+    copy = Path(done.stdout.strip())
+    database = sqlite3.connect(copy)
+    assert database.execute("SELECT count(*) FROM users").fetchone()[0] > 0
+    database.close()
+    assert copy.stat().st_mode & 0o077 == 0
+    copy.unlink()

@@ -1,0 +1,229 @@
+"""What deploy/site/install writes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deploy.one_machine.errors import StepError
+from deploy.site.installer.advice import advice_of
+from deploy.site.installer.command import main, package_version, pieces_of, site_of
+from deploy.site.installer.command import parse_arguments as parse
+from deploy.site.installer.environments import Environments
+from deploy.site.installer.pieces import (
+    Account,
+    File,
+    Folder,
+    Link,
+    Piece,
+    UsersGroup,
+    check_sudoers,
+)
+from deploy.site.installer.site import MARK, Site
+from deploy.site.installer.texts import JUPYTERHUB_CONFIG, NGINX, first_secrets, first_settings
+from deploy.site.installer.units import render_units
+from portal.hub.settings import load_settings
+from spawner import __version__
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Return an installation below a folder, as the account that runs the tests."""
+    for folder in ("etc/sudoers.d", "etc/systemd/system", "etc/logrotate.d", "usr/local/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    return Site(
+        version="1.0",
+        shared=tmp_path / "shared",
+        users_group="root",
+        root=tmp_path,
+        account="root",
+    )
+
+
+def files_of(site: Site) -> list[Piece]:
+    """Return all pieces but the account, and the environments, whose build takes minutes."""
+    left_out = (Environments, Account)
+    return [piece for piece in pieces_of(site) if not isinstance(piece, left_out)]
+
+
+def install(site: Site) -> list[str]:
+    """Install, and return what was changed."""
+    changed = []
+    for piece in files_of(site):
+        if piece.difference():
+            piece.apply()
+            changed.append(piece.title)
+    return changed
+
+
+needs_visudo = pytest.mark.skipif(shutil.which("visudo") is None, reason="no visudo here")
+
+
+@needs_visudo
+def test_a_second_run_changes_nothing(site: Site) -> None:
+    assert install(site)
+    assert install(site) == []
+
+
+@needs_visudo
+def test_what_the_site_edited_stays_and_what_is_ours_comes_back(site: Site) -> None:
+    install(site)
+    settings, unit = site.settings_dir / "portal.toml", site.units_dir / "dsportal-hub.service"
+    settings.write_text("# ours\n")
+    unit.write_text(unit.read_text() + "# by hand\n")
+
+    assert install(site) == [str(unit)]
+    assert settings.read_text() == "# ours\n"
+
+
+@needs_visudo
+def test_another_version_leaves_the_one_in_use_alone(site: Site) -> None:
+    install(site)
+    newer = replace(site, version="2.0")
+
+    install(newer)
+
+    assert os.readlink(newer.prefix / "current") == "1.0"
+    assert os.readlink(newer.prefix / "libexec") == "current/libexec"
+    assert "dsportal switch 2.0" in advice_of(newer, is_new=False)
+
+
+@needs_visudo
+def test_secrets_are_for_root_and_the_state_is_for_the_hub(site: Site) -> None:
+    install(site)
+
+    assert stat.S_IMODE((site.settings_dir / "secrets.env").stat().st_mode) == 0o600
+    assert stat.S_IMODE(site.state_dir.stat().st_mode) == 0o700
+    assert first_secrets() != first_secrets()
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "dsportal-hub.service"
+    path.write_text("[Unit]\n")
+
+    with pytest.raises(StepError, match="not from this installer"):
+        File(path=path, text=f"# {MARK}\n").difference()
+    assert path.read_text() == "[Unit]\n"
+
+
+def test_a_folder_where_a_link_should_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "libexec").mkdir()
+
+    with pytest.raises(StepError, match="another installation"):
+        Link(path=tmp_path / "libexec", target="current/libexec").difference()
+
+
+def test_nothing_is_changed_while_looking(tmp_path: Path) -> None:
+    pieces: list[Piece] = [
+        Folder(path=tmp_path / "a"),
+        File(path=tmp_path / "b", text="x"),
+        Link(path=tmp_path / "c", target="a"),
+        Account(name="nobody-of-that-name", home=tmp_path),
+    ]
+
+    assert all(piece.difference() for piece in pieces)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_group_that_is_not_there_is_named() -> None:
+    with pytest.raises(StepError, match="no-such-group") as caught:
+        UsersGroup(name="no-such-group").difference()
+    assert "--users-group" in caught.value.next_step
+
+
+@needs_visudo
+def test_a_wrong_rule_of_sudo_never_gets_there(tmp_path: Path) -> None:
+    rule = File(path=tmp_path / "rule", text="dsportal ALL=(\n", check=check_sudoers)
+
+    with pytest.raises(StepError):
+        rule.apply()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_settings_are_complete_and_admit_nobody(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "portal.toml"
+    path.write_text(first_settings(site))
+
+    settings = load_settings(path)
+
+    assert not settings.login.admits_somebody
+    assert settings.environments.server == site.shared / "current/environments/server"
+    assert settings.storage.templates == site.shared / "current/templates"
+
+
+def test_the_first_configuration_is_short_python() -> None:
+    compile(JUPYTERHUB_CONFIG, "jupyterhub_config.py", "exec")
+    assert len(JUPYTERHUB_CONFIG.splitlines()) < 20
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    """The programs they start are replaced by one that is here."""
+    paths = []
+    for name, text in render_units("root").items():
+        path = tmp_path / name
+        lines = [
+            f"ExecStart=/bin/true {line.partition('=')[2]}"
+            if line.startswith("ExecStart=")
+            else line
+            for line in text.splitlines()
+        ]
+        path.write_text("\n".join(lines) + "\n")
+        paths.append(str(path))
+
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *paths], check=False, capture_output=True, text=True
+    )
+
+    said = [
+        line for line in done.stderr.splitlines() if str(tmp_path) in line or "dsportal" in line
+    ]
+    assert (done.returncode, said) == (0, [])
+
+
+def test_a_restart_of_the_hub_touches_neither_proxy_nor_sessions() -> None:
+    units = render_units("dsportal")
+    proxy, hub = units["dsportal-proxy.service"], units["dsportal-hub.service"]
+
+    assert "dsportal-hub" not in proxy
+    assert "Requires=" not in hub
+    assert "BindsTo=" not in hub
+    # The launcher is run through sudo, and writes into the users' homes.
+    assert "NoNewPrivileges" not in hub
+    assert "ProtectHome" not in hub
+
+
+def test_the_front_end_keeps_connections_of_kernels_open() -> None:
+    assert "proxy_set_header Upgrade $http_upgrade;" in NGINX
+    assert "proxy_read_timeout 1d;" in NGINX
+
+
+def test_the_version_is_that_of_the_package_unless_named(tmp_path: Path) -> None:
+    given = ["--shared", str(tmp_path / "x"), "--users-group", "users"]
+
+    assert package_version() == __version__
+    assert site_of(parse(given)).version == __version__
+    assert site_of(parse([*given, "--version", "0.2-test"])).version == "0.2-test"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--shared", "relative", "--users-group", "users"],
+        ["--shared", "/tmp/x", "--users-group", "users, ALL"],
+        ["--shared", "/tmp/x", "--users-group", "users", "--version", "../etc"],
+        ["--shared", "/tmp/x", "--users-group", "users", "--version", "current"],
+    ],
+    ids=["path", "group", "version", "reserved"],
+)
+def test_names_that_could_do_harm_are_refused_in_words(
+    wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--check", *wrong]) == 1
+    assert "What to do:" in capsys.readouterr().err
