@@ -63,12 +63,22 @@ def _add_parts(commands: Any) -> None:
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
     _add_settings(backup)
     backup.set_defaults(run=_run_backup)
+    switch = commands.add_parser("switch", help="use another installed version; sessions go on")
+    switch.add_argument("version", metavar="VERSION")
+    _add_settings(switch)
+    switch.set_defaults(run=_run_switch)
 
 
 def _run_part(arguments: argparse.Namespace) -> int:
     from portal.site.run import run_part
 
     return run_part(arguments)
+
+
+def _run_switch(arguments: argparse.Namespace) -> int:
+    from portal.site.switching import run_switch
+
+    return run_switch(arguments)
 
 
 def _run_backup(arguments: argparse.Namespace) -> int:
