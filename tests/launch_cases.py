@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from portal.launch import LaunchError, RankError, attach, run, runs
+from portal.launch import LaunchError, RankError, attach, report, run, runs
 
 
 def place(*words, **named):
@@ -201,6 +201,34 @@ def case_detached():
         "last_state": again.state,
         "table": repr(runs(n=1)),
     }
+
+
+def walk(n_steps):
+    """Runs on a rank: 20 steps a second of 8 images, rank 1 only 10."""
+    is_slow = os.environ.get("HOROVOD_RANK") == "1"
+    for step in range(1, n_steps + 1):
+        time.sleep(0.1 if is_slow else 0.05)
+        report(step=step, steps=n_steps, images=8, loss=1 / step)
+
+
+def case_progress():
+    """A training that says how far it is, in the session."""
+    run(walk, 40)
+    last = attach().progress
+    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+
+
+def case_own_job_progress():
+    """The same on two nodes."""
+    run(walk, 40, gpus=2, nodes=2)
+    last = attach().progress
+    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+
+
+def case_progress_alone():
+    """The same function without ranks."""
+    walk(1)
+    return {}
 
 
 def case_script():

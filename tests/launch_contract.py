@@ -8,12 +8,16 @@ A suite imports these tests and gives them a `session` fixture: an object with `
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
     *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
+    *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -239,6 +243,28 @@ def test_a_detached_run_is_found_again_with_its_output_and_result(session):
     assert value["last_state"] == "done"
     assert "detached" in value["table"]
     assert "done" in value["table"]
+
+
+@pytest.mark.parametrize("case", ["progress", "own_job_progress"])
+def test_the_cell_says_how_far_and_how_fast_all_ranks_are(session, case):
+    lines = [line for line in session.run_case(case).cell.splitlines() if "Step " in line]
+
+    assert lines[-1].startswith("Step 40 of 40 (100%), ")
+    rate = float(re.search(r"([\d.,]+) images/s", lines[-1])[1].replace(",", ""))
+    assert 100 < rate < 240
+    assert "loss 0.0" in lines[-1]
+
+
+@pytest.mark.parametrize("case", ["progress", "own_job_progress"])
+def test_the_progress_of_a_run_that_has_ended_can_be_read(session, case):
+    last = session.run_case(case).value
+
+    assert last["step"] == 40
+    assert last["behind"] == [0, 0]
+
+
+def test_a_function_that_reports_runs_without_ranks_too(session):
+    assert "Step" not in session.run_case("progress_alone").cell
 
 
 def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(session):

@@ -7,6 +7,8 @@
     training = run(train, gpus=8, nodes=2, wait=False)  # goes on without the notebook
     runs(), attach("k3v9").wait()                       # find it again
 
+`report(step=..., images=..., loss=...)` in the function feeds a progress bar in the cell.
+
 The magic `%%ranks --gpus 2` runs the body of its cell on every rank.
 
 TensorBoard has the same way in: `tensorboard("logs")` shows the link to it.
@@ -27,6 +29,7 @@ from portal.launch.errors import (
 )
 from portal.launch.handle import Run
 from portal.launch.magic import register
+from portal.launch.progress import report
 from portal.launch.runner import run
 from portal.launch.runs import attach, runs
 
@@ -39,6 +42,7 @@ __all__ = [
     "StepError",
     "UnaveragedError",
     "attach",
+    "report",
     "run",
     "runs",
     "tensorboard",

@@ -15,7 +15,7 @@ from portal.launch import batch
 from portal.launch.call import call_name, make_call
 from portal.launch.errors import LaunchError, SessionError
 from portal.launch.failure import explain_failure
-from portal.launch.folder import create_folder
+from portal.launch.folders import create_folder
 from portal.launch.plan import Plan
 from portal.launch.shape import parse_shape
 

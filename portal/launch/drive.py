@@ -14,6 +14,8 @@ from contextlib import suppress
 from portal.launch.environment import RENDEZVOUS_VARIABLE
 from portal.launch.folder import RunFolder
 from portal.launch.output import RankOutput
+from portal.launch.pace import Pace
+from portal.launch.pace_reader import PaceReader
 from portal.launch.plan import End, Plan
 from portal.launch.step import Step, step_argv
 from portal.launch.store import Store
@@ -29,6 +31,7 @@ def drive(
     shown: Sequence[int],
     show: Callable[[str], object],
     on_start: Callable[[Step], object] = lambda step: None,
+    on_pace: Callable[[Pace, bool], object] = lambda pace, is_end: None,
 ) -> End:
     """Run the ranks to their end.
 
@@ -41,6 +44,8 @@ def drive(
         shown: Ranks whose output is shown.
         show: Takes text to show.
         on_start: Takes the step when it has been started.
+        on_pace: Takes how far the ranks are, once a second where they report it, and whether that
+            is the last; called from another thread.
 
     Returns:
         How the ranks ended; it is written down too. What ends this function from outside, such as
@@ -59,7 +64,11 @@ def drive(
         command=[sys.executable, "-m", "portal.launch.rank", str(folder.path)],
     )
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
-    with Store(host) as store, RankOutput(log_paths, shown, show) as output:
+    with (
+        Store(host) as store,
+        RankOutput(log_paths, shown, show) as output,
+        PaceReader(store, folder, plan.n_ranks, on_pace),
+    ):
         address, port = store.horovod_address
         environ = {
             **os.environ,

@@ -8,6 +8,7 @@
         rank-0.error.json   its traceback, if it failed
         job.json            number of the Slurm job, where the run has one of its own
         job.log             what that job itself printed
+        progress.json       how far the ranks are, where they report it
         end.json            how the ranks ended, once they have
         checkpoints/        what the function saved to go on from
 
@@ -18,20 +19,14 @@ files alone, never over the network.
 from __future__ import annotations
 
 import json
-import os
-import pickle
-import re
-import secrets
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from portal.launch.errors import LaunchError
+from portal.launch.pace import Pace
+from portal.launch.pickles import pickled, unpickled
 from portal.launch.plan import End, Failure, Plan
-
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
-_RANDOM_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +83,11 @@ class RunFolder:
         Raises:
             LaunchError: If it cannot be pickled.
         """
-        self._write("call.pkl", _pickled(call, "The function or its arguments cannot be sent"))
+        self._write("call.pkl", pickled(call, "The function or its arguments cannot be sent"))
 
     def read_call(self) -> Any:
         """Return the function with its arguments."""
-        return _unpickled(self.path / "call.pkl")
+        return unpickled(self.path / "call.pkl")
 
     def write_result(self, rank: int, result: object) -> None:
         """Write what a rank returned.
@@ -105,7 +100,7 @@ class RunFolder:
             LaunchError: If it cannot be pickled.
         """
         refusal = f"What rank {rank} returned cannot be sent back"
-        self._write(f"rank-{rank}.result.pkl", _pickled(result, refusal))
+        self._write(f"rank-{rank}.result.pkl", pickled(result, refusal))
 
     def read_result(self, rank: int) -> Any:
         """Return what a rank returned.
@@ -120,7 +115,7 @@ class RunFolder:
             LaunchError: If there is none, or it cannot be read here.
         """
         try:
-            return _unpickled(self.path / f"rank-{rank}.result.pkl")
+            return unpickled(self.path / f"rank-{rank}.result.pkl")
         except Exception as error:
             raise LaunchError(
                 f"The result of rank {rank} cannot be read ({error}). Its output is in "
@@ -165,6 +160,22 @@ class RunFolder:
         values = self._read("job.json")
         return None if values is None else int(values["job_id"])
 
+    def write_pace(self, pace: Pace) -> None:
+        """Write how far the ranks are.
+
+        Args:
+            pace: The newest.
+        """
+        self._write("progress.json", json.dumps(asdict(pace)).encode())
+
+    def read_pace(self) -> Pace | None:
+        """Return how far the ranks are, or None where none has reported it."""
+        values = self._read("progress.json")
+        if values is None:
+            return None
+        lists = {name: tuple(values[name]) for name in ("behind", "silent_s")}
+        return Pace(**{**values, **lists})
+
     def write_end(self, end: End) -> None:
         """Write how the ranks ended.
 
@@ -190,72 +201,3 @@ class RunFolder:
         part.write_bytes(content)
         part.chmod(0o600)
         part.replace(path)
-
-
-def parent_folder() -> Path:
-    """Return the folder of all runs of this user."""
-    return Path.home() / "portal-runs"
-
-
-def folder_title(name: str) -> str:
-    """Return the name of a function or script in the letters that folders have.
-
-    Args:
-        name: Any text.
-
-    Returns:
-        Small letters, digits, underscores and hyphens, at most 30.
-    """
-    return _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
-
-
-def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
-    """Make the folder of a new run, open to its user alone.
-
-    Args:
-        name: Name of the function or script.
-        now: Local time of the start.
-        parent: Folder of all runs; None for `~/portal-runs`.
-
-    Returns:
-        The folder.
-
-    Raises:
-        LaunchError: If it cannot be made.
-    """
-    parent = parent_folder() if parent is None else parent
-    letters = folder_title(name)
-    salt = "".join(secrets.choice(_RANDOM_LETTERS) for _ in range(4))
-    path = parent / f"{now:%Y%m%d-%H%M%S}-{letters}-{salt}"
-    try:
-        parent.mkdir(mode=0o700, exist_ok=True)
-        path.mkdir(mode=0o700)
-        os.chmod(path, 0o700)
-    except OSError as error:
-        raise LaunchError(
-            f"The folder of the run, {path}, cannot be made: {error.strerror}. Make room, or look "
-            f"at the permissions of {parent}."
-        ) from error
-    return RunFolder(path)
-
-
-def _pickled(value: object, refusal: str) -> bytes:
-    try:
-        import cloudpickle
-    except ImportError as error:
-        raise LaunchError(
-            "This kernel's environment has no cloudpickle, which carries functions to the ranks. "
-            "Choose the kernel tensorflow, or install cloudpickle where this kernel runs."
-        ) from error
-    try:
-        return bytes(cloudpickle.dumps(value))
-    except Exception as error:
-        raise LaunchError(
-            f"{refusal} ({error}). Use numbers, text, arrays, dictionaries and lists, and open "
-            "files, models and data sets inside the function."
-        ) from error
-
-
-def _unpickled(path: Path) -> Any:
-    with path.open("rb") as file:
-        return pickle.load(file)  # noqa: S301

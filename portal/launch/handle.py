@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from portal.launch import slurm
+from portal.launch.bar import ProgressBar
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.failure import explain_failure
 from portal.launch.folder import RunFolder
+from portal.launch.pace import Pace
 from portal.launch.plan import End
 from portal.launch.tail import LogTail
 from portal.launch.words import explain_end, explain_waiting
@@ -66,6 +68,11 @@ class Run:
     def __repr__(self) -> str:
         job = f", job {self.job_id}" if self.job_id is not None else ""
         return f"<Run {self.id}: {self.state}{job}>"
+
+    @property
+    def progress(self) -> Pace | None:
+        """Step, images/s, loss and lag of the ranks; None where the function reports none."""
+        return self.folder.read_pace()
 
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.
@@ -190,18 +197,21 @@ class Run:
         plan = self.folder.read_plan()
         shown = range({"first": 1, "all": plan.n_ranks, "none": 0}[show])
         tail = LogTail([self.folder.log_path(rank) for rank in shown], self._show)
+        bar = ProgressBar(self._show)
         said, asked_at, over_since = "", 0.0, 0.0
         while self.folder.read_end() is None:
             tail.read()
             now = time.monotonic()
             if now - asked_at >= ASK_SLURM_EVERY_S:
                 asked_at = now
+                bar.draw(self.progress)
                 said, is_over = self._report(said)
                 over_since = (over_since or now) if is_over else 0.0
                 if is_over and now - over_since >= FILES_LATE_S:
                     break
             time.sleep(POLL_S)
         tail.read(is_end=True)
+        bar.draw(self.progress, is_end=True)
 
     def _report(self, said: str) -> tuple[str, bool]:
         # Says what is new about the job; gives back what was said and whether it is over.

@@ -11,12 +11,14 @@ import tensorflow as tf
 from portal.launch.errors import LaunchError
 from portal.launch.horovod_checkpoint import CheckpointCallback
 from portal.launch.horovod_optimizer import check_optimizer
+from portal.launch.keras_progress import ProgressCallback
 
 __all__ = [
     "BroadcastGlobalVariablesCallback",
     "CheckpointCallback",
     "LearningRateWarmupCallback",
     "MetricAverageCallback",
+    "ProgressCallback",
 ]
 
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from portal.launch import call, cell
+from portal.launch import call, cell, progress
 from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
 from portal.launch.client import StoreClient
 from portal.launch.environment import RENDEZVOUS_VARIABLE, rank_environment
@@ -50,8 +50,9 @@ def main(argv: list[str]) -> int:
         return 1
     try:
         plan = folder.read_plan()
-        _prepare(folder, plan, placement)
+        reporter = _prepare(folder, plan, placement)
         result = folder.read_call().run()
+        reporter.finish()
         if placement.rank < plan.n_results and not folder.saved_mark.exists():
             folder.write_result(placement.rank, result)
     except BaseException as error:
@@ -63,7 +64,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
+def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Reporter:
     check_size(placement.size, plan.n_ranks)
     address, _, port = os.environ.pop(RENDEZVOUS_VARIABLE, "").rpartition(" ")
     if not address:
@@ -91,6 +92,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> None:
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     install_guards(plan.n_ranks, placement.rank, address)
+    return progress.begin(address, placement.rank)
 
 
 def _enter(folder: str, node: str) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from portal.launch import slurm
+from portal.launch.bar import ProgressBar
 from portal.launch.call import Call, call_name, make_call
 from portal.launch.checkpoint import find_checkpoints
 from portal.launch.drive import drive
 from portal.launch.errors import LaunchError
-from portal.launch.folder import RunFolder, create_folder
+from portal.launch.folder import RunFolder
+from portal.launch.folders import create_folder
 from portal.launch.handle import Run
 from portal.launch.job import DEFAULT_WALLTIME_S, JobRequest
 from portal.launch.network import LOOPBACK
@@ -138,6 +140,7 @@ def _submit(folder: RunFolder, shape: Shape, session: Session, walltime_s: int) 
 
 def _run_step(folder: RunFolder, plan: Plan, session: Session, *, n_shown: int) -> Any:
     _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    bar = ProgressBar(show_text)
     try:
         drive(
             folder,
@@ -147,6 +150,7 @@ def _run_step(folder: RunFolder, plan: Plan, session: Session, *, n_shown: int) 
             host=LOOPBACK,
             shown=range(n_shown),
             show=show_text,
+            on_pace=lambda pace, is_end: bar.draw(pace, is_end=is_end),
         )
     except BaseException:
         show_text("Stopped: all ranks have been ended.\n")

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from portal.launch.errors import LaunchError
-from portal.launch.folder import RunFolder, parent_folder
+from portal.launch.folder import RunFolder
+from portal.launch.folders import parent_folder
 from portal.launch.handle import Run
 
 N_SHOWN = 20

@@ -15,6 +15,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,6 +63,17 @@ class Store:
         host, port = self.address
         return f"{host}:{port}/{self.secret}", 0
 
+    def received(self, scope: str) -> dict[str, tuple[float, bytes]]:
+        """Return what ranks have put into a scope.
+
+        Args:
+            scope: Name of the scope.
+
+        Returns:
+            By key the value and when it came, in seconds of the monotonic clock.
+        """
+        return self._server.received(scope)
+
     def __enter__(self) -> Store:
         self._thread.start()
         return self
@@ -88,6 +100,7 @@ class _Server(ThreadingHTTPServer):
         self._checks_owner = host.startswith("127.")
         self._lock = threading.Lock()
         self._values: dict[str, dict[str, bytes]] = {}
+        self._put_at_s: dict[str, dict[str, float]] = {}
         self._done: dict[str, set[str]] = {}
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
@@ -120,6 +133,13 @@ class _Server(ThreadingHTTPServer):
     def put(self, scope: str, key: str, value: bytes) -> None:
         with self._lock:
             self._values.setdefault(scope, {})[key] = value
+            self._put_at_s.setdefault(scope, {})[key] = time.monotonic()
+
+    def received(self, scope: str) -> dict[str, tuple[float, bytes]]:
+        with self._lock:
+            put_at_s = self._put_at_s.get(scope, {})
+            values = self._values.get(scope, {})
+            return {key: (put_at_s[key], value) for key, value in values.items() if key in put_at_s}
 
     def value(self, scope: str, key: str) -> bytes | None:
         with self._lock:

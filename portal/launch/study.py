@@ -22,7 +22,7 @@ from typing import Literal
 
 from portal.launch.advice import Advice, advise
 from portal.launch.errors import LaunchError
-from portal.launch.folder import folder_title, parent_folder
+from portal.launch.folders import folder_title, parent_folder
 from portal.launch.runner import run
 from portal.launch.step_time import Point
 from portal.launch.study_config import (

@@ -12,6 +12,7 @@ PROGRAM = Path(__file__).with_name("training_cases.py")
 CASES = (
     "gradients",
     "gradients_on_two_nodes",
+    "keras_progress",
     "save_and_warm_up",
     "refusals",
     "checkpoint",
@@ -40,6 +41,16 @@ def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found, ca
 
 def test_figures_of_an_epoch_are_averaged_over_the_ranks(found):
     assert found["gradients"].value["average_of_ranks"] == [0.5, 0.5]
+
+
+def test_the_keras_callback_shows_steps_of_all_epochs_images_and_loss(found):
+    value = found["keras_progress"].value
+    last = [line for line in found["keras_progress"].cell.splitlines() if "Step " in line][-1]
+
+    assert (value["step"], value["n_steps"]) == (24, 24)
+    assert value["rate"] > 0
+    assert last.startswith("Step 24 of 24 (100%), ")
+    assert ", loss " in last
 
 
 def test_the_learning_rate_rises_from_that_of_one_rank_to_that_of_all(found):

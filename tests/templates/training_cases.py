@@ -14,7 +14,7 @@ from pathlib import Path
 import launch_cases
 import numpy as np
 
-from portal.launch import LaunchError, RankError, run
+from portal.launch import LaunchError, RankError, attach, run
 
 N_STEPS = 12
 GLOBAL_BATCH = 32
@@ -105,6 +105,32 @@ def compare_with_one_process(**shape):
         "largest_weight": max(float(np.abs(a).max()) for a in alone),
         "average_of_ranks": [first["average_of_ranks"], second["average_of_ranks"]],
     }
+
+
+def report_on_ranks():
+    """Runs on a rank: two epochs of which the cell shows every step."""
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    model = make_model()
+    compile_model(model, hvd.DistributedOptimizer(make_optimizer()))
+    model.fit(
+        *make_data(),
+        batch_size=GLOBAL_BATCH,
+        epochs=2,
+        verbose=0,
+        callbacks=[
+            hvd.callbacks.BroadcastGlobalVariablesCallback(0),
+            hvd.callbacks.ProgressCallback(GLOBAL_BATCH),
+        ],
+    )
+
+
+def case_keras_progress():
+    """The callback that feeds the bar."""
+    run(report_on_ranks)
+    last = attach().progress
+    return {"step": last.step, "n_steps": last.n_steps, "rate": last.images_per_s}
 
 
 def save_and_warm_up(folder):

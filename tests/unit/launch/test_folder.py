@@ -5,7 +5,8 @@ from datetime import datetime
 import pytest
 
 from portal.launch.errors import LaunchError
-from portal.launch.folder import RunFolder, create_folder
+from portal.launch.folder import RunFolder
+from portal.launch.folders import create_folder
 from portal.launch.plan import Plan
 
 NOW = datetime(2026, 11, 20, 20, 38, 45)

@@ -1,0 +1,204 @@
+"""How far the ranks of a run are and how fast: what each of them reports, put together. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+# A rank that computes sends a word each second; one that has sent none for so long is named.
+SILENT_AFTER_S = 5.0
+# Ranks that train together stand at most so far apart between two words of theirs.
+TOGETHER_STEPS = 1
+Mark = tuple[float, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one rank says about itself.
+
+    Attributes:
+        step: Steps that it has done.
+        n_steps: Steps of the whole training; 0 where the rank does not know.
+        images_per_s: Images that it trained on in a second, over the last 10 s; 0 at first.
+        loss: The loss that it reported last, or None.
+        is_done: True where its function has returned.
+    """
+
+    step: int
+    n_steps: int = 0
+    images_per_s: float = 0.0
+    loss: float | None = None
+    is_done: bool = False
+
+    def as_bytes(self) -> bytes:
+        """Return it as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """What all ranks say together.
+
+    Attributes:
+        step: Steps that the furthest rank has done.
+        n_steps: Steps of the whole training; 0 where no rank knows.
+        images_per_s: Images of all ranks in a second, over the last 10 s; 0 where none are
+            counted.
+        loss: The loss of the lowest rank that reports one, or None.
+        behind: For each rank, steps behind the furthest one; None before its first word.
+        silent_s: For each rank, seconds since its last word; None before its first, 0 for one
+            that is done.
+    """
+
+    step: int
+    n_steps: int
+    images_per_s: float
+    loss: float | None
+    behind: tuple[int | None, ...]
+    silent_s: tuple[float | None, ...]
+
+    def __str__(self) -> str:
+        parts = [f"Step {self.step}"]
+        if self.n_steps:
+            parts = [f"Step {self.step} of {self.n_steps} ({self.step / self.n_steps:.0%})"]
+        if self.images_per_s:
+            parts.append(f"{_rate(self.images_per_s)} images/s")
+        if self.loss is not None:
+            parts.append(f"loss {self.loss:.4g}")
+        if lag := self.lag():
+            parts.append(lag)
+        return ", ".join(parts)
+
+    def lag(self) -> str:
+        """Return which rank holds up the others.
+
+        Returns:
+            Words; empty for a single rank.
+        """
+        if len(self.behind) < 2:
+            return ""
+        missing = [rank for rank, steps in enumerate(self.behind) if steps is None]
+        if missing:
+            return f"nothing from {_ranks(missing)} yet"
+        quiet = [rank for rank, gap in enumerate(self.silent_s) if (gap or 0) > SILENT_AFTER_S]
+        if quiet:
+            longest_s = max(self.silent_s[rank] or 0 for rank in quiet)
+            return f"no word from {_ranks(quiet)} for {longest_s:.0f} s"
+        steps = [steps or 0 for steps in self.behind]
+        last = max(steps)
+        if last <= TOGETHER_STEPS:
+            return "ranks together"
+        return f"rank {steps.index(last)} is {last} steps behind"
+
+
+def sample_of_bytes(value: bytes) -> Sample:
+    """Return what a rank has sent.
+
+    Args:
+        value: What `Sample.as_bytes` returned.
+
+    Returns:
+        The sample.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    values = json.loads(value)
+    try:
+        loss = values["loss"]
+        return Sample(
+            step=int(values["step"]),
+            n_steps=int(values["n_steps"]),
+            images_per_s=float(values["images_per_s"]),
+            loss=None if loss is None else float(loss),
+            is_done=bool(values["is_done"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"This is no progress of a rank: {value[:80]!r}.") from error
+
+
+class PaceMeter:
+    """Puts together what ranks say at different moments.
+
+    Args:
+        n_ranks: Ranks of the run.
+    """
+
+    def __init__(self, n_ranks: int) -> None:
+        self._samples: dict[int, Sample] = {}
+        self._marks: dict[int, tuple[Mark, Mark]] = {}
+        self._n_ranks = n_ranks
+
+    def feed(self, rank: int, sample: Sample, heard_at_s: float) -> None:
+        """Take a word of a rank.
+
+        Args:
+            rank: Its number.
+            sample: What it says.
+            heard_at_s: When it was heard, by the one clock that all are heard by.
+        """
+        new = (heard_at_s, sample.step)
+        _, last = self._marks.get(rank, (new, new))
+        if heard_at_s > last[0] or rank not in self._samples:
+            self._marks[rank] = (last, new)
+            self._samples[rank] = sample
+
+    def pace(self, now_s: float) -> Pace | None:
+        """Return what all say together.
+
+        Args:
+            now_s: The time by the same clock.
+
+        Returns:
+            The pace; None before the first word of any rank.
+        """
+        if not self._samples:
+            return None
+        samples = [self._samples[rank] for rank in sorted(self._samples)]
+        steps = self._steps_at_once(now_s)
+        furthest = max(steps.values())
+        losses = [each.loss for each in samples if each.loss is not None]
+        return Pace(
+            step=max(each.step for each in samples),
+            n_steps=max(each.n_steps for each in samples),
+            images_per_s=sum(each.images_per_s for each in samples),
+            loss=losses[0] if losses else None,
+            behind=tuple(
+                round(furthest - steps[rank]) if rank in steps else None
+                for rank in range(self._n_ranks)
+            ),
+            silent_s=tuple(self._silence(rank, now_s) for rank in range(self._n_ranks)),
+        )
+
+    def _silence(self, rank: int, now_s: float) -> float | None:
+        if rank not in self._samples:
+            return None
+        return 0.0 if self._samples[rank].is_done else now_s - self._marks[rank][1][0]
+
+    def _steps_at_once(self, now_s: float) -> Mapping[int, float]:
+        # Each rank speaks at its own moment, so they are compared where all have been heard.
+        heard = [
+            last[0] for rank, (_, last) in self._marks.items() if not self._samples[rank].is_done
+        ]
+        moment = min([at for at in heard if now_s - at <= SILENT_AFTER_S] or [now_s])
+        return {rank: _step_at(moment, *marks) for rank, marks in self._marks.items()}
+
+
+def _step_at(moment: float, before: Mark, last: Mark) -> float:
+    if moment >= last[0] or last[0] == before[0]:
+        return last[1]
+    share = max(0.0, (moment - before[0]) / (last[0] - before[0]))
+    return before[1] + share * (last[1] - before[1])
+
+
+def _ranks(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 4:
+        return f"{len(ranks)} ranks ({ranks[0]}, {ranks[1]}, ...)"
+    return f"ranks {', '.join(map(str, ranks))}"
+
+
+def _rate(images_per_s: float) -> str:
+    return f"{images_per_s:,.0f}" if images_per_s >= 100 else f"{images_per_s:.1f}"

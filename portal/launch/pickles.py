@@ -1,0 +1,51 @@
+"""Functions, arguments and results as files of a run's folder."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+from portal.launch.errors import LaunchError
+
+
+def pickled(value: object, refusal: str) -> bytes:
+    """Return an object as bytes, by value where the notebook defines it.
+
+    Args:
+        value: Anything that cloudpickle takes.
+        refusal: What cannot be done where it does not take it, without a full stop.
+
+    Returns:
+        The bytes.
+
+    Raises:
+        LaunchError: If it cannot be pickled, or there is no cloudpickle.
+    """
+    try:
+        import cloudpickle
+    except ImportError as error:
+        raise LaunchError(
+            "This kernel's environment has no cloudpickle, which carries functions to the ranks. "
+            "Choose the kernel tensorflow, or install cloudpickle where this kernel runs."
+        ) from error
+    try:
+        return bytes(cloudpickle.dumps(value))
+    except Exception as error:
+        raise LaunchError(
+            f"{refusal} ({error}). Use numbers, text, arrays, dictionaries and lists, and open "
+            "files, models and data sets inside the function."
+        ) from error
+
+
+def unpickled(path: Path) -> Any:
+    """Return the object in a file of a run's folder, which its user alone can write.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The object.
+    """
+    with path.open("rb") as file:
+        return pickle.load(file)  # noqa: S301
