@@ -29,6 +29,7 @@ from portal.launch.errors import (
 )
 from portal.launch.handle import Run
 from portal.launch.magic import register
+from portal.launch.p2p import p2p
 from portal.launch.progress import report
 from portal.launch.runner import run
 from portal.launch.runs import attach, runs
@@ -42,6 +43,7 @@ __all__ = [
     "StepError",
     "UnaveragedError",
     "attach",
+    "p2p",
     "report",
     "run",
     "runs",

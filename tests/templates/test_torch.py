@@ -12,7 +12,7 @@ from tests.templates.conftest import ENVIRONMENTS
 pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("torch_cases.py")
-CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit", "study")
+CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit", "links", "study")
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,15 @@ def test_a_resumed_run_goes_on_from_the_checkpoint(found):
 
     assert int(step) > 0
     assert value["resumed"] == {"first_step": int(step), "last_step": int(step) + 5}
+
+
+def test_messages_go_from_each_rank_to_each_other_one(found):
+    value = found["links"].value
+
+    assert value["from"] == [[1], [0]]
+    assert min(value["rates"]) > 0
+    assert min(value["latencies"]) > 0
+    assert value["table"].count("GB/s, from") == 1
 
 
 def test_a_scaling_study_measures_ranks_and_nodes_and_says_how_many_gpus_pay(found):

@@ -147,6 +147,19 @@ def case_limit():
     }
 
 
+def case_links():
+    """The messages of p2p() between ranks without GPUs: the order of sending and the tables."""
+    from portal.launch.p2p import Links, measure_links
+
+    ends = run(measure_links, "cpu", 1 << 20, gpus=2, results="all")
+    return {
+        "from": [list(end.links) for end in ends],
+        "rates": [link.gb_per_s for end in ends for link in end.links.values()],
+        "latencies": [link.latency_us for end in ends for link in end.links.values()],
+        "table": repr(Links(ends)),
+    }
+
+
 def make_step(batch_size, precision):
     """Runs on a rank: returns one step of a small training."""
     import torch
