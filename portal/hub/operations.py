@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jupyterhub
+from jupyterhub import orm
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
@@ -25,7 +26,7 @@ from portal.hub.drain import Drain, shared_drain
 from portal.hub.notices import MOST_CHARACTERS, shared_notices
 from portal.hub.stopping import stop_session
 from spawner import __version__
-from spawner.cluster import cluster_of
+from spawner.cluster import Cluster, cluster_of
 from spawner.errors import PortalError
 
 SCOPE = "admin:servers"
@@ -46,9 +47,8 @@ class OperationHandler(APIHandler):
         self.drain: Drain = shared_drain(Path(drain_path))
 
     async def describe_slurm(self) -> str:
-        """Return "answers", or what is wrong; "not asked" before the first login."""
-        # Spawners are given these, of which the handlers have a copy.
-        cluster = cluster_of(self.users.settings)
+        """Return "answers", or what is wrong; "not asked" before the very first login."""
+        cluster = self._cluster()
         if cluster is None:
             return "not asked"
         try:
@@ -58,6 +58,17 @@ class OperationHandler(APIHandler):
         except PortalError as error:
             return error.message
         return "answers"
+
+    def _cluster(self) -> Cluster | None:
+        # Spawners are given these settings, of which the handlers have a copy.
+        known = cluster_of(self.users.settings)
+        if known is not None:
+            return known
+        anybody = self.db.query(orm.User).first()
+        if anybody is None:
+            return None
+        cluster: Cluster = self._user_from_orm(anybody).spawner.cluster
+        return cluster
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:
         """Yield user and spawner of each session that runs or starts.

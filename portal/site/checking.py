@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
 from portal.site.finding import Check, Finding, Report, problem
-from spawner.errors import PortalError
+from spawner.errors import PortalError, SlurmUnavailableError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -85,6 +85,13 @@ async def _findings_of(check: Check) -> list[Finding]:
             problem(
                 f"no answer in {check.timeout_s:g} s.",
                 "Look at what this check asks; a file server or a daemon that hangs is likely.",
+            )
+        ]
+    except SlurmUnavailableError as error:
+        return [
+            problem(
+                f"Slurm does not answer. {_stderr_of(error)}".strip(),
+                "Look at scontrol ping; start slurmctld, and munge on this host and on its own.",
             )
         ]
     except PortalError as error:

@@ -30,6 +30,7 @@ HEAVY_TARGETS = (
     "pytorch",
     "proxy",
     "kernels",
+    "r",
     "datasets",
 )
 

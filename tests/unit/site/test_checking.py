@@ -53,7 +53,7 @@ def test_a_file_server_that_hangs_holds_up_nobody() -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (SlurmUnavailableError("Slurm did not answer.", stderr="a\nlast line"), "last line"),
+        (SlurmUnavailableError("Slurm did not answer.", stderr="a\nlast line"), "scontrol ping"),
         (PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
         (KeyError("bug"), "the check itself failed (KeyError"),
     ],
