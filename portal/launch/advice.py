@@ -95,7 +95,7 @@ def _words(
     predictions: Sequence[Prediction], best: Prediction, model: StepTime, n_measured: int
 ) -> str:
     count = "1 GPU" if best.n_gpus == 1 else f"{best.n_gpus} GPUs"
-    gain = f": {best.speedup:.1f} times as fast as one" if best.n_gpus > 1 else ""
+    gain = f": {_times(best)}" if best.n_gpus > 1 else ""
     following = [each for each in predictions if each.n_gpus > best.n_gpus]
     if not following:
         text = f"Use up to {count}{gain}."
@@ -103,7 +103,7 @@ def _words(
         after = following[0]
         text = (
             f"Use {count}{gain}. More stop paying: {after.n_gpus} GPUs are "
-            f"{after.speedup:.1f} times as fast as one, so run two jobs on {count} each instead."
+            f"{_times(after)}, so run two jobs on {count} each instead."
         )
     if best.n_gpus > 2 * n_measured or len(model.fits) > 1:
         text += (
@@ -111,3 +111,8 @@ def _words(
             "the far end."
         )
     return text
+
+
+def _times(prediction: Prediction) -> str:
+    band = f"{prediction.lowest:.1f} to {prediction.highest:.1f}"
+    return f"{prediction.speedup:.1f} ({band}) times as fast as one"

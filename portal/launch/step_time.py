@@ -31,10 +31,12 @@ class Point:
     Attributes:
         n_gpus: GPUs, and so ranks, 1 or more.
         step_s: Seconds of one step on all of them, each with the same batch.
+        error: Standard error of that mean, as a share of it; 0 where it is not known.
     """
 
     n_gpus: int
     step_s: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,8 @@ class StepTime:
 
     Attributes:
         fits: Values of the three terms in seconds, one set for each way to read the points.
-        spread: Mean deviation of the points from the best fit, as a share of a step.
+        spread: Mean deviation of the points from the best fit, and twice their own errors, as a
+            share of a step.
     """
 
     fits: tuple[Terms, ...]
@@ -91,12 +94,13 @@ class StepTime:
         Returns:
             The prediction with its band.
         """
+        spread = self.spread if n_gpus > 1 else 0.0
         speedups = [n_gpus * _step_s(fit, 1) / _step_s(fit, n_gpus) for fit in self.fits]
         return Prediction(
             n_gpus=n_gpus,
             speedup=n_gpus * self.step_s(1) / self.step_s(n_gpus),
-            lowest=min(speedups) * (1 - self.spread),
-            highest=min(max(speedups) * (1 + self.spread), max(n_gpus, *speedups)),
+            lowest=min(speedups) / (1 + spread),
+            highest=min(max(speedups) * (1 + spread), max(n_gpus, *speedups)),
         )
 
 
@@ -126,7 +130,8 @@ def fit_step_time(points: Sequence[Point]) -> StepTime:
     # Of equally good ones the simplest, and all that are as simple.
     n_terms = min(n for _, n, _ in good)
     fits = tuple(fit for _, n, fit in good if n == n_terms)
-    return StepTime(fits=fits, spread=best)
+    noise = math.sqrt(sum((2 * point.error) ** 2 for point in points) / len(points))
+    return StepTime(fits=fits, spread=math.hypot(best, noise))
 
 
 def _factors(n_gpus: int) -> Terms:

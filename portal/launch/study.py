@@ -24,12 +24,12 @@ from portal.launch.advice import Advice, advise
 from portal.launch.errors import LaunchError
 from portal.launch.folders import folder_title, parent_folder
 from portal.launch.runner import run
-from portal.launch.step_time import Point
 from portal.launch.study_config import (
     Config,
     Measurement,
     make_configs,
     measurement_of_json,
+    point_of,
     summarize,
 )
 from portal.launch.study_models import MODELS, measure_function, measure_model
@@ -70,11 +70,7 @@ class Study:
         """
         rows = [each for each in self.measurements if each.config.precision == precision]
         largest = max((each.config.batch_size for each in rows), default=0)
-        points = [
-            Point(n_gpus=each.config.shape.n_ranks, step_s=each.step_s)
-            for each in rows
-            if each.config.batch_size == largest
-        ]
+        points = [point_of(each) for each in rows if each.config.batch_size == largest]
         try:
             return advise(points, largest, images_per_epoch)
         except ValueError as error:
@@ -130,7 +126,7 @@ def scaling(
         The study.
     """
     configs = make_configs(shapes, batch_sizes, precisions, threads, scaling)
-    name = _name_of(train)
+    name = name_of(train)
     settings = [name, steps, warmup_steps, [asdict(config) for config in configs]]
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:6]
     path = folder or parent_folder() / "studies" / f"{folder_title(name)}-{key}"
@@ -199,7 +195,18 @@ def _rest(took_s: Sequence[float], n_left: int) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _name_of(train: object) -> str:
+def name_of(train: object) -> str:
+    """Return what a training is called.
+
+    Args:
+        train: Name of a model, or a function.
+
+    Returns:
+        The name.
+
+    Raises:
+        LaunchError: If it is neither, with the models that there are.
+    """
     if isinstance(train, str):
         if train not in MODELS:
             raise LaunchError(f"There is no model {train!r}; choose {', '.join(MODELS)}.")

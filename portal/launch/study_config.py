@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from portal.launch.errors import LaunchError
 from portal.launch.shape import Shape
+from portal.launch.step_time import Point
 
 _SHAPE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,2})", re.ASCII)
 PRECISIONS = ("fp32", "mixed")
@@ -157,3 +158,16 @@ def summarize(config: Config, steps_of_ranks: Sequence[Sequence[float]]) -> Meas
         step_s=statistics.mean(steps_s),
         n_steps=len(steps_s),
     )
+
+
+def point_of(measurement: Measurement) -> Point:
+    """Return what the model of the step time is fitted to.
+
+    Args:
+        measurement: A configuration's figures.
+
+    Returns:
+        The time of a step, with its standard error.
+    """
+    error = measurement.spread / measurement.images_per_s / measurement.n_steps**0.5
+    return Point(n_gpus=measurement.config.shape.n_ranks, step_s=measurement.step_s, error=error)

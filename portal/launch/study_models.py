@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
+from portal.launch.client import StoreClient
 from portal.launch.study_config import Config
 
 # Side of the square images that each network was made for.
 MODELS = {"alexnet": 227, "inceptionv3": 299, "resnet50": 224, "vgg16": 224}
 N_CLASSES = 1000
+N_PROBE_WARMUP_STEPS = 2
+LEAST_PROBE_STEPS = 3
+# How far behind rank 0 another rank may be in its first steps.
+OTHERS_WITHIN_S = 300.0
 
 
 def measure_model(name: str, config: Config, n_steps: int, n_warmup_steps: int) -> list[float]:
@@ -50,6 +56,47 @@ def measure_function(
     _set_threads(config)
     step = make_step(config.batch_size, config.precision)
     return _timed(step, n_steps, n_warmup_steps)
+
+
+def measure_for(
+    train: str | Callable[..., Callable[[], object]], config: Config, budget_s: float
+) -> list[float]:
+    """Train for some time; runs on a rank.
+
+    Args:
+        train: One of MODELS, or a user's own function as in `measure_function`.
+        config: Batch size, precision and threads.
+        budget_s: How long the steps may take together, in seconds.
+
+    Returns:
+        Seconds of each step that counts, as many on every rank: rank 0 tells the others how many.
+    """
+    _set_threads(config)
+    if isinstance(train, str):
+        step = _keras_step(train, config)
+    else:
+        step = train(config.batch_size, config.precision)
+    _timed(step, 0, N_PROBE_WARMUP_STEPS)
+    store = StoreClient(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"], "probe")
+    is_first = os.environ["HOROVOD_RANK"] == "0"
+    rounds = [_timed(step, LEAST_PROBE_STEPS, 0)]
+    while True:
+        key = f"round-{len(rounds)}"
+        if is_first:
+            store.put(key, str(_n_more(rounds, budget_s)).encode())
+        n_steps = int(store.wait(key, OTHERS_WITHIN_S))
+        if not n_steps:
+            break
+        rounds.append(_timed(step, n_steps, 0))
+    # Frameworks still prepare in the first round; it counts only where there is no other.
+    return [step_s for times in rounds[1:] or rounds for step_s in times]
+
+
+def _n_more(rounds: list[list[float]], budget_s: float) -> int:
+    """Return the steps of the next round: at most twice those of the last; 0 to end."""
+    left_s = budget_s - sum(map(sum, rounds))
+    n_left = int(left_s / statistics.mean(rounds[-1]))
+    return max(0, min(2 * len(rounds[-1]), n_left))
 
 
 def _timed(step: Callable[[], object], n_steps: int, n_warmup_steps: int) -> list[float]:

@@ -12,7 +12,15 @@ from tests.templates.conftest import ENVIRONMENTS
 pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("torch_cases.py")
-CASES = ("torch_on_one_node", "torch_on_two_nodes", "torch_alone", "limit", "links", "study")
+CASES = (
+    "torch_on_one_node",
+    "torch_on_two_nodes",
+    "torch_alone",
+    "limit",
+    "links",
+    "study",
+    "probe",
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +88,14 @@ def test_a_scaling_study_measures_ranks_and_nodes_and_says_how_many_gpus_pay(fou
     assert study["table"].count("\n") == 3
     assert study["advice"].startswith("Use ")
     assert "2x1, batch 64, fp32" in study["report"]
+
+
+def test_a_probe_keeps_to_its_time_and_gives_the_advice_with_its_band(found):
+    value = found["probe"].value
+
+    assert value["took_s"] < 60
+    assert "1x1, batch 64, fp32: " in found["probe"].cell
+    assert "1x2, batch 64, fp32: " in found["probe"].cell
+    assert re.match(r"Use (1 GPU|up to|\d+ GPUs)", value["text"])
+    assert re.search(r"\d\.\d \(\d+\.\d to \d+\.\d\) times as fast as one", value["text"])
+    assert "GPU hours an epoch" in value["table"]

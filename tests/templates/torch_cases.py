@@ -193,5 +193,16 @@ def case_study():
     }
 
 
+def case_probe():
+    """A few seconds of measuring, and the advice."""
+    import time
+
+    from portal.launch.probe import probe
+
+    began_s = time.monotonic()
+    found = probe(make_step, batch_size=64, seconds=30, images_per_epoch=64_000)
+    return {"took_s": time.monotonic() - began_s, "text": found.text, "table": found.table()}
+
+
 if __name__ == "__main__":
     launch_cases.main(sys.argv[1:], globals())
