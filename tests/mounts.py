@@ -32,7 +32,7 @@ def full_home(user: str) -> Iterator[Path]:
         yield home
     finally:
         for place in places:
-            subprocess.run([*place, "umount", "-l", str(home)], check=False, timeout=10)
+            subprocess.run([*place, "umount", "-l", str(home)], check=True, timeout=10)
 
 
 @contextlib.contextmanager
@@ -58,4 +58,5 @@ def _enter(pid_file: Path) -> list[str]:
     pid = pid_file.read_text().split()[0]
     # The node's first process is a child of the one that was started.
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return ["nsenter", f"--mount=/proc/{children[0] if children else pid}/ns/mnt"]
+    # umount looks into the node's /proc for itself.
+    return ["nsenter", f"--target={children[0] if children else pid}", "--mount", "--pid"]

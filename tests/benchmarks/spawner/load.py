@@ -150,15 +150,15 @@ def _n_questions() -> int:
     return sum(int(count) for count in _QUESTIONS.findall(_run("sdiag")))
 
 
-def _count(state: str) -> int:
-    return len(_run("squeue", "-h", f"--user={USER}", f"--states={state}").splitlines())
+def _count(states: str) -> int:
+    lines = _run("squeue", "-h", f"--user={USER}", f"--states={states}").splitlines()
+    return sum(bool(line.strip()) for line in lines)
 
 
 def _run(*argv: str) -> str:
-    return eventually(
-        lambda: (
-            subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60).stdout
-            or " "
-        ),
-        timeout_s=60,
-    )
+    def run() -> tuple[str]:
+        done = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=60)
+        # Also an answer without a line is one.
+        return (done.stdout,)
+
+    return eventually(run, timeout_s=60)[0]
