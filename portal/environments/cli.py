@@ -8,11 +8,21 @@ from typing import Any
 
 from portal.environments.entry import Environment, Kind, Language
 from portal.environments.errors import RegistryError
+from portal.environments.image import (
+    NGC_USER,
+    OWN_FOLDER,
+    Login,
+    is_source,
+    make_image,
+    parse_source,
+    read_key,
+)
 from portal.environments.probe import look_at_node, problem
 from portal.environments.registry import (
     OWN_PATH,
     SITE_PATH,
     add_entry,
+    check_entry,
     read_registry,
     site_path,
 )
@@ -40,7 +50,12 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--virtualenv", metavar="FOLDER", help="a virtual environment")
     place.add_argument("--conda", metavar="FOLDER", help="a conda environment")
     place.add_argument("--modules", nargs="+", metavar="MODULE", help="modules to load, in order")
-    place.add_argument("--image", metavar="FILE", help="an Apptainer or Singularity image")
+    place.add_argument(
+        "--image",
+        metavar="IMAGE",
+        help="an Apptainer or Singularity image file, "
+        "or what one is made from: docker://..., oci:FOLDER, docker-archive:FILE",
+    )
     place.add_argument("--interpreter", metavar="FILE", help="an interpreter of its own")
     parser.add_argument("--name", help="what the launcher shows")
     parser.add_argument("--language", choices=[language.value for language in Language])
@@ -50,7 +65,23 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site", action="store_true", help=f"for everybody, in {SITE_PATH} (else for yourself)"
     )
+    _describe_image(parser.add_argument_group("images made from a container"))
     parser.set_defaults(run=add_environment)
+
+
+def _describe_image(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--into",
+        metavar="FOLDER",
+        type=Path,
+        help=f"where the image file goes (default: ~/{OWN_FOLDER}; must be given with --site)",
+    )
+    group.add_argument(
+        "--registry-key", metavar="FILE", type=Path, help="file with your key, mode 0600"
+    )
+    group.add_argument(
+        "--registry-user", metavar="NAME", default=NGC_USER, help="default: %(default)s, NVIDIA's"
+    )
 
 
 def add_environment(arguments: argparse.Namespace) -> int:
@@ -68,9 +99,29 @@ def add_environment(arguments: argparse.Namespace) -> int:
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
     path = site_path() if arguments.site else Path.home() / OWN_PATH
+    if is_source(table.get("image", "")):
+        source, table["image"] = parse_source(table["image"]), str(_image_file(arguments))
+        check_entry(path, arguments.id, table, is_own=not arguments.site)
+        login = _login(arguments)
+        make_image(look_at_node().container, source, Path(table["image"]), login)
     environment = add_entry(path, arguments.id, table, is_own=not arguments.site)
     print(f"Added to {path}. Running sessions offer it within a minute, if it works there.")
     return _report([environment])
+
+
+def _image_file(arguments: argparse.Namespace) -> Path:
+    if arguments.site and arguments.into is None:
+        raise RegistryError(
+            "An image for everybody goes to a folder that all nodes see. Name it with --into."
+        )
+    folder: Path = arguments.into or Path.home() / OWN_FOLDER
+    return folder.absolute() / f"{arguments.id}.sif"
+
+
+def _login(arguments: argparse.Namespace) -> Login | None:
+    if arguments.registry_key is None:
+        return None
+    return Login(user=arguments.registry_user, key=read_key(arguments.registry_key))
 
 
 def print_environments(_: argparse.Namespace) -> int:

@@ -102,6 +102,29 @@ def read_tables(path: Path) -> dict[str, Any]:
         raise RegistryError(f"{path} is not TOML: {error}.") from error
 
 
+def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
+    """Return the environment that would be added, and add nothing.
+
+    Args:
+        path: The registry; it may be absent.
+        id_: Name of the environment in it.
+        table: Its keys.
+        is_own: Whether it is the user's own registry.
+
+    Returns:
+        The environment.
+
+    Raises:
+        RegistryError: If the name is taken or the entry is wrong.
+    """
+    environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
+    if id_ in read_tables(path):
+        raise RegistryError(
+            f"{path} has an environment '{id_}' already. Choose another name, or edit the file."
+        )
+    return environment
+
+
 def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
     """Write one more environment to a registry.
 
@@ -117,11 +140,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
     Raises:
         RegistryError: If the name is taken, the entry is wrong or the file cannot be written.
     """
-    environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
-    if id_ in read_tables(path):
-        raise RegistryError(
-            f"{path} has an environment '{id_}' already. Choose another name, or edit the file."
-        )
+    environment = check_entry(path, id_, table, is_own=is_own)
     # Texts, and lists and tables of texts: each line is a TOML basic string as JSON writes it.
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
     try:

@@ -1,0 +1,171 @@
+"""Make an image file from a container of a registry, such as NVIDIA's."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.environments.errors import RegistryError
+
+OWN_FOLDER = Path(".local/share/data-scientist-portal/images")
+NGC_USER = "$oauthtoken"
+# A registry's name and path as Docker writes them, or a path that apptainer reads itself.
+_DOCKER = re.compile(r"docker://[a-z0-9][\w.:/@+-]{0,500}", re.ASCII)
+_LOCAL = re.compile(
+    r"(?P<kind>oci|docker-archive):(?P<path>[^:\s]{1,1000})(?P<tag>:[\w.-]{1,128})?"
+)
+_MAX_KEY_BYTES = 16384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """Who asks a registry.
+
+    Attributes:
+        user: A user name; NVIDIA's registry knows only "$oauthtoken".
+        key: What stands for a password; it is in no text that is printed.
+    """
+
+    user: str
+    key: str
+
+    def __repr__(self) -> str:
+        return f"Login(user={self.user!r})"
+
+
+def is_source(text: str) -> bool:
+    """Return whether a text names something that an image is made from, not an image.
+
+    Args:
+        text: What the user gave for the image.
+
+    Returns:
+        True for what begins with docker:, oci: and the like.
+    """
+    return re.match(r"[a-z][a-z0-9+-]*:", text) is not None
+
+
+def parse_source(text: str) -> str:
+    """Return what an image is made from, as apptainer reads it.
+
+    Args:
+        text: docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE.
+
+    Returns:
+        The same with an absolute path.
+
+    Raises:
+        RegistryError: If it is none of these, or the file is not there.
+    """
+    if _DOCKER.fullmatch(text):
+        return text
+    found = _LOCAL.fullmatch(text)
+    if found is None:
+        raise RegistryError(
+            f"The image {text!r:.80} is of no known form. Give an image file, "
+            "docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE."
+        )
+    path = Path(found[2]).expanduser().absolute()
+    if not path.exists():
+        raise RegistryError(f"The image {path} is absent. Give the path of one on this machine.")
+    return f"{found[1]}:{path}"
+
+
+def read_key(path: Path) -> str:
+    """Return the key in a file that only its owner may read.
+
+    Args:
+        path: A file of one line, mode 0600, of the user who runs this.
+
+    Returns:
+        The key.
+
+    Raises:
+        RegistryError: If others may read it, it is another user's, or it holds no key.
+    """
+    try:
+        if not path.is_file():
+            raise RegistryError(f"{path} is no file. Give a file that holds the key.")
+        with path.open("rb") as file:
+            _check_private(path, os.fstat(file.fileno()))
+            key = file.read(_MAX_KEY_BYTES).decode().strip()
+    except OSError as error:
+        raise RegistryError(f"The key in {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        key = ""
+    if not key or not key.isprintable():
+        raise RegistryError(f"{path} holds no key. Write the registry's key in it, in one line.")
+    return key
+
+
+def _check_private(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise RegistryError(f"{path} belongs to another user. Give a key file of your own.")
+    if mode := stat.S_IMODE(status.st_mode) & 0o177:
+        raise RegistryError(
+            f"Others may read the key in {path}: its mode has {mode:o} beyond 600. "
+            f"Run: chmod 600 {path}. If it was so for long, have a new key made."
+        )
+
+
+def make_image(container: Path | None, source: str, image: Path, login: Login | None) -> None:
+    """Make an image file, with apptainer's progress on the terminal.
+
+    Args:
+        container: Path of apptainer or singularity, or None where the machine has none.
+        source: From `parse_source`.
+        image: The file to make; it is whole or not there.
+        login: Who asks the registry, or None for anybody.
+
+    Raises:
+        RegistryError: If the file is there already, or could not be made.
+    """
+    if container is None:
+        raise RegistryError(
+            "This machine has neither apptainer nor singularity, which make images. "
+            "Add the environment in a terminal of a session, or load their module first."
+        )
+    if image.exists():
+        raise RegistryError(f"{image} is there already. Choose another name, or remove the file.")
+    part = image.with_name(f".{image.name}.part")
+    try:
+        image.parent.mkdir(parents=True, exist_ok=True)
+        _build(container, source, part, login)
+        part.replace(image)
+    except OSError as error:
+        raise RegistryError(f"{image} cannot be written: {error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _build(container: Path, source: str, part: Path, login: Login | None) -> None:
+    print(f"Making an image from {source}; large ones take many minutes.", flush=True)
+    # A home's quota seldom holds a second copy of each layer.
+    argv = [str(container), "build", "--force", "--disable-cache", str(part), source]
+    environ = os.environ | _credentials(container, login)
+    status = subprocess.run(argv, env=environ, stdin=subprocess.DEVNULL, check=False).returncode
+    if status != 0:
+        needs_key = login is None and source.startswith("docker:")
+        hint = " If the registry wants a key, name its file with --registry-key." * needs_key
+        raise RegistryError(
+            f"No image was made and nothing was added: {container.name} ended with status "
+            f"{status}; what it said is above.{hint} Where a disk is full, set TMPDIR to a folder "
+            "with room for the unpacked image."
+        )
+
+
+def _credentials(container: Path, login: Login | None) -> Mapping[str, str]:
+    """Return the variables that hold a login; an argument would be seen by the whole node.
+
+    Source:
+        https://apptainer.org/docs/user/1.4/docker_and_oci.html#authentication
+    """
+    if login is None:
+        return {}
+    prefix = "SINGULARITY" if container.name == "singularity" else "APPTAINER"
+    return {f"{prefix}_DOCKER_USERNAME": login.user, f"{prefix}_DOCKER_PASSWORD": login.key}
