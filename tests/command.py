@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 BROWSER_TARGETS = ("browser", "axe")
+KERNEL_TARGETS = ("modules",)
+# Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
+IMAGE_TARGETS = ("apptainer", "image")
 EPILOG = """\
 Without a name: all but bench. 'all' includes bench, whose figures take their time.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
@@ -89,7 +92,10 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         Whether the tests can be run.
     """
     targets = ["test", *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ())]
-    targets += ["modules"] if any(s.needs_modules for s in suites) else []
+    needs_kernels = any(suite.needs_kernels for suite in suites)
+    if needs_kernels:
+        targets += KERNEL_TARGETS
+        _step("images", ["deploy/environments/build", *IMAGE_TARGETS], {})
     return _step("environment", ["deploy/environments/build", *targets], counts)
 
 

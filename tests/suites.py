@@ -48,7 +48,7 @@ class Suite:
         options: Options of pytest for this folder.
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
-        needs_modules: Whether it starts kernels from environment modules.
+        needs_kernels: Whether it starts kernels from environment modules and images.
         is_default: Whether it runs when no suite is named.
     """
 
@@ -58,7 +58,7 @@ class Suite:
     options: tuple[str, ...] = ()
     needs_cluster: bool = True
     needs_browser: bool = False
-    needs_modules: bool = False
+    needs_kernels: bool = False
     is_default: bool = True
 
     @property
@@ -105,7 +105,7 @@ SUITES = (
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
     Suite(name="slurm", folder="slurm"),
-    Suite(name="server", folder="server", needs_browser=True, needs_modules=True),
+    Suite(name="server", folder="server", needs_browser=True, needs_kernels=True),
     Suite(name="hub", folder="hub", needs_browser=True),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),

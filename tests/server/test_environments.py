@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tornado.websocket import websocket_connect
 
 from portal.environments.registry import OWN_PATH
 from tests.eventually import eventually
-from tests.notebook_server import TOKEN, NotebookServer, descendants
+from tests.kernels import ask, offered, run_cell
+from tests.notebook_server import NotebookServer, descendants
 from tests.tensorboard_contract import listening_inodes, sockets_of
 
 SERVER_ENVIRONMENT = Path("/opt/data-scientist-portal/environments/server")
@@ -70,46 +67,6 @@ def server(
     eventually(lambda: "site-missing" not in offered(server), timeout_s=60)
     yield server
     server.stop()
-
-
-def offered(server: NotebookServer) -> dict[str, str]:
-    specs = ask(server, "GET", "api/kernelspecs")["kernelspecs"]
-    return {name: spec["spec"]["display_name"] for name, spec in specs.items()}
-
-
-def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> Any:
-    answer = server.http.request(method, f"{server.host}/user/ada/{path}", timeout=90, **kwargs)
-    answer.raise_for_status()
-    return answer.json() if answer.content else None
-
-
-async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
-    """Start a kernel, run one cell in it and return what it printed."""
-    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
-    session = uuid.uuid4().hex
-    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
-    socket = await websocket_connect(channels, connect_timeout=60)
-    header = {"msg_id": "1", "msg_type": "execute_request", "session": session, "version": "5.3"}
-    content = {"code": code, "silent": False, "allow_stdin": False}
-    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-    await socket.write_message(json.dumps({"channel": "shell", **message}))
-    printed = ""
-    while (text := await socket.read_message()) is not None:
-        answer = json.loads(text)
-        if answer["parent_header"].get("msg_id") != "1":
-            continue
-        if answer["msg_type"] == "error":
-            printed += answer["content"]["evalue"]
-        if answer["msg_type"] == "stream":
-            printed += answer["content"]["text"]
-        # The last of what a cell sends to everybody; the reply may overtake what it printed.
-        if answer["content"].get("execution_state") == "idle":
-            break
-    socket.close()
-    while await socket.read_message() is not None:
-        pass
-    ask(server, "DELETE", f"api/kernels/{kernel}")
-    return printed
 
 
 def test_what_works_is_offered_and_the_rest_says_why(server: NotebookServer) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import (
+    apptainer,
     axe,
     datasets,
     debian,
     environment,
     files,
     horovod,
+    image,
     kernels,
     modules,
     node,
@@ -59,6 +61,10 @@ def _install_browser(plan: Plan, log: IO[str]) -> None:
 
 def _install_modules(_: Plan, log: IO[str]) -> None:
     modules.install_modules(log)
+
+
+def _install_apptainer(_: Plan, log: IO[str]) -> None:
+    apptainer.install_apptainer(log)
 
 
 TARGETS = (
@@ -182,10 +188,27 @@ TARGETS = (
         results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
         code=("modules",),
     ),
+    Target(
+        name="apptainer",
+        summary="unpacking Apptainer for the kernel tests",
+        build=_install_apptainer,
+        made_from=lambda plan: [apptainer.SOURCE, *apptainer.PACKAGES],
+        results=lambda plan: [apptainer.PROGRAM],
+        code=("apptainer",),
+    ),
+    Target(
+        name="image",
+        summary="making a container image for the kernel tests",
+        build=image.make_image,
+        made_from=lambda plan: [*image.PACKAGES],
+        results=lambda plan: [image.image_dir(plan) / "index.json"],
+        needs=("server",),
+        code=("image",),
+    ),
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = ("test", "browser", "axe", "modules")
+ONLY_FOR_TESTS = ("test", "browser", "axe", "modules", "apptainer", "image")
 ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
 
 

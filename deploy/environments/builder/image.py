@@ -1,0 +1,124 @@
+"""A small container image with Python and ipykernel, for the kernel tests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+from deploy.environments.builder.debian import ensure_packages
+from deploy.environments.builder.environment import REGISTRY_HINT
+from deploy.environments.builder.files import replace_folder
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import run
+
+TOOLS = ("mmdebstrap",)
+PACKAGES = ("python3", "dash", "coreutils", "libstdc++6")
+SOURCE = "deb http://deb.debian.org/debian bookworm main"
+_OCI = "application/vnd.oci.image"
+_SITE_PACKAGES = "usr/local/lib/python3.11/dist-packages"
+# Most of the files; a kernel starts without, and tests are quicker.
+_UNNEEDED = (
+    *("usr/share/doc", "usr/share/locale", "usr/share/man", "var/lib/apt", "var/lib/dpkg"),
+    *(f"{_SITE_PACKAGES}/{name}" for name in ("debugpy", "jedi", "tzdata")),
+)
+
+
+def image_dir(plan: Plan) -> Path:
+    """Return the image: an OCI layout, which is a docker-archive once it is a tar file.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Its folder.
+    """
+    return plan.prefix / "test-image"
+
+
+def make_image(plan: Plan, log: IO[str]) -> None:
+    """Make the image from Debian's packages and the server environment's pins.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If a package cannot be had.
+    """
+    ensure_packages(TOOLS, log)
+    new = image_dir(plan).with_name("test-image.new")
+    shutil.rmtree(new, ignore_errors=True)
+    (new / "blobs/sha256").mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="image-") as name:
+        root = Path(name) / "root"
+        include = f"--include={','.join(PACKAGES)}"
+        run(["mmdebstrap", "--variant=extract", include, "bookworm", root, SOURCE], log=log)
+        packages = root / _SITE_PACKAGES
+        pip = (plan.environment("server") / "bin/python", "-m", "pip", "install", "--no-compile")
+        pins = ("--target", packages, "-c", plan.pins("server"), "ipykernel")
+        run([*pip, *pins], log=log, next_step=REGISTRY_HINT)
+        for unneeded in _UNNEEDED:
+            shutil.rmtree(root / unneeded, ignore_errors=True)
+        _write_layout(root, new)
+    replace_folder(image_dir(plan), new)
+
+
+def _write_layout(root: Path, folder: Path) -> None:
+    """Write one layer and what describes it.
+
+    Source:
+        https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md; manifest.json
+        is that of `docker save`.
+    """
+    layer = _add_layer(root, folder)
+    machine = {"architecture": "amd64", "os": "linux"}
+    diff_ids = {"type": "layers", "diff_ids": [layer["digest"]]}
+    environ = {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]}
+    config = _add_json(folder, "config", {**machine, "config": environ, "rootfs": diff_ids})
+    manifest = {"schemaVersion": 2, "config": config, "layers": [layer]}
+    described = _add_json(folder, "manifest", manifest)
+    described["annotations"] = {"org.opencontainers.image.ref.name": "latest"}
+    _write_json(folder / "oci-layout", {"imageLayoutVersion": "1.0.0"})
+    _write_json(folder / "index.json", {"schemaVersion": 2, "manifests": [described]})
+    docker = {"Config": _blob(config), "RepoTags": ["kernel:latest"], "Layers": [_blob(layer)]}
+    _write_json(folder / "manifest.json", [docker])
+
+
+def _add_layer(root: Path, folder: Path) -> dict[str, Any]:
+    path = folder / "layer.tar"
+    with tarfile.open(path, "w") as tar:
+        tar.add(root, arcname=".", filter=_without_devices)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    path.rename(folder / "blobs/sha256" / digest)
+    return _descriptor("layer.v1.tar", digest, folder)
+
+
+def _without_devices(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    # Only root can unpack them.
+    return None if member.ischr() or member.isblk() else member
+
+
+def _add_json(folder: Path, kind: str, content: Any) -> dict[str, Any]:
+    data = json.dumps(content).encode()
+    digest = hashlib.sha256(data).hexdigest()
+    (folder / "blobs/sha256" / digest).write_bytes(data)
+    return _descriptor(f"{kind}.v1+json", digest, folder)
+
+
+def _descriptor(kind: str, digest: str, folder: Path) -> dict[str, Any]:
+    size_bytes = (folder / "blobs/sha256" / digest).stat().st_size
+    return {"mediaType": f"{_OCI}.{kind}", "digest": f"sha256:{digest}", "size": size_bytes}
+
+
+def _blob(descriptor: dict[str, Any]) -> str:
+    return f"blobs/{descriptor['digest'].replace(':', '/')}"
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content))

@@ -1,0 +1,141 @@
+"""Kernels in real container images, which the user made; a cell runs in them as the user."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pwd
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.environments.registry import OWN_PATH
+from tests.eventually import eventually
+from tests.kernels import offered, run_cell
+from tests.notebook_server import CHECKOUT, NotebookServer
+
+APPTAINER = Path("/opt/apptainer/bin/apptainer")
+IMAGE = Path("/opt/data-scientist-portal/test-image")
+BUILD = "deploy/environments/build apptainer image"
+pytestmark = [
+    pytest.mark.skipif(os.getuid() != 0, reason="only root can become the user of a session"),
+    pytest.mark.skipif(not APPTAINER.exists(), reason=f"no {APPTAINER}; {BUILD} unpacks it"),
+    pytest.mark.skipif(not IMAGE.exists(), reason=f"no {IMAGE}; {BUILD} makes it"),
+]
+IN_THE_IMAGE = """\
+import os, sys
+print(os.path.exists('/opt/data-scientist-portal'), sys.executable)
+print(os.getuid(), os.environ['CUDA_VISIBLE_DEVICES'])
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
+    """A session of an ordinary user, who has made a kernel of each kind of image."""
+    with tempfile.TemporaryDirectory(prefix="images-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        environ = {
+            "JUPYTER_NO_CONFIG": "1",
+            "PORTAL_GPUS_SIMULATED": "1",
+            "CUDA_VISIBLE_DEVICES": "0,2",
+            "TMPDIR": str(folder / "tmp"),
+        }
+        user_id = pwd.getpwnam("nobody").pw_uid
+        server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
+        yield server
+        server.stop()
+
+
+def add(server: NotebookServer, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `dsportal environments add` as the user of the session."""
+    user_id = server.root.stat().st_uid
+    return subprocess.run(
+        [sys.executable, "-m", "portal.cli", "environments", "add", *words],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(server.root),
+            "TMPDIR": str(server.tmp_dir),
+            "PYTHONPATH": str(CHECKOUT),
+            "PORTAL_GPUS_SIMULATED": "1",
+        },
+        cwd=server.root,
+        user=user_id,
+        group=user_id,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer) -> None:
+    done = add(server, "mine", "--name", "My image", "--image", f"oci:{IMAGE}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Build complete" in done.stderr, "the progress of apptainer is shown"
+    assert "mine: works on this machine." in done.stdout
+
+    eventually(lambda: offered(server).get("own-mine") == "My image", timeout_s=60)
+    printed = (await run_cell(server, "own-mine", IN_THE_IMAGE)).split()
+
+    assert printed == ["False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"]
+
+
+def test_an_archive_without_a_kernel_becomes_an_image_and_says_what_it_needs(
+    server: NotebookServer,
+) -> None:
+    archive = server.tmp_dir / "empty.tar"
+    archive.write_bytes(docker_archive())
+
+    done = add(server, "empty", "--image", f"docker-archive:{archive}", "--into", "images")
+
+    assert "Build complete" in done.stderr
+    assert (server.root / "images/empty.sif").exists()
+    assert "empty: It does not start a kernel; it needs ipykernel." in done.stdout
+
+
+def docker_archive() -> bytes:
+    """Return an archive as `docker save` writes it, of an image with nothing in it but folders."""
+    layer = tar_of(dict.fromkeys(("etc/hosts", "tmp/.keep", "usr/bin/.keep"), b""))
+    diff_ids = [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
+    config = {
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {"Env": ["PATH=/usr/bin"]},
+        "rootfs": {"type": "layers", "diff_ids": diff_ids},
+    }
+    manifest = [{"Config": "config.json", "RepoTags": ["e:1"], "Layers": ["layer.tar"]}]
+    described = {"config.json": config, "manifest.json": manifest}
+    files = {name: json.dumps(content).encode() for name, content in described.items()}
+    return tar_of({**files, "layer.tar": layer})
+
+
+def tar_of(files: dict[str, bytes]) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return written.getvalue()
+
+
+def test_what_is_no_image_adds_nothing(server: NotebookServer) -> None:
+    text = server.root / "text.tar"
+    text.write_text("no image\n")
+
+    done = add(server, "broken", "--image", f"docker-archive:{text}")
+
+    assert done.returncode == 1
+    assert "No image was made and nothing was added" in done.stderr
+    registry = server.root / OWN_PATH
+    assert "[broken]" not in (registry.read_text() if registry.exists() else "")
+    assert not list(server.root.glob(".local/share/data-scientist-portal/images/*broken*"))
