@@ -12,11 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from deploy.one_machine.cluster import describe_cluster
+from deploy.one_machine.cluster import (
+    DEFAULT_N_SIMULATED_NODES,
+    MOST_SIMULATED_NODES,
+    describe_cluster,
+)
 from deploy.one_machine.environments import Build
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
+from deploy.one_machine.node_count import running_cluster
 from deploy.one_machine.portal import PUBLIC_PORT
 from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import report_failure, run_steps, select
@@ -40,6 +45,15 @@ def up(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--until", metavar="STEP", help="stop after this step, such as slurm")
     _add_only(parser, "do only this step, such as hub; may be given several times")
+    parser.add_argument(
+        "--simulated-nodes",
+        metavar="N",
+        type=int,
+        choices=range(1, MOST_SIMULATED_NODES + 1),
+        default=DEFAULT_N_SIMULATED_NODES,
+        help=f"nodes of a machine without GPUs, 1 to {MOST_SIMULATED_NODES}; "
+        f"{DEFAULT_N_SIMULATED_NODES} unless told otherwise",
+    )
     wanted = parser.parse_args(argv)
     # A shell starts what runs in its background with interrupts ignored. Daemons would hand that on
     # to sessions, whose kernels could then not be interrupted.
@@ -79,7 +93,7 @@ def down(argv: Sequence[str]) -> int:
 def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     build = Build()
-    cluster = describe_cluster()
+    cluster = describe_cluster(wanted.simulated_nodes)
     steps = select(steps_up(cluster, build), only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
@@ -104,7 +118,7 @@ def _print_welcome(*, has_simulated_gpus: bool) -> None:
 
 
 def _down(wanted: argparse.Namespace) -> None:
-    cluster = describe_cluster()
+    cluster = running_cluster()
     run_steps(select(steps_down(cluster), only=wanted.only, until=None))
     if wanted.purge:
         run_steps(steps_purge(cluster, keeps_environments=wanted.keep_environments))

@@ -16,10 +16,8 @@ from deploy.one_machine.network import Host
 SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
 SIMULATED_CORES = 40
 SIMULATED_MEMORY_MIB = 384_000
-SIMULATED_HOSTS = (
-    Host(name="node01", address="10.77.0.11"),
-    Host(name="node02", address="10.77.0.12"),
-)
+DEFAULT_N_SIMULATED_NODES = 2
+MOST_SIMULATED_NODES = 8
 # Left to the daemons and the hub on a machine whose real memory Slurm hands out.
 REAL_MEMORY_SHARE = 0.9
 
@@ -81,19 +79,37 @@ class Cluster:
         return max(1, min(MEMORY_GIB_PER_GPU, *shares))
 
 
-@functools.cache
-def describe_cluster() -> Cluster:
-    """Return the cluster that suits this machine.
+def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:
+    """Return names and addresses of nodes.
+
+    Args:
+        n_nodes: How many.
 
     Returns:
-        One node with the machine's NVIDIA GPUs, or two with four simulated ones each.
+        node01, node02 and so on.
+    """
+    return tuple(
+        Host(name=f"node{number:02}", address=f"10.77.0.{10 + number}")
+        for number in range(1, n_nodes + 1)
+    )
+
+
+@functools.cache
+def describe_cluster(n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES) -> Cluster:
+    """Return the cluster that suits this machine.
+
+    Args:
+        n_simulated_nodes: Nodes of a machine without GPUs.
+
+    Returns:
+        One node with the machine's NVIDIA GPUs, or several with four simulated ones each.
     """
     gpus = tuple(find_gpus())
     if gpus:
         memory_mib = int(parse_memory_mib(Path("/proc/meminfo").read_text()) * REAL_MEMORY_SHARE)
         n_cores = os.cpu_count() or 1
         nodes: tuple[Node, ...] = (
-            Node(host=SIMULATED_HOSTS[0], n_cores=n_cores, memory_mib=memory_mib, gpus=gpus),
+            Node(host=simulated_hosts(1)[0], n_cores=n_cores, memory_mib=memory_mib, gpus=gpus),
         )
     else:
         nodes = tuple(
@@ -103,7 +119,7 @@ def describe_cluster() -> Cluster:
                 memory_mib=SIMULATED_MEMORY_MIB,
                 gpus=SIMULATED_GPUS,
             )
-            for host in SIMULATED_HOSTS
+            for host in simulated_hosts(n_simulated_nodes)
         )
     return Cluster(nodes=nodes, has_simulated_gpus=not gpus, has_cgroups=has_cgroups())
 

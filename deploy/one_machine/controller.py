@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from deploy.one_machine import mariadb
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.command import run, succeeds
 from deploy.one_machine.errors import CommandError
-from deploy.one_machine.files import ensure_file, ensure_folder, refuse_foreign
+from deploy.one_machine.files import ensure_file, ensure_folder, read_plain, refuse_foreign
 from deploy.one_machine.layout import (
     ONE_MACHINE_DIR,
     RUN_DIR,
@@ -17,7 +18,7 @@ from deploy.one_machine.layout import (
 )
 from deploy.one_machine.network import HEAD_NAME, HOSTS_FILE
 from deploy.one_machine.pidfile import running
-from deploy.one_machine.process import Daemon, ensure_started, wait_ready
+from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
 from deploy.one_machine.slurm import (
     render_cgroup_conf,
     render_gres_conf,
@@ -83,13 +84,29 @@ def ensure_configuration(cluster: Cluster) -> str:
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),
         "cgroup.conf": render_cgroup_conf(cluster),
     }
+    names_before = node_names(read_plain(SLURM_DIR / "slurm.conf") or "")
     changed = [name for name, text in texts.items() if ensure_file(SLURM_DIR / name, text)]
     if not changed:
         return "unchanged"
+    if names_before != node_names(texts["slurm.conf"]):
+        # Source: scontrol(1), reconfigure, Slurm 22.05: not for nodes that come or go.
+        stop(SLURMCTLD)
     if running("slurmctld") is None:
         return f"written to {SLURM_DIR}"
     run(["scontrol", "reconfigure"])
     return f"{', '.join(changed)} changed and read again"
+
+
+def node_names(slurm_conf: str) -> list[str]:
+    """Return the nodes that a slurm.conf names.
+
+    Args:
+        slurm_conf: Its text.
+
+    Returns:
+        Their names, in its order.
+    """
+    return re.findall(r"^NodeName=(\S+)", slurm_conf, re.MULTILINE)
 
 
 def has_nvml() -> bool:
@@ -121,14 +138,19 @@ def is_slurmdbd_answering() -> bool:
     return succeeds(["sacctmgr", "-nP", "list", "cluster", "format=cluster"])
 
 
-def ensure_slurmctld() -> str:
-    """Start slurmctld.
+def ensure_slurmctld(cluster: Cluster) -> str:
+    """Start slurmctld; nodes that run already read the configuration again.
+
+    Args:
+        cluster: The cluster.
 
     Returns:
         What was done, in words.
     """
     started = ensure_started(SLURMCTLD)
     wait_ready("slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S)
+    if started and any(running(host.name) for host in cluster.hosts):
+        run(["scontrol", "reconfigure"])
     return "started" if started else "runs"
 
 

@@ -10,8 +10,8 @@ from deploy.one_machine import (
     mariadb,
     munge,
     name_service,
-    network,
     node,
+    node_count,
     packages,
     portal,
     storage,
@@ -72,7 +72,7 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
         Step(
             name="network",
             title="Network of the nodes",
-            do=lambda: network.ensure_network(cluster.hosts),
+            do=lambda: node_count.ensure_network(cluster),
         ),
         Step(name="munge", title="munge", do=munge.ensure_munge),
         Step(name="mariadb", title="MariaDB", do=mariadb.ensure_mariadb),
@@ -87,7 +87,11 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
             title="Slurm: who may submit",
             do=lambda: accounting.ensure_associations(names),
         ),
-        Step(name="slurmctld", title="Slurm: controller", do=controller.ensure_slurmctld),
+        Step(
+            name="slurmctld",
+            title="Slurm: controller",
+            do=lambda: controller.ensure_slurmctld(cluster),
+        ),
         *(_node_step(part, cluster) for part in cluster.nodes),
         Step(name="slurm", title="Slurm: nodes take jobs", do=lambda: node.ensure_usable(cluster)),
     ]

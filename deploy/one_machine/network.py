@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deploy.one_machine.command import run
 from deploy.one_machine.errors import CommandError, StepError
-from deploy.one_machine.files import ensure_file
+from deploy.one_machine.files import ensure_file, read_plain
 from deploy.one_machine.layout import NODES_DIR
 
 HEAD_NAME = "dsphead"
@@ -104,12 +104,32 @@ def remove_network(hosts: Sequence[Host]) -> None:
         hosts: The compute nodes.
     """
     for host in hosts:
-        if _is_device(host.head_link):
-            run(["ip", "link", "delete", host.head_link])
-        if _is_namespace(host):
-            run(["ip", "netns", "delete", host.namespace])
+        remove_host(host)
     if _is_device(BRIDGE):
         run(["ip", "link", "delete", BRIDGE])
+
+
+def remove_host(host: Host) -> None:
+    """Take the cable and the namespace of a node away.
+
+    Args:
+        host: The node.
+    """
+    if _is_device(host.head_link):
+        run(["ip", "link", "delete", host.head_link])
+    if _is_namespace(host):
+        run(["ip", "netns", "delete", host.namespace])
+
+
+def known_names() -> list[str]:
+    """Return the names of the nodes that have an address now.
+
+    Returns:
+        From the hosts file of head and nodes; none where there is no such file.
+    """
+    lines = (read_plain(HOSTS_FILE) or "").splitlines()
+    names = [line.split()[1] for line in lines if len(line.split()) == 2]
+    return [name for name in names if name not in {"localhost", HEAD_NAME}]
 
 
 def _ensure_bridge() -> bool:

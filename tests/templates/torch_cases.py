@@ -69,12 +69,14 @@ def compare_with_one_process(**shape):
 
     ranks = run(train_on_ranks, results="all", **shape)
     alone = fit(make_model(), *make_batches())
-    first, second = ranks
+    first, *others = ranks
     return {
         "places": [[rank["rank"], rank["n_ranks"], rank["local_rank"]] for rank in ranks],
         "interface": first["interface"],
         "ranks_equal": all(
-            np.array_equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True)
+            np.array_equal(a, b)
+            for other in others
+            for a, b in zip(first["weights"], other["weights"], strict=True)
         ),
         "largest_difference": max(
             float(np.abs(a - b).max()) for a, b in zip(first["weights"], alone, strict=True)
@@ -90,6 +92,16 @@ def case_torch_on_one_node():
 def case_torch_on_two_nodes():
     """One rank on each of two nodes."""
     return compare_with_one_process(gpus=2, nodes=2)
+
+
+def case_torch_2x2_ranks():
+    """Two ranks on each of two nodes."""
+    return compare_with_one_process(gpus=4, nodes=2)
+
+
+def case_torch_4x1_ranks():
+    """One rank on each of four nodes."""
+    return compare_with_one_process(gpus=4, nodes=4)
 
 
 def case_torch_alone():

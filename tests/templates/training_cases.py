@@ -92,18 +92,30 @@ def case_gradients_on_two_nodes():
     return compare_with_one_process(gpus=2, nodes=2)
 
 
+def case_gradients_of_2x2_ranks():
+    """Two ranks on each of two nodes."""
+    return compare_with_one_process(gpus=4, nodes=2)
+
+
+def case_gradients_of_4x1_ranks():
+    """One rank on each of four nodes."""
+    return compare_with_one_process(gpus=4, nodes=4)
+
+
 def compare_with_one_process(**shape):
-    first, second = run(train_on_ranks, results="all", **shape)
+    first, *others = run(train_on_ranks, results="all", **shape)
     alone = train_alone()
     return {
         "ranks_equal": all(
-            np.array_equal(a, b) for a, b in zip(first["weights"], second["weights"], strict=True)
+            np.array_equal(a, b)
+            for other in others
+            for a, b in zip(first["weights"], other["weights"], strict=True)
         ),
         "largest_difference": max(
             float(np.abs(a - b).max()) for a, b in zip(first["weights"], alone, strict=True)
         ),
         "largest_weight": max(float(np.abs(a).max()) for a in alone),
-        "average_of_ranks": [first["average_of_ranks"], second["average_of_ranks"]],
+        "average_of_ranks": [rank["average_of_ranks"] for rank in (first, *others)],
     }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from deploy.one_machine.cluster import (
     SIMULATED_CORES,
     SIMULATED_GPUS,
-    SIMULATED_HOSTS,
     SIMULATED_MEMORY_MIB,
     Cluster,
     Node,
+    simulated_hosts,
 )
 from deploy.one_machine.gpus import Gpu
 
@@ -20,7 +20,7 @@ SIMULATED = Cluster(
             memory_mib=SIMULATED_MEMORY_MIB,
             gpus=SIMULATED_GPUS,
         )
-        for host in SIMULATED_HOSTS
+        for host in simulated_hosts(2)
     ),
     has_simulated_gpus=True,
     has_cgroups=True,
@@ -28,7 +28,7 @@ SIMULATED = Cluster(
 REAL = Cluster(
     nodes=(
         Node(
-            host=SIMULATED_HOSTS[0],
+            host=simulated_hosts(1)[0],
             n_cores=15,
             memory_mib=117_964,
             gpus=(Gpu(minor=0, gres_type="h200"), Gpu(minor=1, gres_type="h200")),

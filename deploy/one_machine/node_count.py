@@ -1,0 +1,41 @@
+"""How many simulated nodes there are: two, or as many as deploy/up was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deploy.one_machine import network, node
+from deploy.one_machine.cluster import (
+    DEFAULT_N_SIMULATED_NODES,
+    Cluster,
+    describe_cluster,
+)
+from deploy.one_machine.process import stop
+
+
+def running_cluster() -> Cluster:
+    """Return the cluster that deploy/up has set up last, for taking it away.
+
+    Returns:
+        With all nodes that have an address, and at least those of the default.
+    """
+    return describe_cluster(max(DEFAULT_N_SIMULATED_NODES, len(network.known_names())))
+
+
+def ensure_network(cluster: Cluster) -> str:
+    """Take away nodes that are too many, and make the network of those that there shall be.
+
+    Args:
+        cluster: The nodes that there shall be.
+
+    Returns:
+        What was done, in words.
+    """
+    surplus = running_cluster().nodes[len(cluster.nodes) :] if network.known_names() else ()
+    for part in surplus:
+        stop(node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus))
+        network.remove_host(part.host)
+    node.remove_cgroups(replace(cluster, nodes=surplus))
+    outcome = network.ensure_network(cluster.hosts)
+    names = ", ".join(part.host.name for part in surplus)
+    return f"{names} removed" if surplus else outcome

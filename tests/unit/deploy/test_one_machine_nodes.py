@@ -1,0 +1,38 @@
+"""How many nodes the simulated cluster has."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.one_machine import cli, network
+from deploy.one_machine.cluster import simulated_hosts
+from deploy.one_machine.controller import node_names
+from deploy.one_machine.slurm import render_slurm_conf
+from tests.unit.deploy.clusters import SIMULATED
+
+
+def test_each_node_has_a_name_and_an_address_of_its_own():
+    hosts = simulated_hosts(8)
+
+    assert [host.name for host in hosts][:2] == ["node01", "node02"]
+    assert len({host.address for host in hosts} | {network.HEAD_ADDRESS}) == 9
+
+
+def test_the_nodes_of_a_running_cluster_are_read_from_its_hosts_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
+
+    assert network.known_names() == []
+    network.HOSTS_FILE.write_text(network.render_hosts(simulated_hosts(4)))
+    assert network.known_names() == ["node01", "node02", "node03", "node04"]
+
+
+def test_a_change_of_nodes_is_seen_in_slurms_configuration():
+    assert node_names(render_slurm_conf(SIMULATED)) == ["node01", "node02"]
+
+
+@pytest.mark.parametrize("number", ["0", "9", "many"])
+def test_a_number_of_nodes_that_cannot_be_is_refused_with_those_that_can(capsys, number):
+    with pytest.raises(SystemExit):
+        cli.up(["--simulated-nodes", number])
+
+    assert "--simulated-nodes" in capsys.readouterr().err
