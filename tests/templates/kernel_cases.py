@@ -1,6 +1,6 @@
 """A kernel, a cell and the interrupt button, as a notebook has them; run inside a session.
 
-Prints one line, OUTCOME and JSON, as tests/launch_cases.py does.
+Prints a line for each case, OUTCOME and JSON, as tests/launch_cases.py does.
 """
 
 from __future__ import annotations
@@ -27,26 +27,68 @@ def count(folder):
 
 run(count, os.getcwd())
 """
+CELL_WITH_BAR = """
+import time
+from portal.launch import report, run
+
+def walk():
+    for step in range(1, 31):
+        time.sleep(0.1)
+        report(step=step, steps=30, images=8, loss=0.5)
+
+run(walk)
+"""
 TIMEOUT_S = 120
 
 
-def interrupt_a_cell() -> dict[str, object]:
+def case_bar_in_a_cell() -> dict[str, object]:
+    """Start a run that reports how far it is.
+
+    Returns:
+        How often each kind of message came, and what the bar showed last.
+    """
+    return with_kernel(_read_bar)
+
+
+def case_interrupt_a_cell() -> dict[str, object]:
     """Start a run in a cell, read its first lines, press the button.
 
     Returns:
         Seconds between line 0 and line 5, between button and the end of the cell; the name of the
         error; ranks that still run.
     """
+    return with_kernel(_watch)
+
+
+def with_kernel(do) -> dict[str, object]:
+    """Do something with a kernel and its client, and end the kernel."""
     manager = KernelManager(kernel_name="tensorflow")
     manager.start_kernel()
     client = manager.client()
     client.start_channels()
     client.wait_for_ready(timeout=TIMEOUT_S)
     try:
-        return _watch(manager, client)
+        return do(manager, client)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def _read_bar(manager, client) -> dict[str, object]:
+    message_id = client.execute(CELL_WITH_BAR)
+    kinds: list[str] = []
+    markup = ""
+    while True:
+        message = client.get_iopub_msg(timeout=TIMEOUT_S)
+        kind, content = message["msg_type"], message["content"]
+        if message["parent_header"].get("msg_id") != message_id:
+            continue
+        kinds.append(kind)
+        if kind in {"display_data", "update_display_data"}:
+            markup = content["data"]["text/html"]
+        if kind == "status" and content["execution_state"] == "idle":
+            break
+    return {"n": {kind: kinds.count(kind) for kind in sorted(set(kinds))}, "markup": markup}
 
 
 def _watch(manager, client) -> dict[str, object]:
@@ -80,8 +122,9 @@ def _watch(manager, client) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    try:
-        value = interrupt_a_cell()
-    except queue.Empty:
-        sys.exit(f"the kernel said nothing for {TIMEOUT_S} s")
-    print("OUTCOME", json.dumps({"case": "interrupt_a_cell", "value": value}))
+    for name in sys.argv[1:]:
+        try:
+            value = globals()[f"case_{name}"]()
+        except queue.Empty:
+            sys.exit(f"the kernel said nothing for {TIMEOUT_S} s")
+        print("OUTCOME", json.dumps({"case": name, "value": value}), flush=True)

@@ -11,11 +11,19 @@ from tests.templates.conftest import ENVIRONMENTS
 pytestmark = pytest.mark.cluster
 
 
+CASES = ("interrupt_a_cell", "bar_in_a_cell")
+
+
 @pytest.fixture(scope="module")
-def cell(session):
+def found(session):
     program = Path(__file__).with_name("kernel_cases.py")
     python = ENVIRONMENTS / "server" / "bin" / "python"
-    return session.run_cases(program, ["interrupt_a_cell"], python=python)["interrupt_a_cell"].value
+    return session.run_cases(program, CASES, python=python)
+
+
+@pytest.fixture(scope="module")
+def cell(found):
+    return found["interrupt_a_cell"].value
 
 
 def test_lines_reach_the_cell_as_they_are_printed(cell):
@@ -26,3 +34,13 @@ def test_the_interrupt_button_of_a_notebook_ends_all_ranks_within_5_s(cell):
     assert cell["error"] == "KeyboardInterrupt"
     assert cell["seconds_after_button"] < 5
     assert cell["alive"] == []
+
+
+def test_one_bar_moves_in_the_cell_and_ends_full(found):
+    value = found["bar_in_a_cell"].value
+
+    assert value["n"]["display_data"] == 1
+    assert value["n"]["update_display_data"] >= 2
+    assert '<progress max="30" value="30"' in value["markup"]
+    assert "Step 30 of 30 (100%), " in value["markup"]
+    assert "rank 1: in front" in value["markup"]
