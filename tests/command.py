@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 BROWSER_TARGETS = ("browser", "axe")
-KERNEL_TARGETS = ("modules",)
+KERNEL_TARGETS = ("modules", "jython")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
 IMAGE_TARGETS = ("apptainer", "image")
 EPILOG = """\

@@ -6,7 +6,7 @@ import json
 import uuid
 from typing import Any
 
-from tornado.websocket import websocket_connect
+from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from tests.notebook_server import TOKEN, NotebookServer
 
@@ -25,29 +25,42 @@ def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> Any:
 
 
 async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
-    """Start a kernel, run one cell in it and return what it printed."""
+    """Start a kernel, run one cell in it and return what it showed."""
+    (shown,) = await run_cells(server, kernel_name, code)
+    return shown
+
+
+async def run_cells(server: NotebookServer, kernel_name: str, *cells: str) -> list[str]:
+    """Start a kernel, run cells in it one after another and return what each showed."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
-    session = uuid.uuid4().hex
     channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
     socket = await websocket_connect(channels, connect_timeout=60)
-    header = {"msg_id": "1", "msg_type": "execute_request", "session": session, "version": "5.3"}
-    content = {"code": code, "silent": False, "allow_stdin": False}
-    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
-    await socket.write_message(json.dumps({"channel": "shell", **message}))
-    printed = ""
-    while (text := await socket.read_message()) is not None:
-        answer = json.loads(text)
-        if answer["parent_header"].get("msg_id") != "1":
-            continue
-        if answer["msg_type"] == "error":
-            printed += answer["content"]["evalue"]
-        if answer["msg_type"] == "stream":
-            printed += answer["content"]["text"]
-        # The last of what a cell sends to everybody; the reply may overtake what it printed.
-        if answer["content"].get("execution_state") == "idle":
-            break
+    shown = [await _run(socket, code) for code in cells]
     socket.close()
     while await socket.read_message() is not None:
         pass
     ask(server, "DELETE", f"api/kernels/{kernel}")
-    return printed
+    return shown
+
+
+async def _run(socket: WebSocketClientConnection, code: str) -> str:
+    sent = uuid.uuid4().hex
+    header = {"msg_id": sent, "msg_type": "execute_request", "session": sent, "version": "5.3"}
+    content = {"code": code, "silent": False, "allow_stdin": False}
+    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+    await socket.write_message(json.dumps({"channel": "shell", **message}))
+    shown = ""
+    while (text := await socket.read_message()) is not None:
+        answer = json.loads(text)
+        if answer["parent_header"].get("msg_id") != sent:
+            continue
+        if answer["msg_type"] == "error":
+            shown += answer["content"]["evalue"]
+        if answer["msg_type"] == "stream":
+            shown += answer["content"]["text"]
+        if answer["msg_type"] == "execute_result":
+            shown += answer["content"]["data"]["text/plain"]
+        # The last of what a cell sends to everybody; the reply may overtake what it printed.
+        if answer["content"].get("execution_state") == "idle":
+            break
+    return shown

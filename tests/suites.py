@@ -48,7 +48,7 @@ class Suite:
         options: Options of pytest for this folder.
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
-        needs_kernels: Whether it starts kernels from environment modules and images.
+        needs_kernels: Whether it starts kernels from modules, images and Jython.
         is_default: Whether it runs when no suite is named.
     """
 

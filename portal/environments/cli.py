@@ -59,7 +59,7 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--interpreter", metavar="FILE", help="an interpreter of its own")
     parser.add_argument("--name", help="what the launcher shows")
     parser.add_argument("--language", choices=[language.value for language in Language])
-    parser.add_argument("--program", help="interpreter inside it (default: python3, or R)")
+    parser.add_argument("--program", help="interpreter inside it (default: python3, python2 or R)")
     parser.add_argument("--logo", metavar="FILE", help="PNG or SVG for the launcher")
     parser.add_argument("--binds", nargs="+", metavar="FOLDER", help="folders that the image sees")
     parser.add_argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +30,15 @@ done
 exec "$@"
 """
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
+# Of the server's Python, without the folder of the notebook, whose files could hide packages.
+_PYTHON2_KERNEL = "import sys; sys.path.remove(''); from portal.server.python2 import main; main()"
 _KERNELS = {
+    Language.PYTHON2: (),
     Language.PYTHON: ("-m", "ipykernel_launcher", "-f", "{connection_file}"),
     Language.R: ("--slave", "-e", "IRkernel::main()", "--args", "{connection_file}"),
 }
 _PROBES = {
+    Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
     Language.PYTHON: ("-c", "import ipykernel"),
     Language.R: ("--slave", "-e", "loadNamespace('IRkernel')"),
 }
@@ -70,12 +75,16 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """
     is_r = environment.language is Language.R
+    is_python3 = environment.language is Language.PYTHON
+    argv = _enter(environment, node, _KERNELS[environment.language])
+    if environment.language is Language.PYTHON2:
+        argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
     return {
-        "argv": _enter(environment, node, _KERNELS[environment.language]),
+        "argv": argv,
         "display_name": environment.name,
         "language": "R" if is_r else "python",
         "env": dict(variables(environment, path="${PATH}")),
-        "metadata": {"debugger": not is_r and environment.kind is not Kind.INTERPRETER},
+        "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
     }
 
 

@@ -21,6 +21,7 @@ class Language(Enum):
     """What cells are written in."""
 
     PYTHON = "python"
+    PYTHON2 = "python2"
     R = "r"
 
 
@@ -34,6 +35,7 @@ class Kind(Enum):
     INTERPRETER = "interpreter"
 
 
+_PROGRAMS = {Language.PYTHON: "python3", Language.PYTHON2: "python2", Language.R: "R"}
 _COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables")
 KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
 
@@ -106,7 +108,6 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
         )
     (kind,) = kinds
     language = _language(table.get("language", "python"), place)
-    default_program = "R" if language is Language.R else "python3"
     return Environment(
         id=id_,
         name=_text(table.get("name", id_), "name", place)[:_MAX_NAME_CHARS],
@@ -114,7 +115,7 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
         path=None if kind is Kind.MODULES else _path(table[kind.value], kind.value, place),
         modules=_modules(table["modules"], place) if kind is Kind.MODULES else (),
         language=language,
-        program=_text(table.get("program", default_program), "program", place),
+        program=_text(table.get("program", _PROGRAMS[language]), "program", place),
         logo=_path(table["logo"], "logo", place) if "logo" in table else None,
         binds=tuple(_path(b, "binds", place) for b in _list(table.get("binds", []), place)),
         variables=_variables(table.get("variables", {}), place),
@@ -126,7 +127,8 @@ def _language(value: Any, place: str) -> Language:
     try:
         return Language(value)
     except ValueError:
-        raise RegistryError(f"language in {place} is {value!r:.60}; it is python or r.") from None
+        known = ", ".join(language.value for language in Language)
+        raise RegistryError(f"language in {place} is {value!r:.60}. There are: {known}.") from None
 
 
 def _text(value: Any, key: str, place: str) -> str:

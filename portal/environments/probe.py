@@ -25,7 +25,7 @@ _MODULE_INITS = (
 _CONTAINERS = ("apptainer", "singularity")
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 _LAST_WORDS_CHARS = 300
-_NEEDS = {Language.PYTHON: "ipykernel", Language.R: "IRkernel"}
+_NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R: "IRkernel"}
 
 
 def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:

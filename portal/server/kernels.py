@@ -167,7 +167,7 @@ def _place_logos(folder: Path, environment: Environment) -> None:
             is_svg = environment.logo.suffix == ".svg"
             (folder / ("logo-svg.svg" if is_svg else "logo-64x64.png")).write_bytes(content)
             return
-    if environment.language is Language.PYTHON:
+    if environment.language is not Language.R:
         resources = files("ipykernel") / "resources"
         for name in ("logo-32x32.png", "logo-64x64.png", "logo-svg.svg"):
             logo = resources / name

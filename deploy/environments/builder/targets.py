@@ -59,6 +59,10 @@ def _install_browser(plan: Plan, log: IO[str]) -> None:
     debian.ensure_packages(BROWSER_PACKAGES, log)
 
 
+def _install_jython(_: Plan, log: IO[str]) -> None:
+    debian.ensure_packages(["jython"], log)
+
+
 def _install_modules(_: Plan, log: IO[str]) -> None:
     modules.install_modules(log)
 
@@ -189,6 +193,13 @@ TARGETS = (
         code=("modules",),
     ),
     Target(
+        name="jython",
+        summary="installing Jython, a Python 2, for the kernel tests",
+        build=_install_jython,
+        made_from=lambda plan: ["jython"],
+        results=lambda plan: [Path("/usr/bin/jython")],
+    ),
+    Target(
         name="apptainer",
         summary="unpacking Apptainer for the kernel tests",
         build=_install_apptainer,
@@ -208,7 +219,7 @@ TARGETS = (
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = ("test", "browser", "axe", "modules", "apptainer", "image")
+ONLY_FOR_TESTS = ("test", "browser", "axe", "modules", "jython", "apptainer", "image")
 ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
 
 

@@ -139,7 +139,7 @@ def test_needs_are_built_before_what_needs_them() -> None:
 
 
 def test_all_leaves_out_what_only_tests_need() -> None:
-    for_tests = {"test", "browser", "axe", "modules", "apptainer", "image"}
+    for_tests = {"test", "browser", "axe", "modules", "jython", "apptainer", "image"}
     assert for_tests == set(BY_NAME) - set(ALL)
     names, _ = parse_arguments(["all"])
     assert names == list(ALL)

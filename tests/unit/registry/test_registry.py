@@ -34,7 +34,7 @@ def parse(**table: Any) -> Environment:
         ({"modules": ["--", "x"]}, "'--', which names no module"),
         ({"modules": ["a; rm -rf ~"]}, "which names no module"),
         ({"modules": ["$(id)"]}, "which names no module"),
-        ({"conda": "/c", "language": "julia"}, "it is python or r"),
+        ({"conda": "/c", "language": "julia"}, "There are: python, python2, r"),
         ({"conda": "/c", "name": "a\nb"}, "must be a line of text"),
         ({"conda": "/c", "variables": {"A B": "x"}}, "cannot be set"),
         ({"conda": 3}, "must be a line of text"),
