@@ -90,7 +90,8 @@ def answering(hub: PrivateHub) -> Iterator[None]:
     finally:
         is_over.set()
         thread.join()
-    assert slowest_s[0] < 2
+    # Whoever waits for a Slurm that hangs waits for longer; a busy machine does not.
+    assert slowest_s[0] < 5
 
 
 def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None:
