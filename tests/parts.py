@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,15 @@ def kill(part: str) -> None:
     """End one part as a crash does; of a node, as a loss of power does."""
     os.kill(_pid(part), signal.SIGKILL)
     eventually(lambda: running(part) is None, timeout_s=10)
+
+
+def wait_until_saved(job_id: int) -> None:
+    """Wait until slurmctld has written down a job: killed before, it would forget it."""
+    before = time.time()
+    update = ["scontrol", "update", f"JobId={job_id}", "AdminComment=to be saved"]
+    subprocess.run(update, check=True, timeout=30)
+    job_state = SLURM_STATE_DIR / "job_state"
+    eventually(lambda: job_state.stat().st_mtime > before, timeout_s=30)
 
 
 @contextmanager

@@ -96,6 +96,7 @@ def answering(hub: PrivateHub) -> Iterator[None]:
 
 def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None:
     before, n_seen = ready.session(USER), len(ready.log())
+    parts.wait_until_saved(int(ready.session(USER)["job_id"]))
 
     parts.kill("slurmctld")
     try:
