@@ -29,9 +29,13 @@ class Cached(Generic[T]):
         self._read = read
         self._age_s = age_s
         self._clock = clock
-        self._read_at = 0.0
+        self._read_at = float("-inf")
         self._reading: asyncio.Future[T] | None = None
         self.latest: T | None = None
+
+    def expire(self) -> None:
+        """Ask anew at the next question; `latest` stays."""
+        self._read_at = float("-inf")
 
     async def get(self) -> T:
         """Return the answer, asked `age_s` ago at most.

@@ -128,6 +128,10 @@ class Cluster:
         """What the cluster offered when it was asked last; None before that."""
         return self._catalog.latest
 
+    def expire_catalog(self) -> None:
+        """Ask for what is free anew: a session has begun or ended."""
+        self._catalog.expire()
+
     async def read_catalog(self) -> Catalog:
         """Return what the cluster offers, asked a few seconds ago at most.
 

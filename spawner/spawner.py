@@ -127,6 +127,7 @@ class SlurmGPUSpawner(EquippingSpawner):
                 async with following(job, self.cluster, gpus=self._gpus_of(job.session)):
                     return await job.wait_until_served(partial(wait_for_answer, self))
         finally:
+            self.cluster.expire_catalog()
             job.progress.finish()
 
     async def poll(self) -> int | None:
@@ -266,6 +267,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         return gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus)
 
     def _hear_of_end(self) -> None:
+        self.cluster.expire_catalog()
         # JupyterHub would notice at its next poll only.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:
             ending = asyncio.ensure_future(self._tell_of_end(self._job))

@@ -37,6 +37,17 @@ async def test_many_who_ask_at_once_and_soon_after_share_one_answer() -> None:
     assert await cached.get() == 2
 
 
+async def test_an_answer_that_has_expired_is_asked_for_again() -> None:
+    source = Source()
+    cached = Cached(source.read, age_s=1000)
+    assert await cached.get() == 1
+
+    cached.expire()
+
+    assert cached.latest == 1
+    assert await cached.get() == 2
+
+
 async def test_a_failure_is_told_and_not_kept_while_the_last_answer_is() -> None:
     now = [100.0]
     source = Source()
