@@ -170,7 +170,8 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
     n_bytes = request.get("n_bytes", 65536)
     if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
         raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
-    path = _private_dir(account, "logs") / f"session-{_job_id(request)}.log"
+    name = f"session-{_job_id(request)}.log"
+    path = _private_dir(account, "logs") / name
     # The user may have put anything in its place: a pipe must not stop this program.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:

@@ -105,7 +105,7 @@ def test_an_image_that_cannot_be_made_leaves_nothing(
         (["tf", "--image", IMAGE, "--site"], "Name it with --into"),
         (["tf", "--image", "https://x/y"], "is of no known form"),
         (["tf", "--image", "docker://-x"], "is of no known form"),
-        (["tf", "--image", "oci:/nowhere"], "/nowhere is absent"),
+        (["tf", "--image", "oci:/absent/image"], "/absent/image is absent"),
         (["taken", "--image", IMAGE], "has an environment 'taken' already"),
         (["../x", "--image", IMAGE], "is no good name"),
     ],

@@ -17,7 +17,7 @@ from spawner import launcher
 from spawner.launcher import RequestError
 
 PROGRAM = Path(launcher.__file__)
-ACCOUNT = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/nowhere", "/bin/sh"))
+ACCOUNT = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/proc/nowhere", "/bin/sh"))
 
 
 @pytest.mark.parametrize(
