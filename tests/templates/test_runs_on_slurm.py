@@ -26,5 +26,7 @@ def test_another_user_of_the_node_cannot_speak_to_the_run_even_with_its_secret(s
         statuses = {user: run_beside(job_id, user, ask) for user in ("ada", "grace")}
     finally:
         (folder / "done").touch()
+        # Its folder goes with the module, and a run that waits for a file in it would hold GPUs.
+        session.output_of(job_id)
 
     assert statuses == {"ada": "STATUS 404", "grace": "STATUS 403"}
