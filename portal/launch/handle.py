@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Literal
 
 from portal.launch import slurm
@@ -14,6 +11,7 @@ from portal.launch.bar import ProgressBar
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.failure import explain_failure
 from portal.launch.folder import RunFolder
+from portal.launch.interrupts import without_interrupts
 from portal.launch.pace import Pace
 from portal.launch.plan import End
 from portal.launch.tail import LogTail
@@ -165,7 +163,7 @@ class Run:
             raise LaunchError(
                 f"The run {self.id} is part of a session. Interrupt the cell that started it."
             )
-        with _without_interrupts():
+        with without_interrupts():
             slurm.cancel(self.job_id)
             if not self._is_over_within(END_WITHIN_S):
                 slurm.cancel(self.job_id, kill=True)
@@ -238,16 +236,3 @@ def _word(end: End) -> str:
     if end.was_stopped:
         return "stopped"
     return "failed" if end.status else "done"
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Let nobody who presses the button again stop the stopping."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -6,14 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from portal.launch import tether
 from portal.launch.environment import step_environment
 from portal.launch.errors import StepError
+from portal.launch.interrupts import without_interrupts
 from portal.launch.plan import Plan
 
 TERMINATE_WITHIN_S = 2.5
@@ -127,7 +127,7 @@ class Step:
         Source:
             srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05.
         """
-        with _without_interrupts():
+        with without_interrupts():
             self._srun.send_signal(signal.SIGTERM)
             if not self._ended_within(TERMINATE_WITHIN_S):
                 for step_id in self._step_ids():
@@ -161,16 +161,3 @@ class Step:
                 check=False,
             ).stdout
         return ""
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Let nobody who presses the button again stop the stopping."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
