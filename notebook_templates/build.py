@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes the notebooks from their sources: `notebook_templates/build.py [--check]`.
 
-A source is a Python script in jupytext's percent form beside its notebook: `# %%` begins a cell of
-code, `# %% [markdown]` one of text, and the header names the kernel. The same source gives the
-same notebook, byte for byte, without outputs. `--check` writes nothing and names the notebooks that
-differ from their source.
+A source is a script in jupytext's percent form beside its notebook, in Python or R: `# %%` begins a
+cell of code, `# %% [markdown]` one of text, `# %% tags=["gallery"]` the cell whose picture stands
+in the gallery, and the header names the kernel. The same source gives the same notebook, byte for
+byte, without outputs. `--check` writes nothing and names the notebooks that differ from their
+source.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-_CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?$", re.MULTILINE)
-_HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|name): (?P<value>.+)$", re.MULTILINE)
+_CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?$", re.MULTILINE)
+_HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|language|name): (?P<value>.+)$", re.MULTILINE)
+_SUFFIXES = (".py", ".R")
 
 
 class SourceError(Exception):
@@ -29,14 +31,14 @@ def find_sources(folder: Path = HERE) -> list[Path]:
     """Return the sources of all notebooks.
 
     Args:
-        folder: Folder with one folder for each framework.
+        folder: Folder with one folder for each framework, and what belongs to none beside them.
 
     Returns:
-        Paths, sorted: Python files that begin with the header of jupytext.
+        Paths, sorted: files in Python and R that begin with the header of jupytext.
     """
-    return sorted(
-        path for path in folder.glob("*/*.py") if path.read_text("utf-8").startswith("# ---\n")
-    )
+    files = [*folder.glob("*.*"), *folder.glob("*/*.*")]
+    scripts = (path for path in files if path.suffix in _SUFFIXES)
+    return sorted(path for path in scripts if path.read_text("utf-8").startswith("# ---\n"))
 
 
 def notebook_text(source: str) -> str:
@@ -56,20 +58,23 @@ def notebook_text(source: str) -> str:
     """
     header, *parts = _CELL.split(source)
     kernel = {match["key"]: match["value"] for match in _HEADER_VALUE.finditer(header)}
+    language = kernel.pop("language", "python")
     if kernel.keys() != {"display_name", "name"} or not parts:
         raise SourceError(
             "A source begins with '# ---', names display_name and name of its kernel, and has "
             "cells that begin with '# %%'."
         )
     cells = [
-        _cell(number, text, is_markdown=bool(mark))
-        for number, (mark, text) in enumerate(zip(parts[::2], parts[1::2], strict=True))
+        _cell(number, text, is_markdown=bool(mark), tags=json.loads(tags or "[]"))
+        for number, (mark, tags, text) in enumerate(
+            zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+        )
     ]
     notebook = {
         "cells": cells,
         "metadata": {
-            "kernelspec": {**kernel, "language": "python"},
-            "language_info": {"name": "python"},
+            "kernelspec": {**kernel, "language": language},
+            "language_info": {"name": language},
         },
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -77,12 +82,13 @@ def notebook_text(source: str) -> str:
     return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _cell(number: int, text: str, *, is_markdown: bool) -> dict[str, object]:
+def _cell(number: int, text: str, *, is_markdown: bool, tags: list[str]) -> dict[str, object]:
     text = text.strip("\n")
     if is_markdown:
         text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in text.splitlines())
     digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
-    cell = {"id": digest[:12], "metadata": {}, "source": text.splitlines(keepends=True)}
+    metadata = {"tags": tags} if tags else {}
+    cell = {"id": digest[:12], "metadata": metadata, "source": text.splitlines(keepends=True)}
     if is_markdown:
         return {"cell_type": "markdown", **cell}
     return {"cell_type": "code", "execution_count": None, "outputs": [], **cell}

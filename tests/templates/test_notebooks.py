@@ -2,82 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.templates import tested
-from tests.templates.conftest import ENVIRONMENTS, SlurmSession
+from tests.templates.notebooks import execute, run_notebook
 
 pytestmark = pytest.mark.cluster
-
-TEMPLATES = Path("/opt/data-scientist-portal/templates")
-OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
-JUPYTER = ENVIRONMENTS / "server" / "bin" / "jupyter"
-HANGS_AFTER_S = 900
-
-
-@dataclass(frozen=True, kw_only=True)
-class Executed:
-    """A notebook after its run, and the folder that it ran in."""
-
-    cells: list[dict[str, Any]]
-    folder: Path
-
-    @property
-    def text(self) -> str:
-        """What the cells printed."""
-        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
-        return "".join("".join(output.get("text", "")) for output in outputs)
-
-    @property
-    def pictures(self) -> list[bytes]:
-        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
-        encoded = [output["data"].get("image/png") for output in outputs if "data" in output]
-        return [base64.b64decode(picture) for picture in encoded if picture]
-
-    @property
-    def standard_error(self) -> str:
-        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
-        return "".join(
-            "".join(output["text"]) for output in outputs if output.get("name") == "stderr"
-        )
-
-
-def execute(session: SlurmSession, name: str) -> Executed:
-    """Run a notebook as its user does, and keep it with its pictures under tests/output."""
-    printed, path = run_notebook(session, name)
-    if not path.exists():
-        pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
-    notebook = json.loads(path.read_text())
-    tested.note(name, notebook)
-    found = Executed(cells=notebook["cells"], folder=path.parent)
-    target = OUTPUT_DIR / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(path.read_bytes())
-    for number, picture in enumerate(found.pictures, start=1):
-        target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
-    return found
-
-
-def run_notebook(session: SlurmSession, name: str) -> tuple[str, Path]:
-    """Run a copy of an installed template until its end or its first error.
-
-    Returns what was printed beside the notebook, and the path of the executed one.
-    """
-    folder, _, file = name.partition("/")
-    here = session.working_dir / "templates" / folder
-    job = session.submit(
-        f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {here}",
-        f"timeout {HANGS_AFTER_S} {JUPYTER} nbconvert --to notebook --execute "
-        f"--log-level=ERROR --output=executed.ipynb {file}",
-    )
-    return session.output_of(job), here / "executed.ipynb"
 
 
 @pytest.fixture(scope="module")

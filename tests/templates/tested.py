@@ -1,4 +1,4 @@
-"""The record of which templates ran to their end, when, and with which versions."""
+"""The record of which templates ran to their end, when, with which versions, and what came out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ FRAMEWORKS = ("horovod", "keras", "mxnet", "tensorflow", "tensorflow-cpu", "torc
 _executed: dict[str, dict[str, Any]] = {}
 
 
-def note(name: str, notebook: dict[str, Any]) -> None:
+def note(name: str, notebook: dict[str, Any], *, seconds: float, figures: dict[str, float]) -> None:
     """Note that a template was run.
 
     Args:
         name: Path below the templates folder.
         notebook: The executed notebook, which names its kernel.
+        seconds: How long its cells took.
+        figures: What it handed out.
     """
     kernel = notebook["metadata"]["kernelspec"]["name"]
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    _executed[name] = {"date": today.isoformat(), "versions": versions_of(kernel)}
+    _executed[name] = {
+        "date": today.isoformat(),
+        "versions": versions_of(kernel),
+        "seconds": round(seconds, 1),
+        "figures": figures,
+    }
 
 
 def versions_of(kernel: str) -> dict[str, str]:
@@ -35,7 +42,8 @@ def versions_of(kernel: str) -> dict[str, str]:
 
 
 def write(path: Path) -> None:
-    """Write the record of this run, if any template was run in it."""
+    """Write the record of this run over that of earlier ones, if any template was run in it."""
     if _executed:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(_executed, indent=1, sort_keys=True) + "\n")
+        earlier = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(earlier | _executed, indent=1, sort_keys=True) + "\n")

@@ -14,6 +14,7 @@ from deploy.environments.builder.target import source_files
 LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -I"
 # Parts of notebook_templates that make or test the templates, not for users.
 NOT_FOR_USERS = frozenset({"__init__.py", "build.py", "conftest.py", "tests"})
+SOURCES_OF_NOTEBOOKS = frozenset({".py", ".R"})
 
 
 def write_program(path: Path, text: str) -> None:
@@ -124,7 +125,8 @@ def install_templates(plan: Plan, log: IO[str]) -> None:
     new.mkdir(parents=True)
     for file in source_files(source):
         relative = file.relative_to(source)
-        is_source_of_notebook = file.suffix == ".py" and file.with_suffix(".ipynb").exists()
+        may_be_source = file.suffix in SOURCES_OF_NOTEBOOKS
+        is_source_of_notebook = may_be_source and file.with_suffix(".ipynb").exists()
         if NOT_FOR_USERS & set(relative.parts) or is_source_of_notebook:
             continue
         (new / relative).parent.mkdir(parents=True, exist_ok=True)

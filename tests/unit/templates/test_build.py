@@ -44,7 +44,11 @@ def load_builder():
 build = load_builder()
 
 
-@pytest.mark.parametrize("source", build.find_sources(), ids=lambda path: f"{path.parent.name}")
+def str_of(source):
+    return source.relative_to(TEMPLATES).as_posix()
+
+
+@pytest.mark.parametrize("source", build.find_sources(), ids=str_of)
 def test_a_notebook_equals_what_its_source_describes(source):
     notebook = source.with_suffix(".ipynb")
     expected = build.notebook_text(source.read_text("utf-8"))
@@ -57,7 +61,7 @@ def test_a_notebook_equals_what_its_source_describes(source):
 
 
 def test_every_notebook_has_a_source():
-    notebooks = set(TEMPLATES.glob("*/*.ipynb"))
+    notebooks = {*TEMPLATES.glob("*.ipynb"), *TEMPLATES.glob("*/*.ipynb")}
 
     assert notebooks == {path.with_suffix(".ipynb") for path in build.find_sources()}
 
@@ -82,6 +86,21 @@ def test_notebooks_are_valid_have_no_outputs_and_are_the_same_each_time():
     assert build.notebook_text(SOURCE) == text
 
 
+def test_a_source_in_r_becomes_a_notebook_in_r():
+    source = SOURCE.replace("#     name: tensorflow", "#     language: R\n#     name: ir")
+    notebook = json.loads(build.notebook_text(source))
+
+    assert notebook["metadata"]["kernelspec"]["language"] == "R"
+    assert notebook["metadata"]["kernelspec"]["name"] == "ir"
+
+
+def test_a_cell_is_tagged_for_the_gallery():
+    source = SOURCE + '\n# %% tags=["gallery"]\ndouble(x)\n'
+    cells = json.loads(build.notebook_text(source))["cells"]
+
+    assert [cell["metadata"] for cell in cells] == [{}, {}, {}, {"tags": ["gallery"]}]
+
+
 def test_two_equal_cells_have_different_ids():
     cells = json.loads(build.notebook_text(SOURCE + "\n# %%\ndouble(x)\n"))["cells"]
 
@@ -94,7 +113,7 @@ def test_a_source_without_a_kernel_is_refused(source):
         build.notebook_text(source)
 
 
-@pytest.mark.parametrize("source", build.find_sources(), ids=lambda path: f"{path.parent.name}")
+@pytest.mark.parametrize("source", build.find_sources(), ids=str_of)
 def test_a_notebook_states_data_time_and_devices_at_its_top(source):
     first_cell = json.loads(build.notebook_text(source.read_text("utf-8")))["cells"][0]
     text = "".join(first_cell["source"])

@@ -1,0 +1,110 @@
+"""Runs template notebooks as their users do, and keeps what they drew, took and handed out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from tests.templates import tested
+from tests.templates.conftest import ENVIRONMENTS, SlurmSession
+
+TEMPLATES = Path("/opt/data-scientist-portal/templates")
+OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
+JUPYTER = ENVIRONMENTS / "server" / "bin" / "jupyter"
+HANGS_AFTER_S = 900
+# notebook_templates/README.md tells what this line is.
+_FIGURE = re.compile(r"^Figure: (?P<name>[a-z][a-z0-9_]*) = (?P<value>-?\d+(?:\.\d+)?)$", re.M)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executed:
+    """A notebook after its run, and the folder that it ran in."""
+
+    cells: list[dict[str, Any]]
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """What the cells printed."""
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        return "".join("".join(output.get("text", "")) for output in outputs)
+
+    @property
+    def pictures(self) -> list[bytes]:
+        return [picture for cell in self.cells for picture in _pictures_of(cell)]
+
+    @property
+    def gallery_picture(self) -> bytes | None:
+        """That of the cell with the tag "gallery", else the last one."""
+        tagged = [cell for cell in self.cells if "gallery" in cell["metadata"].get("tags", [])]
+        pictures = [picture for cell in tagged for picture in _pictures_of(cell)] or self.pictures
+        return pictures[-1] if pictures else None
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What it handed out in lines such as "Figure: accuracy = 0.9873"."""
+        return {match["name"]: float(match["value"]) for match in _FIGURE.finditer(self.text)}
+
+    @property
+    def seconds(self) -> float:
+        """From the start of its first cell to the end of its last one."""
+        timings = [cell["metadata"].get("execution", {}) for cell in self.cells]
+        moments = [_moment(text) for timing in timings for text in timing.values()]
+        return (max(moments) - min(moments)).total_seconds()
+
+    @property
+    def standard_error(self) -> str:
+        outputs = [output for cell in self.cells for output in cell.get("outputs", [])]
+        return "".join(
+            "".join(output["text"]) for output in outputs if output.get("name") == "stderr"
+        )
+
+
+def _pictures_of(cell: dict[str, Any]) -> list[bytes]:
+    outputs = [output for output in cell.get("outputs", []) if "data" in output]
+    encoded = [output["data"].get("image/png") for output in outputs]
+    return [base64.b64decode("".join(picture)) for picture in encoded if picture]
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def execute(session: SlurmSession, name: str) -> Executed:
+    """Run a notebook as its user does, and keep it with its pictures under tests/output."""
+    printed, path = run_notebook(session, name)
+    if not path.exists():
+        pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
+    notebook = json.loads(path.read_text())
+    found = Executed(cells=notebook["cells"], folder=path.parent)
+    tested.note(name, notebook, seconds=found.seconds, figures=found.figures)
+    target = OUTPUT_DIR / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(path.read_bytes())
+    for number, picture in enumerate(found.pictures, start=1):
+        target.with_name(f"{target.stem}-{number}.png").write_bytes(picture)
+    if found.gallery_picture is not None:
+        target.with_suffix(".png").write_bytes(found.gallery_picture)
+    return found
+
+
+def run_notebook(session: SlurmSession, name: str) -> tuple[str, Path]:
+    """Run a copy of an installed template until its end or its first error.
+
+    Returns what was printed beside the notebook, and the path of the executed one.
+    """
+    path = PurePosixPath(name)
+    here = session.working_dir / "templates" / path.parent
+    job = session.submit(
+        f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {here}",
+        f"timeout {HANGS_AFTER_S} {JUPYTER} nbconvert --to notebook --execute "
+        f"--log-level=ERROR --output=executed-{path.name} {path.name}",
+    )
+    return session.output_of(job), here / f"executed-{path.name}"
