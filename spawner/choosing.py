@@ -117,26 +117,6 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         request = Request.check(self, user_options, catalog, self._site_limits, own)
         return await self.cluster.forecaster.forecast(question_of(self, request))
 
-    async def look_ahead(self, request: Request) -> list[str]:
-        """Return what is not in order with the user's home and the site's storage.
-
-        Args:
-            request: What is about to be submitted.
-
-        Returns:
-            Warnings, a sentence with a next step each.
-
-        Raises:
-            PreflightError: If the site refuses sessions for what was found.
-            SlurmError: If the launcher could not be run.
-        """
-        warnings = await self.preflight.look(
-            self.cluster.slurm.launcher, self.user.name, is_rescue=request.options.is_rescue
-        )
-        for warning in warnings:
-            self.log.warning("Before the start of %s: %s", self.user.name, warning)
-        return warnings
-
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
         return normal_form

@@ -5,7 +5,8 @@ It stands alone: only Python's own library, no argument, one JSON object on stan
 on standard output. What it can do is fixed here, so that a fault in the hub does not become a
 command of the hub's choice:
 
-    {"verb": "submit", "arguments": [...], "script": "...", "environment": {...}}
+    {"verb": "submit", "arguments": [...], "script": "...", "environment": {...},
+     "checks": {"home": {...}, ...}, "refuse": ["home"]}        a preflight first, where asked
     {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
@@ -136,6 +137,9 @@ def checked_arguments(arguments: object) -> list[str]:
 def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     arguments, script = checked_arguments(request.get("arguments")), _text(request, "script")
     environment = _environment(request)
+    found = _look(request, account)
+    if any(found[name]["fault"] for name in request.get("refuse", ())):
+        return {"ok": True, "job_id": 0, "checks": found}
     # A full home takes no log; the script keeps its own then.
     output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
     # The limits of the hub's own process are not those of a session.
@@ -147,7 +151,17 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     match = _PARSABLE_JOB_ID.search(done["stdout"])
     if match is None:
         raise RequestError(f"sbatch printed no job id but {done['stdout']!r:.200}")
-    return done | {"job_id": int(match[1])}
+    return done | {"job_id": int(match[1]), "checks": found}
+
+
+def _look(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    if not request.get("checks"):
+        return {}
+    seen = _ask_beside(request | {"verb": "preflight"}, account)
+    if not seen["ok"]:
+        raise RequestError(f"the preflight failed: {seen['stderr']:.200}")
+    found: dict[str, Any] = seen["checks"]
+    return found
 
 
 def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:

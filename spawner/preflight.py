@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Any
 
 from spawner.advice import Diagnosis, quote
-from spawner.as_user import Launcher
 from spawner.errors import PreflightError
 
 _ADMINISTRATORS = "Tell the administrators."
@@ -48,46 +47,67 @@ class Preflight:
     min_free_mib: int = 16
     timeout_s: float = 3.0
 
-    def request(self) -> dict[str, Any]:
-        """Return the checks as the launcher takes them; none where all are off."""
+    def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
+        """Return the checks as the launcher takes them.
+
+        Args:
+            is_rescue: The session is there to clean up a home that is full.
+
+        Returns:
+            Checks by name and "timeout_s"; nothing where all are off.
+        """
         checks: dict[str, Any] = {}
         if self.home is not Weight.OFF:
-            checks["home"] = {"min_free_mib": self.min_free_mib}
+            checks["home"] = {"min_free_mib": self.min_free_mib, "may_be_full": is_rescue}
         if self.shared is not Weight.OFF and self.shared_path:
             checks["shared"] = {"path": self.shared_path, "is_mount": self.shared_is_mount}
         if self.server is not Weight.OFF and self.server_path:
             checks["server"] = {"path": self.server_path}
-        return checks
+        return checks | {"timeout_s": self.timeout_s} if checks else {}
 
-    async def look(self, launcher: Launcher, user: str, *, is_rescue: bool = False) -> list[str]:
-        """Do the checks as a user.
+    def order(self, *, is_rescue: bool = False) -> dict[str, Any]:
+        """Return what the launcher is told to look at before it submits a job.
 
         Args:
-            launcher: Acts as the user.
-            user: As whom.
             is_rescue: The session is there to clean up a home that is full.
+
+        Returns:
+            "checks", and "refuse" with the names of those that keep a job from being submitted;
+            nothing where all are off.
+        """
+        checks = self.request(is_rescue=is_rescue)
+        refuse = [name for name in checks if name != "timeout_s" and self.refuses(name)]
+        return {"checks": checks, "refuse": refuse} if checks else {}
+
+    def refuses(self, name: str) -> bool:
+        """Return whether a fault keeps sessions from starting.
+
+        Args:
+            name: The check that found it.
+        """
+        return Weight(getattr(self, name)) is Weight.REFUSE
+
+    def judge(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Return what has to be said about what the checks found.
+
+        Args:
+            found: What each found, by its name.
 
         Returns:
             Warnings, a sentence with a next step each.
 
         Raises:
             PreflightError: If the site refuses sessions for what was found.
-            SlurmError: If the launcher could not be run.
         """
-        checks = self.request()
-        if not checks:
-            return []
-        checks["timeout_s"] = self.timeout_s
-        answer = await launcher.order(user, {"verb": "preflight", "checks": checks})
         warnings = []
-        for name, found in answer["checks"].items():
-            fault = str(found.get("fault", ""))
-            if not fault or (is_rescue and fault == "full"):
+        for name, what in found.items():
+            fault = str(what.get("fault", ""))
+            if not fault:
                 continue
-            diagnosis = self.explain(name, found)
-            if Weight(getattr(self, name)) is Weight.REFUSE:
-                raise PreflightError(str(diagnosis), needs_rescue=fault == "full")
-            warnings.append(str(diagnosis))
+            text = str(self.explain(name, what))
+            if self.refuses(name):
+                raise PreflightError(text, needs_rescue=fault == "full")
+            warnings.append(text)
         return warnings
 
     def explain(self, name: str, found: Mapping[str, Any]) -> Diagnosis:

@@ -4,13 +4,13 @@
 The launcher runs this as the user, beside itself as `dsportal-preflight`. It stands alone, like the
 launcher. On standard input a JSON object of checks by name, each with some of:
 
-    {"timeout_s": 3, "home": {"min_free_mib": 16}, "shared": {"path": "/...", "is_mount": false},
-     "server": {"path": "/..."}}
+    {"timeout_s": 3, "home": {"min_free_mib": 16, "may_be_full": false},
+     "shared": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
 
 and on standard output what each found: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
 "full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", or "" for none. Each check
-is a process group of its own. One that does not answer in time is killed and left alone: a process
-that a file server holds cannot even be ended.
+is a process of its own. One that does not answer in time is killed and left alone: a process that
+a file server holds cannot even be ended.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ import os
 import pwd
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 STATE_FOLDER = ".local/state/data-scientist-portal"
 # A notebook server writes some small files before it answers.
@@ -36,16 +35,18 @@ LONGEST_TIMEOUT_S = 10.0
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
+class _Check(NamedTuple):
+    pid: int
+    answer: int
+
+
 def main() -> int:
-    """Answer the one request on standard input, or do one check where an argument names it.
+    """Answer the one request on standard input.
 
     Returns:
         0 where it was understood, else 2.
     """
     asked = json.loads(sys.stdin.buffer.read(65536))
-    if len(sys.argv) == 2:
-        print(json.dumps(CHECKS[sys.argv[1]](asked)), flush=True)
-        return 0
     if not isinstance(asked, dict) or not set(asked) <= {"timeout_s", *CHECKS}:
         print("dsportal-preflight: the checks are not known", file=sys.stderr)
         return 2
@@ -74,7 +75,7 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
     """Write a small file into the home folder and take it away.
 
     Args:
-        what: "min_free_mib", the space that has to be left.
+        what: "min_free_mib", the space that has to be left, and whether it "may_be_full".
 
     Returns:
         The fault, with "free_mib" or the system's words as "detail".
@@ -89,13 +90,15 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
             # Quotas of network file systems are told only here.
             os.fsync(file.fileno())
     except OSError as error:
-        fault = "full" if error.errno in _FULL else "unwritable"
+        full = "" if what.get("may_be_full") else "full"
+        fault = full if error.errno in _FULL else "unwritable"
         return {"fault": fault, "detail": error.strerror, "free_mib": _free_mib(home)}
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
     free_mib = _free_mib(home)
-    return {"fault": "full" if free_mib < what["min_free_mib"] else "", "free_mib": free_mib}
+    is_full = free_mib < what["min_free_mib"] and not what.get("may_be_full")
+    return {"fault": "full" if is_full else "", "free_mib": free_mib}
 
 
 def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,31 +145,38 @@ def _free_mib(folder: Path) -> int:
     return space.f_bavail * space.f_frsize // 1024**2
 
 
-def _start(name: str, what: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-I", __file__, name],
-        cwd="/",
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    if process.stdin is not None:
-        process.stdin.write(json.dumps(what).encode())
-        process.stdin.close()
-    return process
+def _start(name: str, what: Mapping[str, Any]) -> _Check:
+    read_end, write_end = os.pipe()
+    # A fork, as another Python would take longer to start than the check takes.
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _leave_terminal_and_pipes()
+            os.write(write_end, json.dumps(CHECKS[name](what)).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    return _Check(pid, read_end)
 
 
-def _take(process: subprocess.Popen[bytes], give_up_at: float) -> dict[str, Any]:
+def _leave_terminal_and_pipes() -> None:
+    os.setsid()
+    # Who waits for the end of this program's output must not wait for a check that hangs.
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+
+
+def _take(check: _Check, give_up_at: float) -> dict[str, Any]:
     left_s = max(0.0, give_up_at - time.monotonic())
     # One short line, so what can be read is all of it.
-    if process.stdout is not None and select.select([process.stdout], [], [], left_s)[0]:
+    if select.select([check.answer], [], [], left_s)[0]:
         with contextlib.suppress(ValueError):
-            found: dict[str, Any] = json.loads(process.stdout.readline())
+            found: dict[str, Any] = json.loads(os.read(check.answer, 65536))
             return found
         return {"fault": "no-answer", "detail": "the check itself failed"}
     with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.kill(check.pid, signal.SIGKILL)
     return {"fault": "no-answer"}
 
 

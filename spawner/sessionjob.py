@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 
 from spawner.cluster import Cluster
-from spawner.errors import JobEndedError, SlurmError, SlurmUnavailableError
+from spawner.errors import JobEndedError, PortalError, SlurmError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
+from spawner.preflight import Preflight
 from spawner.progress import Progress
 from spawner.reasons import explain_session_end, late_start, read_log_lines, tell_state
 from spawner.script import Job
@@ -78,18 +79,22 @@ class SessionJob:
         """The job has ended, beyond doubt."""
         return self._watch is not None and self._watch.is_over
 
-    async def submit(self, job: Job, environment: Mapping[str, str]) -> None:
+    async def submit(
+        self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
+    ) -> None:
         """Submit the job. Where the caller is cancelled meanwhile, `stop` still finds the job.
 
         Args:
             job: Options and script.
             environment: Variables of the job.
+            preflight: What is looked at first, as the user.
 
         Raises:
+            PreflightError: If the site refuses sessions for what the preflight found.
             JobRejectedError: If sbatch refused the job.
             SlurmUnavailableError: If Slurm did not answer.
         """
-        self._submission = asyncio.ensure_future(self._submit(job, environment))
+        self._submission = asyncio.ensure_future(self._submit(job, environment, preflight))
         await asyncio.shield(self._submission)
 
     async def find(self) -> bool:
@@ -178,7 +183,7 @@ class SessionJob:
                 ends the job later.
         """
         if self._submission is not None:
-            with contextlib.suppress(SlurmError):
+            with contextlib.suppress(PortalError):
                 await asyncio.shield(self._submission)
         if not self.session.job_id and not await self._find_once():
             return
@@ -208,16 +213,21 @@ class SessionJob:
         """Return why the job ended."""
         return await explain_session_end(self._cluster.slurm, self.session)
 
-    async def _submit(self, job: Job, environment: Mapping[str, str]) -> None:
-        slurm = self._cluster.slurm
+    async def _submit(
+        self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
+    ) -> None:
+        slurm, user = self._cluster.slurm, self.session.user
         try:
-            job_id = await slurm.submit(self.session.user, job, environment)
+            submission = await slurm.submit(user, job, environment, preflight=preflight)
         except SlurmUnavailableError:
             # sbatch may have done its work although nobody heard of it.
             if not await self._find_once():
                 raise
             return
-        self._take_job_id(job_id)
+        for warning in submission.warnings:
+            self._log.warning("Before the start of %s: %s", user, warning)
+            self.progress.tell("submitted", 5, warning)
+        self._take_job_id(submission.job_id)
 
     async def _find_once(self) -> bool:
         with contextlib.suppress(SlurmError):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pwd
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from spawner import sight
 from spawner.accounting import Accounting
@@ -22,6 +23,7 @@ from spawner.jobs import (
     parse_squeue,
     squeue_format,
 )
+from spawner.preflight import Preflight, Weight
 from spawner.queue import QueuedJob, parse_queue, queue_format
 from spawner.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.script import Job
@@ -29,6 +31,20 @@ from spawner.states import JobState
 from spawner.storage import Storage
 
 _NO_SUCH_JOB = "Invalid job id"
+_NO_PREFLIGHT = Preflight(home=Weight.OFF, shared=Weight.OFF, server=Weight.OFF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A job that Slurm has taken.
+
+    Attributes:
+        job_id: Its number.
+        warnings: What the preflight found that does not keep it from running, a sentence each.
+    """
+
+    job_id: int
+    warnings: tuple[str, ...] = ()
 
 
 class Slurm:
@@ -177,21 +193,31 @@ class Slurm:
                 return accounted
         return known
 
-    async def submit(self, user: str, job: Job, environment: Mapping[str, str]) -> int:
-        """Submit a job as a user.
+    async def submit(
+        self,
+        user: str,
+        job: Job,
+        environment: Mapping[str, str],
+        *,
+        preflight: Preflight | None = None,
+    ) -> Submission:
+        """Submit a job as a user, once nothing stands in its way.
 
         Args:
             user: Who owns the job.
             job: Its options and its script.
             environment: Variables of the job, secrets among them.
+            preflight: What is looked at first, as the user.
 
         Returns:
-            Slurm's id of the job.
+            Slurm's id of the job, and what the preflight warns of.
 
         Raises:
+            PreflightError: If the preflight found what the site refuses; there is no job then.
             JobRejectedError: If sbatch refused it.
             SlurmUnavailableError: If Slurm did not answer; the job may exist all the same.
         """
+        look = preflight or _NO_PREFLIGHT
         answer = await self.launcher.order(
             user,
             {
@@ -200,9 +226,11 @@ class Slurm:
                 "script": job.script,
                 "environment": dict(environment),
                 "keeps_log": job.keeps_log,
+                **look.order(is_rescue=not job.keeps_log),
             },
         )
-        return int(answer["job_id"])
+        warnings = look.judge(answer.get("checks", {}))
+        return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
 
     async def test_submit(self, user: str, job: Job) -> str:
         """Ask when a job would start, without submitting it.

@@ -96,11 +96,9 @@ class SlurmGPUSpawner(EquippingSpawner):
         self._job = job = self._make_job(session)
         try:
             await self.cluster.check_sight()
-            for warning in await self.look_ahead(request):
-                self._progress.tell("submitted", 5, warning)
             plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
             await expect_start(self.cluster, session, request, question_of(self, request))
-            await job.submit(build_job(plan), self.get_env())
+            await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as error:
             SESSION_STARTS.labels("refused").inc()
             raise StartFailed(error) from error

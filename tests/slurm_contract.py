@@ -38,8 +38,8 @@ class SlurmContract:
         self, slurm: Slurm, user: str, command: str, environment: dict[str, str] | None = None
     ) -> JobKey:
         job = self.job(command)
-        job_id = await slurm.submit(user, job, environment or {})
-        return JobKey(job_id=job_id, user=user, name=job.argv[0].partition("=")[2])
+        submission = await slurm.submit(user, job, environment or {})
+        return JobKey(job_id=submission.job_id, user=user, name=job.argv[0].partition("=")[2])
 
     async def reached(self, slurm: Slurm, key: JobKey, *states: JobState) -> None:
         async def is_there() -> bool:

@@ -144,8 +144,8 @@ async def run_trial(
         "PROBE_PYTHON": str(settings.environments.server / "bin/python"),
     }
     job = build_trial(settings, name=name, partition=partition, n_gpus=n_gpus)
-    job_id = await slurm.submit(user, job, environment)
-    key = JobKey(job_id=job_id, user=user, name=name)
+    submission = await slurm.submit(user, job, environment)
+    key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
         return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)
     finally:

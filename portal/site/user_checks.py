@@ -5,7 +5,6 @@ from __future__ import annotations
 from portal.hub.looks import preflight_of
 from portal.hub.settings import Settings
 from portal.site.finding import Finding, Grade, ok, skipped
-from spawner.preflight import Preflight, Weight
 from spawner.slurm import Slurm
 
 
@@ -29,13 +28,12 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
     checks = preflight.request()
     if not checks:
         return [skipped("every check of [preflight] is off.")]
-    checks["timeout_s"] = preflight.timeout_s
     answer = await slurm.launcher.order(user, {"verb": "preflight", "checks": checks})
     findings = []
     for name, found in answer["checks"].items():
         if fault := str(found.get("fault", "")):
             diagnosis = preflight.explain(name, found)
-            grade = Grade.PROBLEM if _refuses(preflight, name) else Grade.WARNING
+            grade = Grade.PROBLEM if preflight.refuses(name) else Grade.WARNING
             findings.append(
                 Finding(
                     grade=grade,
@@ -51,7 +49,3 @@ _CURES = {
     "missing": 'Correct the path in the settings, or set its check in [preflight] to "off".',
     "unmounted": "Mount it on this host, or set isilon_is_mount = false in [preflight].",
 }
-
-
-def _refuses(preflight: Preflight, name: str) -> bool:
-    return Weight(getattr(preflight, name)) is Weight.REFUSE

@@ -57,7 +57,7 @@ async def test_slurmrestd_and_squeue_tell_the_same_of_a_job(socket_path: str, sl
     job = Job(
         argv=(f"--job-name={name}", *options), script='#!/bin/bash\necho "|"; exec sleep 60\n'
     )
-    job_id = await slurm.submit(USER, job, {})
+    job_id = (await slurm.submit(USER, job, {})).job_id
 
     async def is_running_and_same() -> bool:
         ours, theirs = await rest.list_jobs([job_id]), await slurm.list_jobs([job_id])

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spawner import preflight_probe
+from spawner import launcher, preflight_probe
 from spawner.errors import PreflightError
 from spawner.preflight import Preflight, Weight
 
 
-class Launcher:
-    """Answers with what a test says that the checks found."""
-
-    def __init__(self, found: dict[str, Any]) -> None:
-        self.found = found
-        self.asked: dict[str, Any] = {}
-
-    async def order(self, user: str, request: dict[str, Any]) -> dict[str, Any]:
-        self.asked = request
-        return {"ok": True, "checks": self.found}
-
-
-async def look(preflight: Preflight, *, is_rescue: bool = False, **found: Any) -> list[str]:
-    return await preflight.look(Launcher(found), "ada", is_rescue=is_rescue)  # type: ignore[arg-type]
-
-
-async def test_nothing_wrong_says_nothing() -> None:
-    assert await look(Preflight(), home={"fault": "", "free_mib": 900}) == []
+def test_nothing_wrong_says_nothing() -> None:
+    assert Preflight().judge({"home": {"fault": "", "free_mib": 900}}) == []
 
 
 @pytest.mark.parametrize(
@@ -43,66 +35,87 @@ async def test_nothing_wrong_says_nothing() -> None:
         ({"fault": "of a later release"}, "did not answer within 3 s."),
     ],
 )
-async def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
+def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
     found: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(PreflightError) as caught:
-        await look(Preflight(), home=found)
+        Preflight().judge({"home": found})
 
     assert str(caught.value).startswith("Your home folder ")
     assert words in str(caught.value)
     assert caught.value.needs_rescue is (found["fault"] == "full")
 
 
-async def test_the_site_decides_what_only_warns() -> None:
+def test_the_site_decides_what_only_warns() -> None:
     preflight = Preflight(shared_path="/srv/isilon")
 
-    (warning,) = await look(preflight, shared={"fault": "no-answer"})
+    (warning,) = preflight.judge({"shared": {"fault": "no-answer"}})
 
     assert warning.startswith("The shared storage, /srv/isilon, did not answer within 3 s.")
     with pytest.raises(PreflightError):
-        await look(Preflight(shared=Weight.REFUSE), shared={"fault": "no-answer"})
+        Preflight(shared=Weight.REFUSE).judge({"shared": {"fault": "no-answer"}})
 
 
-async def test_a_rescue_session_minds_no_full_home_but_one_that_hangs() -> None:
-    assert await look(Preflight(), is_rescue=True, home={"fault": "full"}) == []
-    with pytest.raises(PreflightError):
-        await look(Preflight(), is_rescue=True, home={"fault": "no-answer"})
+def test_the_launcher_is_told_what_keeps_a_job_from_being_submitted() -> None:
+    order = Preflight(shared_path="/srv/isilon", server_path="/opt/server").order()
+
+    assert set(order["checks"]) == {"home", "shared", "server", "timeout_s"}
+    assert order["refuse"] == ["home"]
 
 
-async def test_what_is_off_or_has_no_path_is_not_looked_at() -> None:
-    launcher = Launcher({})
-    preflight = Preflight(home=Weight.OFF, server_path="/opt/server")
+def test_what_is_off_or_has_no_path_is_not_looked_at() -> None:
+    order = Preflight(home=Weight.OFF, server_path="/opt/server").order()
 
-    await preflight.look(launcher, "ada")  # type: ignore[arg-type]
-    assert launcher.asked["checks"] == {"server": {"path": "/opt/server"}, "timeout_s": 3.0}
-
-    launcher.asked = {}
-    await Preflight(home=Weight.OFF).look(launcher, "ada")  # type: ignore[arg-type]
-    assert launcher.asked == {}
+    assert order["checks"] == {"server": {"path": "/opt/server"}, "timeout_s": 3.0}
+    assert Preflight(home=Weight.OFF).order() == {}
 
 
-def test_a_check_that_cannot_even_be_killed_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    signals: list[int] = []
-    monkeypatch.setattr(preflight_probe.os, "killpg", lambda pid, _: signals.append(pid))
-    monkeypatch.setattr(preflight_probe, "_start", _start_sleep)
+def test_a_rescue_session_minds_no_full_home() -> None:
+    checks = Preflight(min_free_mib=2**40).request(is_rescue=True)
 
-    found = preflight_probe.look({"home": {"min_free_mib": 1}}, timeout_s=0.1)
-
-    assert found == {"home": {"fault": "no-answer"}}
-    assert len(signals) == 1
-    _SLEEPERS[0].kill()
-    _SLEEPERS[0].communicate()
+    assert preflight_probe.check_home(checks["home"])["fault"] == ""
+    assert preflight_probe.check_home({"min_free_mib": 2**40})["fault"] == "full"
 
 
-_SLEEPERS: list[Any] = []
-
-
-def _start_sleep(name: str, what: Any) -> Any:
-    sleeper = preflight_probe.subprocess.Popen(
-        ["sleep", "60"], stdout=preflight_probe.subprocess.PIPE
+def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from spawner import preflight_probe\n"
+        "preflight_probe.CHECKS['home'] = lambda what: time.sleep(600)\n"
+        "preflight_probe.os.kill = lambda pid, _: print('killed', pid)\n"
+        "print(preflight_probe.look({'home': {}, 'server': {'path': '/bin/sh'}}, timeout_s=0.2))\n"
     )
-    _SLEEPERS.append(sleeper)
-    return sleeper
+    began = time.monotonic()
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(Path(__file__).parents[3])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert "{'home': {'fault': 'no-answer'}, 'server': {'fault': ''}}" in done.stdout
+    os.kill(int(done.stdout.split()[1]), signal.SIGKILL)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("fault", ["", "full"])
+def test_the_launcher_submits_only_what_passes(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/nowhere", "/bin/sh"))
+    commands: list[str] = []
+
+    def run(argv: list[str], account: object, **_: object) -> dict[str, Any]:
+        commands.append(Path(argv[0]).name)
+        found = json.dumps({"home": {"fault": fault}})
+        return {"ok": True, "stdout": found if "preflight" in commands[-1] else "7\n"}
+
+    monkeypatch.setattr(launcher, "_run", run)
+    request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
+    request |= {"keeps_log": False, **Preflight().order()}
+
+    answer = launcher.answer_request(request, account)
+
+    assert answer["checks"] == {"home": {"fault": fault}}
+    assert answer["job_id"] == (0 if fault else 7)
+    assert commands == ["dsportal-preflight", "sbatch"][: 1 if fault else 2]
