@@ -19,12 +19,18 @@ from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.looks import preflight_of
 from portal.hub.notices import shared_notices
 from portal.hub.operations import operation_routes
+from portal.hub.other_login import (
+    LDAP_OPTIONS,
+    OWN_OPTIONS,
+    check_options,
+    other_authenticator,
+)
 from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
-from portal.hub.tables import TlsMode
+from portal.hub.tables import LoginSettings, TlsMode
 from portal.hub.tokens import services_of
 from portal.hub.words import format_moment
 
@@ -111,23 +117,38 @@ def _apply_pages(c: Any, settings: Settings) -> None:
 
 def _apply_login(c: Any, settings: Settings) -> None:
     login = settings.login
+    cls = PortalLDAPAuthenticator if login.is_ldap else other_authenticator(login)
+    c.JupyterHub.authenticator_class = cls
+    authenticator = c[cls.__name__]
+    if login.is_ldap:
+        check_options(cls, login.options, OWN_OPTIONS | LDAP_OPTIONS)
+        _apply_ldap(authenticator, login)
+    else:
+        authenticator.unix_allowed_groups = set(login.allowed_groups)
+        # Whether somebody is let in is said by 'dsportal config check'.
+        authenticator.any_allow_config = True
+        if "auth_state_groups_key" in cls.class_trait_names():
+            # Groups are those of the UNIX account.
+            authenticator.auth_state_groups_key = lambda _: ()
     admin_users = set(settings.hub.admin_users)
-    c.JupyterHub.authenticator_class = PortalLDAPAuthenticator
-    authenticator = c.PortalLDAPAuthenticator
+    authenticator.support = settings.site.support
+    authenticator.allow_all = login.allow_all
+    authenticator.allowed_users = admin_users | set(login.allowed_users)
+    authenticator.admin_users = admin_users
+    authenticator.manage_groups = True
+    # Having been let in once is no reason to be let in again.
+    authenticator.allow_existing_users = False
+    authenticator.update(login.options)
+
+
+def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
     authenticator.servers = list(login.servers)
     authenticator.tls_strategy = TLS_STRATEGIES[login.tls]
     authenticator.ca_certificates = str(login.ca_certificates)
     authenticator.bind_dn_template = [login.user_dn_template]
     authenticator.connect_timeout_s = login.connect_timeout_s
     authenticator.answer_timeout_s = login.answer_timeout_s
-    authenticator.support = settings.site.support
-    authenticator.allow_all = login.allow_all
     authenticator.allowed_groups = list(login.allowed_groups)
-    authenticator.allowed_users = admin_users | set(login.allowed_users)
-    authenticator.admin_users = admin_users
-    authenticator.manage_groups = True
-    # Having been let in once is no reason to be let in again.
-    authenticator.allow_existing_users = False
 
 
 def _apply_spawner(c: Any, settings: Settings) -> None:

@@ -5,27 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import ldap3
 from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
 
-from portal.hub.accounts import read_account
-from portal.hub.credentials import Credentials, LoginError, format_wait, read_credentials
+from portal.hub.admission import Admission, in_thread
+from portal.hub.credentials import LoginError, read_credentials
 from portal.hub.ldap_servers import LdapServerError, LdapServers, bind, close
-from portal.hub.lockout import Lockout
 
-T = TypeVar("T")
-
-LOWEST_USER_UID = 1000
 ANSWER_RESERVE_S = 0.3
 N_LDAP_THREADS = 32
-N_ACCOUNT_THREADS = 16
 
 
 @dataclass(slots=True)
@@ -37,7 +31,7 @@ class _Attempt:
 _attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
 
 
-class PortalLDAPAuthenticator(LDAPAuthenticator):
+class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
     """LDAPAuthenticator that never blocks the hub, trusts only verified servers and slows guessing.
 
     Source:
@@ -58,14 +52,11 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
     answer_timeout_s = Float(
         5.0, help="Longest time until the user has an answer, over all servers, in seconds."
     ).tag(config=True)
-    support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._directory = LdapServers(self.servers)
-        self._lockout = Lockout()
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
-        self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
         """Check a name and a password from the login form.
@@ -84,19 +75,17 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
             return None
-        self._refuse_if_locked_out(credentials)
-        name, address = credentials.name, credentials.address
-        self._lockout.count(name, address)
+        self.count_attempt(credentials)
         deadline_s = time.monotonic() + self.answer_timeout_s - ANSWER_RESERVE_S
         try:
-            user = await self._ask_ldap(name, credentials.password, deadline_s)
+            user = await self._ask_ldap(credentials.name, credentials.password, deadline_s)
         except LoginError:
-            self._lockout.take_back(name, address)
+            self.take_back(credentials)
             raise
         if user is None:
             return None
-        self._lockout.forgive(name, address)
-        return user | {"groups": await self._check_account(name, deadline_s)}
+        self.forgive(credentials)
+        return user | {"groups": await self.unix_groups(credentials.name, deadline_s)}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:
         """Log in to the first server that answers; called in a thread by the base class.
@@ -140,26 +129,6 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
             "no LDAP server is left", is_untrusted=any(f.is_untrusted for f in failures)
         )
 
-    async def check_allowed(self, username: str, auth_model: dict[str, Any] | None) -> bool:
-        """Return whether a user whose password is right may use the portal.
-
-        Args:
-            username: The name.
-            auth_model: What `authenticate` returned.
-
-        Returns:
-            True; anything else is an error.
-
-        Raises:
-            LoginError: If the site's settings do not admit this user.
-        """
-        if await super().check_allowed(username, auth_model or {}):
-            return True
-        raise LoginError(
-            403,
-            f"{username} is not on the list of users of this portal. Ask {self._whom} to add you.",
-        )
-
     async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
         """Return whether the settings name this user as an administrator.
 
@@ -173,20 +142,6 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
             True for administrators.
         """
         return authentication["name"] in self.admin_users
-
-    @property
-    def _whom(self) -> str:
-        return self.support or "your administrator"
-
-    def _refuse_if_locked_out(self, credentials: Credentials) -> None:
-        wait_s = self._lockout.wait_s(credentials.name, credentials.address)
-        if wait_s > 0:
-            raise LoginError(
-                429,
-                f"Too many wrong passwords. Wait {format_wait(wait_s)}, then try again."
-                f" If you forgot your password, ask {self._whom}.",
-                retry_after_s=wait_s,
-            )
 
     async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
         attempt = _Attempt(deadline_s=deadline_s)
@@ -205,56 +160,17 @@ class PortalLDAPAuthenticator(LDAPAuthenticator):
                     close(connection)
 
         try:
-            return await _in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
+            return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
         except asyncio.TimeoutError as error:
-            raise self._no_answer("the LDAP server did not answer in time") from error
+            raise self.no_answer("the LDAP server did not answer in time") from error
         except LdapServerError as error:
             if error.is_untrusted:
                 raise LoginError(
                     503,
                     "The LDAP server's certificate is not trusted, so your password was not sent."
-                    f" Nobody can log in until that is repaired: tell {self._whom}.",
+                    f" Nobody can log in until that is repaired: tell {self.whom}.",
                 ) from error
-            raise self._no_answer("the LDAP server did not answer") from error
+            raise self.no_answer("the LDAP server did not answer") from error
         except (ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
             self.log.error("LDAP failed after the login of %s: %s", name, error)
-            raise self._no_answer("the LDAP server did not answer all questions") from error
-
-    async def _check_account(self, name: str, deadline_s: float) -> list[str]:
-        # No job could run as somebody whom the cluster's hosts do not know.
-        deadline_s = max(deadline_s, time.monotonic() + 1)
-        try:
-            account = await _in_thread(
-                self._account_threads, partial(read_account, name), deadline_s
-            )
-        except asyncio.TimeoutError as error:
-            raise self._no_answer("the look-up of your UNIX account did not answer") from error
-        except KeyError:
-            account = None
-        if account is None or account.name != name:
-            raise LoginError(
-                403,
-                f"Your password is right, but {name} has no UNIX account on this host."
-                f" Ask {self._whom} to add it.",
-            )
-        if account.uid < LOWEST_USER_UID:
-            raise LoginError(
-                403,
-                f"{name} is an account of the system, and no session may run as it."
-                " Log in with your own name.",
-            )
-        return list(account.groups)
-
-    def _no_answer(self, what: str) -> LoginError:
-        return LoginError(
-            503,
-            f"Nobody can log in just now: {what}. Your password may well be right; try again in a"
-            f" minute. If this goes on, tell {self._whom}.",
-            retry_after_s=60,
-        )
-
-
-async def _in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline_s: float) -> T:
-    loop = asyncio.get_running_loop()
-    timeout_s = deadline_s - time.monotonic()
-    return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)
+            raise self.no_answer("the LDAP server did not answer all questions") from error

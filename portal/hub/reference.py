@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from portal.hub.limit_tables import LimitSettings, PartitionSettings
-from portal.hub.schema import is_required, kind_name, rule_of
+from portal.hub.schema import default_of, is_required, kind_name, rule_of
 from portal.hub.settings import TABLES
 from portal.hub.tool_tables import ToolSettings
 
@@ -80,6 +80,9 @@ def toml_value(value: Any) -> str:
         return f'"{escaped}"'
     if isinstance(value, tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict):
+        pairs = (f"{name} = {toml_value(item)}" for name, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
     return f"{value:g}"
 
 
@@ -99,10 +102,10 @@ def _optional_table(name: str, cls: type) -> str:
 
 def _example_lines(key: Field[Any]) -> Iterator[str]:
     example = rule_of(key).example
-    if is_required(key):
+    if is_required(key) or rule_of(key).needed:
         yield f"{key.name} = {toml_value(example)}"
     else:
-        yield f"# {key.name} = {toml_value(key.default)}"
+        yield f"# {key.name} = {toml_value(default_of(key))}"
         if example is not None:
             yield f"{key.name} = {toml_value(example)}"
 
@@ -125,7 +128,9 @@ def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:
 
 
 def _default(key: Field[Any]) -> str:
-    return "required" if is_required(key) else f"`{toml_value(key.default)}`"
+    if is_required(key):
+        return "required"
+    return rule_of(key).needed or f"`{toml_value(default_of(key))}`"
 
 
 def _doc(cls: type) -> str:

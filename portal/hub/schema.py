@@ -22,6 +22,7 @@ KIND_NAMES: dict[Any, str] = {
     Path: "absolute path",
     tuple[str, ...]: "list of texts",
     tuple[int, ...]: "list of whole numbers",
+    dict[str, Any]: "table",
 }
 
 
@@ -35,6 +36,7 @@ class Rule:
         lowest: Smallest number accepted.
         highest: Largest number accepted.
         check: Raises ValueError with a sentence where a value of the right type is wrong.
+        needed: When the key is required although it has a default: "required with ...".
     """
 
     doc: str
@@ -42,6 +44,7 @@ class Rule:
     lowest: float | None = None
     highest: float | None = None
     check: Callable[[Any], None] | None = None
+    needed: str = ""
 
 
 def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
@@ -58,6 +61,8 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
     metadata = {"rule": Rule(doc=doc, **rule)}
     if default is MISSING:
         return field(metadata=metadata)
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
@@ -83,7 +88,19 @@ def is_required(key: Field[Any]) -> bool:
     Returns:
         False where it has a default.
     """
-    return key.default is MISSING
+    return key.default is MISSING and key.default_factory is MISSING
+
+
+def default_of(key: Field[Any]) -> Any:
+    """Return the value of a key that the file leaves out.
+
+    Args:
+        key: A field of a section that is not required.
+
+    Returns:
+        Its default.
+    """
+    return key.default if key.default_factory is MISSING else key.default_factory()
 
 
 def kind_name(kind: Any) -> str:
@@ -193,6 +210,8 @@ def read_value(value: Any, kind: Any, rule: Rule, *, where: str) -> Any:
 def _convert(value: Any, kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next((member for member in kind if member.value == value), None)
+    if kind == dict[str, Any]:
+        return dict(value) if isinstance(value, Mapping) else None
     if kind is Path:
         return Path(value) if isinstance(value, str) and value.startswith("/") else None
     if kind in {tuple[str, ...], tuple[int, ...]}:

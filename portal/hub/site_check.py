@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 from portal.hub.announcements import load_announcements
 from portal.hub.settings import Settings
+from portal.hub.tables import LoginSettings
 from spawner.errors import SettingsError
+
+PAM_DIR = Path("/etc/pam.d")
 
 
 def site_problems(settings: Settings) -> list[str]:
@@ -33,6 +37,8 @@ def _login_problems(settings: Settings) -> list[str]:
         problems.append(
             "Nobody may log in. Set allow_all = true, allowed_users or allowed_groups in [login]."
         )
+    if not login.is_ldap:
+        return [*problems, *_other_login_problems(login)]
     try:
         ssl.create_default_context(cafile=str(login.ca_certificates))
     except OSError as error:
@@ -42,6 +48,25 @@ def _login_problems(settings: Settings) -> list[str]:
             " Copy the certificate (PEM) that signed the LDAP servers' own to this file."
         )
     return problems
+
+
+def _other_login_problems(login: LoginSettings) -> list[str]:
+    # This module is also loaded where there is no JupyterHub.
+    from portal.hub.other_login import other_authenticator
+
+    try:
+        other_authenticator(login)
+    except SettingsError as error:
+        return [error.message]
+    if login.authenticator != "pam":
+        return []
+    service = PAM_DIR / str(login.options.get("service", "login"))
+    if service.is_file():
+        return []
+    return [
+        f"The PAM service {service} does not exist. Write it, or name another with"
+        ' options = { service = "..." } in [login].'
+    ]
 
 
 def _hub_problems(settings: Settings) -> list[str]:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from portal.hub.checks import (
@@ -16,10 +17,12 @@ from portal.hub.checks import (
     check_template_sources,
     check_user_names,
 )
-from portal.hub.schema import setting
+from portal.hub.schema import default_of, rule_of, setting
 
 SECONDS_PER_HOUR = 3600
 MIB_PER_GIB = 1024
+LDAP = "ldap"
+WITH_LDAP = "required with LDAP"
 
 
 class TlsMode(Enum):
@@ -49,8 +52,18 @@ class SiteSettings:
 class LoginSettings:
     """Who may log in, and the LDAP servers that know them."""
 
+    authenticator: str = setting(
+        'What checks a login: "ldap", "pam", or the name of another authenticator of JupyterHub,'
+        ' such as "generic-oauth", "github" or "package.module.Class".',
+        default=LDAP,
+    )
+    options: dict[str, Any] = setting(
+        "Options of that authenticator, passed through under JupyterHub's own names.", default={}
+    )
     servers: tuple[str, ...] = setting(
         "LDAP servers, asked in this order; the next one is asked where one does not answer.",
+        default=(),
+        needed=WITH_LDAP,
         example=("ldap://127.0.0.1:389",),
         check=check_ldap_servers,
     )
@@ -60,21 +73,27 @@ class LoginSettings:
     )
     ca_certificates: Path = setting(
         "File with the certificates (PEM) that the servers' own must be signed by.",
+        default=Path(),
+        needed=WITH_LDAP,
         example=Path("/etc/data-scientist-portal/ldap-ca.pem"),
     )
     user_dn_template: str = setting(
         "The entry of a user; {username} stands for the name typed in.",
+        default="",
+        needed=WITH_LDAP,
         example="uid={username},ou=people,dc=portal,dc=example",
         check=check_dn_template,
     )
     allow_all: bool = setting(
-        "Whether everybody with an LDAP account may log in.", default=False, example=True
+        "Whether everybody whom the authenticator knows may log in.", default=False, example=True
     )
     allowed_users: tuple[str, ...] = setting(
         "Users who may log in.", default=(), check=check_user_names
     )
     allowed_groups: tuple[str, ...] = setting(
-        "LDAP groups (their full names, DN) whose members may log in.", default=()
+        "Groups whose members may log in: with LDAP their full names there (DN), else names of"
+        " UNIX groups of this host.",
+        default=(),
     )
     connect_timeout_s: float = setting(
         "Longest wait for one LDAP server to take the connection, in seconds.",
@@ -91,6 +110,8 @@ class LoginSettings:
     )
 
     def __post_init__(self) -> None:
+        if self.is_ldap:
+            self._refuse_lacks()
         if self.allow_all and (self.allowed_users or self.allowed_groups):
             raise ValueError(
                 "allow_all = true lets everybody in, so allowed_users and allowed_groups would"
@@ -103,6 +124,16 @@ class LoginSettings:
                     f'tls = "{self.tls.value}" needs servers that begin with {scheme}://,'
                     f" not {server!r}."
                 )
+
+    def _refuse_lacks(self) -> None:
+        for key in fields(self):
+            if rule_of(key).needed and getattr(self, key.name) == default_of(key):
+                raise ValueError(f"it lacks the key '{key.name}'. {rule_of(key).doc}")
+
+    @property
+    def is_ldap(self) -> bool:
+        """Whether LDAP servers check the logins."""
+        return self.authenticator == LDAP
 
     @property
     def admits_somebody(self) -> bool:

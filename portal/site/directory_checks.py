@@ -20,8 +20,10 @@ async def check_directory(login: LoginSettings) -> list[Finding]:
         login: The site's settings.
 
     Returns:
-        A finding for each server.
+        A finding for each server; one where other authenticators check the logins.
     """
+    if not login.is_ldap:
+        return [ok(f"Not asked: {login.authenticator} checks the logins.")]
     asked = await asyncio.gather(*(_look(server, login) for server in login.servers))
     ends = [end for end in asked if isinstance(end, datetime)]
     return [

@@ -42,16 +42,20 @@ state_dir = "{folder}"
 admin_users = ["grace"]
 
 [login]
-servers = {servers}
-ca_certificates = "{ca}"
-user_dn_template = "uid={{username}},ou=people,{base}"
-allow_all = true
+{login}
 
 [pages]
 announcements = "{folder}/announcements.toml"
 sessions_per_user = 2
 
 [partitions.jupyter]
+"""
+
+LDAP_LOGIN = """\
+servers = {servers}
+ca_certificates = "{ca}"
+user_dn_template = "uid={{username}},ou=people,{base}"
+allow_all = true
 """
 
 JUPYTERHUB_CONFIG = """
@@ -63,7 +67,12 @@ from portal.hub.apply import apply_settings
 from portal.hub.settings import load_settings
 
 # The users of the test's directory have no accounts on this host.
-pwd.getpwnam = lambda name: SimpleNamespace(pw_name=name, pw_uid=20001, pw_gid=20001)
+def getpwnam(name):
+    if name == "ghost":
+        raise KeyError(name)
+    return SimpleNamespace(pw_name=name, pw_uid=20001, pw_gid=20001)
+
+pwd.getpwnam = getpwnam
 
 c = get_config()
 options = load_settings(Path({settings!r}))
@@ -122,7 +131,15 @@ def node_line(name: str, *, n_used: int = 0, state: str = "idle") -> str:
 
 @contextlib.contextmanager
 def running_hub(folder: Path, servers: list[str], ca: Path) -> Iterator[PrivateHub]:
-    """Run a hub and its proxy; yield it when it answers."""
+    """Run a hub that asks LDAP, and its proxy; yield it when it answers."""
+    login = LDAP_LOGIN.format(servers=json.dumps(servers), ca=ca, base=BASE)
+    with running_hub_with(folder, login) as hub:
+        yield hub
+
+
+@contextlib.contextmanager
+def running_hub_with(folder: Path, login: str, **environment: str) -> Iterator[PrivateHub]:
+    """Run a hub with these keys of [login], and its proxy; yield it when it answers."""
     folder.mkdir()
     api_port, public_port, proxy_port, server_port = (free_port() for _ in range(4))
     settings = folder / "portal.toml"
@@ -132,16 +149,14 @@ def running_hub(folder: Path, servers: list[str], ca: Path) -> Iterator[PrivateH
             public_port=public_port,
             proxy_port=proxy_port,
             folder=folder,
-            servers=json.dumps(servers),
-            ca=ca,
-            base=BASE,
+            login=login,
         )
     )
     config = folder / "config.py"
     config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=[str(find_proxy())]))
     hub = PrivateHub(f"http://127.0.0.1:{public_port}", folder / "cluster.json", folder / "hub.log")
     hub.reset_cluster()
-    environment = os.environ | {
+    environment |= os.environ | {
         "PYTHONPATH": str(ROOT),
         "STAND_IN_CLUSTER": str(hub.cluster_path),
         "STAND_IN_PORT": str(server_port),

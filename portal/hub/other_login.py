@@ -1,0 +1,219 @@
+"""Logging in by any other authenticator of JupyterHub, named by one setting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from jupyterhub.auth import Authenticator
+from jupyterhub.utils import maybe_future
+from traitlets import Set, TraitError, Unicode
+
+from portal.hub.admission import Admission
+from portal.hub.credentials import LoginError, read_credentials
+from portal.hub.schema import closest
+from portal.hub.tables import LoginSettings
+from spawner.errors import SettingsError
+
+ENTRY_POINTS = "jupyterhub.authenticators"
+# With these anybody is whoever they say they are.
+REFUSED = {"dummy": "lets everybody in with any password", "null": "lets nobody in"}
+# Set from other keys of portal.toml.
+OWN_OPTIONS = {
+    "admin_users": "admin_users in [hub]",
+    "allow_all": "allow_all in [login]",
+    "allow_existing_users": "allowed_users in [login]",
+    "allowed_groups": "allowed_groups in [login]",
+    "allowed_users": "allowed_users in [login]",
+    "manage_groups": "allowed_groups in [login]",
+    "support": "support in [site]",
+}
+LDAP_OPTIONS = {
+    "servers": "servers in [login]",
+    "server_address": "servers in [login]",
+    "server_hosts": "servers in [login]",
+    "tls_strategy": "tls in [login]",
+    "tls_kwargs": "ca_certificates in [login]",
+    "ca_certificates": "ca_certificates in [login]",
+    "bind_dn_template": "user_dn_template in [login]",
+}
+ACCOUNT_TIMEOUT_S = 5.0
+
+
+class OtherAdmission(Admission):
+    """What the portal adds to an authenticator of JupyterHub: see `other_authenticator`."""
+
+    unix_allowed_groups = Set(Unicode(), help="UNIX groups whose members may use the portal.").tag(
+        config=True
+    )
+
+    async def authenticate(self, handler: Any, data: Any = None, **kwargs: Any) -> Any:
+        """Let the authenticator decide, then look for the user's UNIX account.
+
+        Args:
+            handler: The request's handler.
+            data: The login form, or nothing where another service asks for the password.
+            kwargs: What else JupyterHub gives.
+
+        Returns:
+            The user as JupyterHub wants it, or None where the authenticator refuses.
+
+        Raises:
+            LoginError: If the account cannot be used, or there were too many wrong passwords.
+        """
+        if not isinstance(data, Mapping) or "password" not in data:
+            user = await maybe_future(super().authenticate(handler, data, **kwargs))
+            return await self._with_account(user) if user else None
+        credentials = read_credentials(handler.request, data, self.normalize_username)
+        if credentials is None:
+            return None
+        self.count_attempt(credentials)
+        form = {**data, "username": credentials.name}
+        user = await maybe_future(super().authenticate(handler, form, **kwargs))
+        if not user:
+            return None
+        self.forgive(credentials)
+        return await self._with_account(user)
+
+    async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
+        """Ask the authenticator whether a user is still one; groups remain the UNIX account's.
+
+        Args:
+            user: The user.
+            handler: The request's handler.
+            kwargs: What else JupyterHub gives.
+
+        Returns:
+            As JupyterHub wants it.
+        """
+        answer = await maybe_future(super().refresh_user(user, handler, **kwargs))
+        if not isinstance(answer, dict):
+            return answer
+        try:
+            return await self._with_account({"name": user.name, **answer})
+        except LoginError as error:
+            self.log.warning("%s: %s", user.name, error.jupyterhub_message)
+            # Without an answer of the name service, what was known before stays.
+            return error.status_code != 403
+
+    async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
+        """Return whether a user may use the portal, by UNIX group or as the authenticator says.
+
+        Args:
+            username: The name.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True; anything else is an error.
+
+        Raises:
+            LoginError: If the site's settings do not admit this user.
+        """
+        groups = (authentication or {}).get("groups") or ()
+        if self.unix_allowed_groups.intersection(groups):
+            return True
+        return await super().check_allowed(username, authentication)
+
+    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
+        """Return whether this user is an administrator, always with yes or no.
+
+        Args:
+            handler: The request's handler.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True for administrators; a name taken off the list loses its rights.
+        """
+        return bool(await maybe_future(super().is_admin(handler, authentication)))
+
+    async def _with_account(self, user: dict[str, Any] | str) -> dict[str, Any]:
+        model = dict(user) if isinstance(user, Mapping) else {"name": user}
+        name = self.normalize_username(model["name"])
+        groups = await self.unix_groups(name, time.monotonic() + ACCOUNT_TIMEOUT_S)
+        return model | {"name": name, "groups": groups}
+
+
+def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
+    """Return the authenticator that the settings name, with what the portal adds to each.
+
+    Args:
+        login: The site's settings, with another authenticator than LDAP.
+
+    Returns:
+        A class; its own options are those of the class below it.
+
+    Raises:
+        SettingsError: If there is no such class, or it has no such option.
+    """
+    cls = _load(login.authenticator)
+    check_options(cls, login.options, OWN_OPTIONS)
+    return type(f"Portal{cls.__name__}", (OtherAdmission, cls), {})
+
+
+def check_options(
+    cls: type[Authenticator], options: Mapping[str, Any], own: Mapping[str, str]
+) -> None:
+    """Refuse what is no option of an authenticator, or not one for the settings file.
+
+    Args:
+        cls: The authenticator.
+        options: Table `options` of [login].
+        own: Options that have a key of their own, each with its key.
+
+    Raises:
+        SettingsError: If an option is unknown, of another type, a secret, or has its own key.
+    """
+    known = cls.class_traits(config=True)
+    # Setting an option checks it; the object is never used.
+    trial: Any = object.__new__(cls)
+    trial.setup_instance()
+    trial.manage_groups = True
+    for name, value in options.items():
+        if name in own:
+            raise SettingsError(f"'{name}' in 'options' of [login] is set by {own[name]}.")
+        if name not in known:
+            raise SettingsError(
+                f"{cls.__name__} has no option '{name}', named in 'options' of [login]."
+                f"{closest(name, known)} Its options: {', '.join(sorted(known))}."
+            )
+        if name == "client_secret":
+            raise SettingsError(
+                "'client_secret' in 'options' of [login] could be read by every user of this host."
+                " Put a line OAUTH_CLIENT_SECRET=... into secrets.env instead."
+            )
+        try:
+            setattr(trial, name, value)
+        except TraitError as error:
+            raise SettingsError(f"'{name}' in 'options' of [login]: {error}") from error
+
+
+def _load(name: str) -> type[Authenticator]:
+    if name in REFUSED:
+        raise SettingsError(f"'authenticator' in [login] is {name!r}, which {REFUSED[name]}.")
+    found = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    try:
+        cls = found[name].load() if name in found else _by_path(name, found)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which cannot be loaded: {error}. Install its"
+            " package into the environment of the hub, or correct the name."
+        ) from error
+    if not (isinstance(cls, type) and issubclass(cls, Authenticator)):
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which is no authenticator of JupyterHub."
+        )
+    return cls
+
+
+def _by_path(name: str, found: Iterable[str]) -> Any:
+    module, _, attribute = name.rpartition(".")
+    if not module:
+        names = sorted({"ldap", *found} - {"default", *REFUSED})
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which nothing here provides."
+            f"{closest(name, names)} There are: {', '.join(names)}; or name a class in full."
+        )
+    return getattr(import_module(module), attribute)

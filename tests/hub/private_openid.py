@@ -1,0 +1,96 @@
+"""An OpenID provider of our own: it says who somebody is to whoever asks as the standard has it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+CLIENT_ID = "portal"
+CLIENT_SECRET = secrets.token_hex(16)
+
+
+@dataclass
+class Provider:
+    """A running provider.
+
+    Attributes:
+        url: Where it is.
+        user: Who logs in next, as the claims of a user.
+    """
+
+    url: str
+    user: dict[str, Any] = field(default_factory=dict)
+    challenges: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if parts.path == "/authorize":
+                self._authorize({key: one for key, (one, *_) in parse_qs(parts.query).items()})
+            elif parts.path == "/userinfo":
+                token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+                user = provider.tokens.get(token)
+                self._answer(200 if user else 401, user or {"error": "invalid_token"})
+            else:
+                self._answer(404, {})
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            asked = {key: one for key, (one, *_) in parse_qs(body).items()}
+            verifier = hashlib.sha256(asked.get("code_verifier", "").encode()).digest()
+            challenge = base64.urlsafe_b64encode(verifier).rstrip(b"=").decode()
+            is_right = (
+                provider.challenges.pop(asked.get("code", ""), None) == challenge
+                and asked.get("client_id") == CLIENT_ID
+                and asked.get("client_secret") == CLIENT_SECRET
+            )
+            if not is_right:
+                self._answer(400, {"error": "invalid_grant"})
+                return
+            token = secrets.token_hex(16)
+            provider.tokens[token] = provider.user
+            self._answer(200, {"access_token": token, "token_type": "Bearer"})
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+        def _authorize(self, asked: dict[str, str]) -> None:
+            code = secrets.token_hex(16)
+            provider.challenges[code] = asked["code_challenge"]
+            answer = urlencode({"code": code, "state": asked["state"]})
+            self.send_response(302)
+            self.send_header("Location", f"{asked['redirect_uri']}?{answer}")
+            self.end_headers()
+
+        def _answer(self, status: int, body: Any) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+    return Handler
+
+
+@contextlib.contextmanager
+def running_provider() -> Iterator[Provider]:
+    """Run a provider; yield it."""
+    provider = Provider(url="")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(provider))
+    provider.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield provider
+    server.shutdown()
+    server.server_close()
