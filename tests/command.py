@@ -140,7 +140,8 @@ def summary(counts: Mapping[str, Counts]) -> str:
     Returns:
         Several lines; the last is such as "12 passed, 0 failed, 1 skipped".
     """
-    lines = ["", f"{'suite':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
+    lines = ["", *(failure for c in counts.values() for failure in c.failures)]
+    lines += ["", f"{'suite':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
     for name, c in counts.items():
         lines.append(f"{name:<12}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
     n_passed = sum(c.n_passed for c in counts.values())

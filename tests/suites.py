@@ -18,6 +18,7 @@ BIN_DIR = Plan().environment("test") / "bin"
 # Ends a suite that hangs; the longest one, with real trainings, takes minutes.
 TIMEOUT_S = 3600
 PYTEST_RAN_NO_TEST = 5
+N_REASON_LINES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +30,14 @@ class Counts:
         n_failed: Tests that failed or could not be run.
         n_skipped: Tests that said why they cannot be run here.
         took_s: Wall-clock time, seconds.
+        failures: Each failed test with the lines that say why.
     """
 
     n_passed: int = 0
     n_failed: int = 0
     n_skipped: int = 0
     took_s: float = 0.0
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,18 +128,25 @@ def run_suite(suite: Suite, pytest_arguments: Sequence[str]) -> Counts:
         How its tests ended.
     """
     before = time.monotonic()
+    failures: tuple[str, ...] = ()
     if suite.commands:
         statuses = [_status_of(command) for command in suite.commands]
         n_passed, n_failed, n_skipped = statuses.count(0), len(statuses) - statuses.count(0), 0
     else:
         n_passed, n_failed, n_skipped = _run_pytest(suite, pytest_arguments)
-    took_s = time.monotonic() - before
-    return Counts(n_passed=n_passed, n_failed=n_failed, n_skipped=n_skipped, took_s=took_s)
+        failures = read_failures(_report_of(suite))
+    return Counts(
+        n_passed=n_passed,
+        n_failed=n_failed,
+        n_skipped=n_skipped,
+        took_s=time.monotonic() - before,
+        failures=failures,
+    )
 
 
 def _run_pytest(suite: Suite, arguments: Sequence[str]) -> tuple[int, int, int]:
     OUTPUT_DIR.mkdir(exist_ok=True)
-    report = OUTPUT_DIR / f"{suite.name}.xml"
+    report = _report_of(suite)
     report.unlink(missing_ok=True)
     pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
     status = _status_of(
@@ -180,6 +190,33 @@ def read_report(path: Path) -> tuple[int, int, int]:
     n_failed = sum(bool(kind & {"failure", "error"}) for kind in kinds)
     n_skipped = sum("skipped" in kind for kind in kinds)
     return len(cases) - n_failed - n_skipped, n_failed, n_skipped
+
+
+def read_failures(path: Path) -> tuple[str, ...]:
+    """Return what failed in a report of pytest, and why.
+
+    Args:
+        path: JUnit XML; may be missing or cut off.
+
+    Returns:
+        For each failure the name of the test and the last lines that pytest marks with "E".
+    """
+    try:
+        cases = list(ElementTree.parse(path).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return ()
+    failures = []
+    for case in cases:
+        for found in (*case.iter("failure"), *case.iter("error")):
+            marked = [line for line in (found.text or "").splitlines() if line.startswith("E ")]
+            reasons = marked[-N_REASON_LINES:] or [str(found.get("message", ""))]
+            name = f"{case.get('classname', '')}::{case.get('name', '')}"
+            failures.append("\n".join([name, *(f"  {line:.300}" for line in reasons)]))
+    return tuple(failures)
+
+
+def _report_of(suite: Suite) -> Path:
+    return OUTPUT_DIR / f"{suite.name}.xml"
 
 
 def _status_of(command: Sequence[str]) -> int:

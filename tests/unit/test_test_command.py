@@ -10,7 +10,7 @@ import pytest
 from tests import command, suites
 from tests.command import parse_arguments, summary
 from tests.eventually import eventually, eventually_async
-from tests.suites import Counts, Suite, read_report, run_suite, with_status
+from tests.suites import Counts, Suite, read_failures, read_report, run_suite, with_status
 
 # What the sample needs: nothing; so it starts in no time.
 BARE_PYTEST = ["--noconftest", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:asyncio"]
@@ -47,6 +47,20 @@ def test_passed_failed_and_skipped_tests_are_counted(tmp_path: Path) -> None:
     counts = run_suite(suite_of(tmp_path, text), BARE_PYTEST)
 
     assert (counts.n_passed, counts.n_failed, counts.n_skipped) == (1, 1, 1)
+
+
+def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:
+    text = "def test_b():\n    assert {'left': 4} == {'left': 5}\n"
+
+    counts = run_suite(suite_of(tmp_path, text), BARE_PYTEST)
+
+    printed = summary({"sample": counts})
+    assert "test_sample::test_b" in printed
+    assert "assert {'left': 4} == {'left': 5}" in printed
+
+
+def test_the_reasons_of_a_report_that_is_missing_are_none(tmp_path: Path) -> None:
+    assert read_failures(tmp_path / "a.xml") == ()
 
 
 @pytest.mark.parametrize(
