@@ -127,3 +127,8 @@ print("All ranks have equal weights." if n_different == 1 else "The weights diff
 
 # %%
 draw_curves(*ranks[0]["curves"])
+print(f"Figure: accuracy = {ranks[0]['accuracy']:.4f}")
+
+# %% [markdown]
+# **Next:** `convert.ipynb` brings your own notebook here step by step, `several_nodes.ipynb` takes
+# more GPUs than the session has.

@@ -38,6 +38,20 @@ class Digits:
     test_images: np.ndarray
     test_labels: np.ndarray
 
+    def first(self, n_images: int) -> Digits:
+        """Return fewer training images, for a quick try.
+
+        Args:
+            n_images: How many of them.
+
+        Returns:
+            The first training images, and all test images.
+        """
+        part = slice(n_images)
+        return Digits(
+            self.train_images[part], self.train_labels[part], self.test_images, self.test_labels
+        )
+
     def share(self, rank: int, size: int) -> Digits:
         """Return the part of the training images that belongs to one rank.
 

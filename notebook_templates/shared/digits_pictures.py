@@ -79,6 +79,53 @@ def draw_misread(
     figure.suptitle(f"{len(wrong)} of {len(labels)} read wrongly", fontsize=10)
 
 
+def draw_confusion(labels: np.ndarray, probabilities: np.ndarray) -> None:
+    """Draw how often each digit was read as each other one.
+
+    Args:
+        labels: int32 (n,).
+        probabilities: float32 (n, 10), from `read_digits`.
+    """
+    counts = np.zeros((10, 10), int)
+    np.add.at(counts, (labels, probabilities.argmax(axis=1)), 1)
+    mistakes = counts - np.diag(np.diag(counts))
+    _, axis = plt.subplots(figsize=(4.2, 4.2), layout="constrained")
+    axis.imshow(mistakes, cmap="Reds", vmin=0, vmax=max(mistakes.max(), 1) * 1.4)
+    for row, column in np.ndindex(10, 10):
+        if counts[row, column]:
+            colour = _TRAINING_COLOUR if row == column else "black"
+            axis.text(column, row, counts[row, column], ha="center", va="center", color=colour)
+    axis.set(xlabel="read as", ylabel="is", xticks=range(10), yticks=range(10))
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(False)
+
+
+def draw_reading(images: np.ndarray, labels: np.ndarray, probabilities: np.ndarray) -> None:
+    """Draw the first digits, each above the probabilities of the ten digits that it may be.
+
+    Args:
+        images: float32 (n, 28, 28, 1).
+        labels: int32 (n,).
+        probabilities: float32 (m, 10), from `read_digits`; m is at most 10.
+    """
+    n_digits = len(probabilities)
+    _, axes = plt.subplots(
+        2, n_digits, figsize=(9, 2.6), layout="constrained", height_ratios=(1, 1.4)
+    )
+    for (above, below), image, label, row in zip(
+        axes.T, images, labels, probabilities, strict=False
+    ):
+        above.imshow(image[:, :, 0], cmap="gray_r", vmin=0, vmax=1)
+        above.set_axis_off()
+        is_right = row.argmax() == label
+        colours = [_TRAINING_COLOUR] * 10
+        colours[row.argmax()] = _TEST_COLOUR if is_right else _WRONG_COLOUR
+        below.barh(range(10), row, color=colours)
+        below.set(xlim=(0, 1), ylim=(9.6, -0.6), xticks=[], yticks=range(10))
+        below.tick_params(axis="y", length=0, labelsize=7)
+        below.spines[["top", "right", "bottom"]].set_visible(False)
+
+
 def _sheet(n_digits: int) -> tuple[Figure, list[plt.Axes]]:
     n_rows = -(-n_digits // 10)
     figure, axes = plt.subplots(

@@ -31,8 +31,9 @@ sys.path.append("../shared")
 
 from digits_data import load_digits
 from digits_model import AccuracyReport, describe_devices, make_model, read_digits
-from digits_pictures import draw_curves, draw_digits, draw_misread
+from digits_pictures import draw_confusion, draw_curves, draw_digits, draw_misread
 from keras.callbacks import TensorBoard
+from keras.models import load_model
 from keras.optimizers import Adam
 from keras.optimizers.schedules import CosineDecay
 from keras.utils import set_random_seed
@@ -99,7 +100,30 @@ draw_curves(report.steps, report.training, report.test)
 # %% [markdown]
 # The test digits that were read wrongly, the surest mistakes first: some are hard for people too.
 
-# %%
+# %% tags=["gallery"]
 probabilities = read_digits(model, digits.test_images)
 draw_misread(digits.test_images, digits.test_labels, probabilities)
-print(f"Test accuracy {report.test[-1]:.4f}")
+
+# %% [markdown]
+# Which digits are taken for which: each row is a digit, each column what it was read as.
+
+# %%
+draw_confusion(digits.test_labels, probabilities)
+
+# %% [markdown]
+# ## Keep it
+#
+# One file holds layers, weights and optimizer. `keras.models.load_model` reads it in another
+# notebook, on cores as well as on a GPU, and on PyTorch too: `templates/keras/backends.ipynb`.
+
+# %%
+model.save("digits.keras")
+again = load_model("digits.keras")
+print(f"Saved as digits.keras, {Path('digits.keras').stat().st_size / 2**20:.1f} MiB.")
+same = (read_digits(again, digits.test_images) == probabilities).all()
+print("It reads as before." if same else "It reads differently.")
+print(f"Figure: accuracy = {report.test[-1]:.4f}")
+
+# %% [markdown]
+# **Next:** `templates/tensorflow/resume.ipynb` for trainings that take longer than a session,
+# `mixed_precision.ipynb` for speed, `templates/horovod/digits.ipynb` for all GPUs.

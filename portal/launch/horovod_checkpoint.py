@@ -43,10 +43,10 @@ class CheckpointCallback(keras.callbacks.Callback):
         saved = checkpoint.latest(_EPOCH)
         if saved is None:
             return
-        self.model.load_weights(checkpoint.path(_WEIGHTS))
         optimizer = self.model.optimizer
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
+        self.model.load_weights(checkpoint.path(_WEIGHTS))
         with np.load(checkpoint.path(_OPTIMIZER)) as values:
             for index, variable in enumerate(optimizer.variables):
                 variable.assign(values[str(index)])

@@ -44,8 +44,12 @@ def test_the_keras_notebook_reports_training_and_test_accuracy_as_it_goes(keras_
     assert len(reports) >= 10
 
 
-def test_the_keras_notebook_draws_digits_curves_and_misread_digits(keras_digits):
-    assert len(keras_digits.pictures) == 3
+def test_the_keras_notebook_draws_digits_curves_and_mistakes(keras_digits):
+    assert len(keras_digits.pictures) == 4
+
+
+def test_the_model_that_the_keras_notebook_saves_reads_as_before(keras_digits):
+    assert "It reads as before." in keras_digits.text
 
 
 def test_the_keras_notebook_writes_logs_for_tensorboard_beside_itself(keras_digits):

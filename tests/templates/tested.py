@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ def note(name: str, notebook: dict[str, Any], *, seconds: float, figures: dict[s
         "versions": versions_of(kernel),
         "seconds": round(seconds, 1),
         "figures": figures,
+        "load": round(os.getloadavg()[0], 1),
     }
 
 

@@ -104,7 +104,8 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     version = read_pins(plan.pins("pytorch")).get("torch", "")
     release = ".".join(version.split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
-    return python_spec(env_dir, f"PyTorch {release}".strip(), PATH=f"{env_dir}/bin:${{PATH}}")
+    path = f"{env_dir}/bin:${{PATH}}"
+    return python_spec(env_dir, f"PyTorch {release}".strip(), PATH=path, KERAS_BACKEND="torch")
 
 
 def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:

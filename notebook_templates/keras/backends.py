@@ -1,0 +1,116 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: TensorFlow
+#     language: python
+#     name: tensorflow
+# ---
+# ruff: noqa: D100
+
+# %% [markdown]
+# # One Keras model on TensorFlow and PyTorch
+#
+# Keras 3 computes with TensorFlow, PyTorch or JAX. The same file trains on each of them, and a
+# model that one has saved is read by the others. So you can train with what is faster
+# for you and hand the result to people who use something else.
+#
+# | | |
+# |---|---|
+# | **Data** | 10,000 real digits of MNIST in `isilon`: 3,000 for training, 2,000 for testing |
+# | **Time** | about one minute on 2 cores |
+# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+
+# %%
+import sys
+
+sys.path.append("../shared")
+
+import numpy as np
+from backends import find_backends, run_with
+from charts import draw_bars, draw_lines, panels
+from IPython.display import Code
+
+# %% [markdown]
+# ## What there is
+#
+# Each backend lives in the environment of its kernel, so that their libraries do not get into each
+# other's way.
+
+# %%
+backends = find_backends()
+for name, python in backends.items():
+    print(f"{name:12} in {python}")
+if len(backends) == 1:
+    print("Only one here; add keras to the environment of another kernel to compare them.")
+
+# %% [markdown]
+# ## The model
+#
+# It imports `keras`, and neither TensorFlow nor PyTorch. What Keras has no layer for is written
+# with `keras.ops`, which has NumPy's names and works everywhere.
+
+# %%
+Code(filename="../shared/keras_digits.py", language="python")
+
+# %% [markdown]
+# ## Training
+#
+# `KERAS_BACKEND` says what Keras computes with. It is read when Keras is imported, so set it first:
+#
+#     import os
+#     os.environ["KERAS_BACKEND"] = "torch"
+#     import keras
+#
+# The kernel "PyTorch" of this portal has it set. Here, each backend trains in a process of its own.
+
+# %%
+EPOCHS = 3
+runs = {}
+for name, python in backends.items():
+    argv = ("../shared/keras_digits.py", "train", f"{name}.keras", str(EPOCHS))
+    runs[name] = run_with(name, python, *argv)
+    print(
+        f"{name:12} {runs[name]['images/s']:6,.0f} images/s, "
+        f"test accuracy {runs[name]['accuracies'][-1]:.4f}",
+        flush=True,
+    )
+
+# %% tags=["gallery"]
+left, right = panels(2, height=2.8)
+draw_bars(left, {name: run["images/s"] for name, run in runs.items()}, xlabel="images/s")
+epochs = range(1, EPOCHS + 1)
+curves = {name: (epochs, run["accuracies"]) for name, run in runs.items()}
+draw_lines(right, curves, xlabel="epoch", ylabel="test accuracy")
+right.set_xticks(epochs)
+
+# %% [markdown]
+# Weights begin equal only in kind: each backend draws its own random numbers from the same seed, so
+# the curves differ a little. Which one is faster depends on model and device: measure yours.
+#
+# ## Saved with one, read with the other
+#
+# A `.keras` file holds the layers by name and the weights as numbers, nothing of the backend. The
+# largest difference between the probabilities is rounding.
+
+# %%
+trained_with = next(iter(backends))
+probabilities = {}
+for name, python in backends.items():
+    target = f"{name}.npy"
+    read = run_with(
+        name, python, "../shared/keras_digits.py", "read", f"{trained_with}.keras", target
+    )
+    probabilities[name] = np.load(target)
+    print(f"read with {name:12} accuracy {read['accuracy']:.4f}")
+difference = max(
+    float(np.abs(values - probabilities[trained_with]).max()) for values in probabilities.values()
+)
+print(f"Largest difference of a probability: {difference:.1e}")
+print(f"Figure: accuracy = {runs[trained_with]['accuracies'][-1]:.4f}")
+
+# %% [markdown]
+# ## What does not travel
+#
+# `tf.data` pipelines, `tf.function`, PyTorch modules inside a layer and `Lambda` layers are of one
+# backend. Keep them out of the model's file. `model.fit` takes NumPy arrays, `tf.data` and
+# PyTorch's `DataLoader` on every backend.

@@ -1,0 +1,128 @@
+"""The notebooks of TensorFlow, Horovod and Keras, and the first one that a user opens."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.templates.notebooks import execute
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def start_here(session):
+    return execute(session, "start-here.ipynb")
+
+
+@pytest.fixture(scope="module")
+def custom_loop(session):
+    return execute(session, "tensorflow/custom_loop.ipynb")
+
+
+@pytest.fixture(scope="module")
+def mixed_precision(session):
+    return execute(session, "tensorflow/mixed_precision.ipynb")
+
+
+@pytest.fixture(scope="module")
+def resume(session):
+    return execute(session, "tensorflow/resume.ipynb")
+
+
+@pytest.fixture(scope="module")
+def several_nodes(session):
+    return execute(session, "horovod/several_nodes.ipynb")
+
+
+@pytest.fixture(scope="module")
+def convert(session):
+    return execute(session, "horovod/convert.ipynb")
+
+
+@pytest.fixture(scope="module")
+def backends(session):
+    return execute(session, "keras/backends.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("notebook", "at_least", "n_pictures"),
+    [
+        ("start_here", 0.93, 3),
+        ("custom_loop", 0.96, 3),
+        ("mixed_precision", 0.85, 2),
+        ("resume", 0.9, 1),
+        ("several_nodes", 0.94, 1),
+        ("convert", 0.9, 1),
+        ("backends", 0.93, 1),
+    ],
+)
+def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
+    request, notebook, at_least, n_pictures
+):
+    executed = request.getfixturevalue(notebook)
+
+    assert executed.standard_error == ""
+    assert executed.figures["accuracy"] >= at_least
+    assert len(executed.pictures) == n_pictures
+
+
+def test_the_first_notebook_says_what_the_session_has(start_here, session):
+    text = start_here.text
+
+    simulated = " simulated" if session.is_simulated else ""
+    assert re.search(rf"^GPUs +2{simulated}", text, re.MULTILINE)
+    assert re.search(r"^cores +\d+", text, re.MULTILINE)
+    assert re.search(r"^memory +\d+[MG]$", text, re.MULTILINE)
+    assert re.search(r"^time left +(\d+:)?\d+:\d\d$", text, re.MULTILINE)
+    assert re.search(r"^isilon +[\d,]+ GiB free: ", text, re.MULTILINE)
+
+
+def test_the_three_precisions_stand_beside_each_other(mixed_precision):
+    rows = re.findall(
+        r"^(\w+) +[\d,]+ images/s, ([\d.]+) times FP32, test accuracy ([\d.]+)$",
+        mixed_precision.text,
+        re.MULTILINE,
+    )
+
+    assert [name for name, _, _ in rows] == ["FP32", "BF16", "FP16"]
+    accuracies = [float(accuracy) for _, _, accuracy in rows]
+    assert max(accuracies) - min(accuracies) < 0.05
+
+
+def test_a_training_that_was_broken_off_ends_with_the_weights_of_one_that_was_not(resume):
+    assert "Goes on after epoch 2 from " in resume.text
+    assert "Both ended with equal weights." in resume.text
+
+
+def test_a_resumed_run_on_ranks_trains_only_what_was_left(resume):
+    trained = re.findall(r"^trained epochs (.+), test", resume.text, re.MULTILINE)
+
+    assert trained == ["[1]", "[2]"]
+
+
+def test_two_nodes_train_one_network(several_nodes):
+    rows = re.findall(
+        r"^ +(\d)  (\S+) +4,000 +[\d,]+ +([0-9a-f]{16})$", several_nodes.text, re.MULTILINE
+    )
+
+    assert [rank for rank, _, _ in rows] == ["0", "1"]
+    assert len({node for _, node, _ in rows}) == 2
+    assert len({weights for _, _, weights in rows}) == 1
+
+
+def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
+    apart = re.findall(r"^process \d: \d+ steps, weights (\w+)$", convert.text, re.MULTILINE)
+    together = re.findall(r"^rank \d: weights (\w+),", convert.text, re.MULTILINE)
+
+    assert (len(apart), len(set(apart))) == (2, 2)
+    assert (len(together), len(set(together))) == (2, 1)
+
+
+def test_a_model_of_one_backend_reads_the_same_on_the_other(backends):
+    names = re.findall(r"^(\w+) +[\d,]+ images/s, test", backends.text, re.MULTILINE)
+    (difference,) = re.findall(r"difference of a probability: (\S+)$", backends.text, re.MULTILINE)
+
+    assert names == ["tensorflow", "torch"]
+    assert float(difference) < 1e-4
