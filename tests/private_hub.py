@@ -110,17 +110,18 @@ class PrivateHub:
         self.shared.chmod(0o755)
         shutil.copytree(CHECKOUT / "spawner", self.shared / "package" / "spawner")
         shutil.chown(self.folder, ACCOUNT)
-        self._token = secrets.token_hex(16)
-        self._hub_port, self._public_port, self._proxy_port = free_ports(3)
-        self.address = f"http://{ADDRESS}:{self._hub_port}/hub"
+        self.python_path = str(self.shared / "package")
+        self.token = secrets.token_hex(16)
+        self.hub_port, self.public_port, self.proxy_port = free_ports(3)
+        self.address = f"http://{ADDRESS}:{self.hub_port}/hub"
         self.log_path = self.folder / "hub.log"
-        self._hub: subprocess.Popen[bytes] | None = None
-        self._proxy = self._run(
+        self.process: subprocess.Popen[bytes] | None = None
+        self._proxy = self.run(
             self.folder / "proxy.log",
             [
-                *(str(PROXY), "--ip", ADDRESS, "--port", str(self._public_port)),
-                *("--api-ip", "127.0.0.1", "--api-port", str(self._proxy_port)),
-                *("--default-target", f"http://{ADDRESS}:{self._hub_port}"),
+                *(str(PROXY), "--ip", ADDRESS, "--port", str(self.public_port)),
+                *("--api-ip", "127.0.0.1", "--api-port", str(self.proxy_port)),
+                *("--default-target", f"http://{ADDRESS}:{self.hub_port}"),
             ],
         )
 
@@ -140,12 +141,12 @@ class PrivateHub:
         server.chmod(0o755)
         config = self.folder / "config.py"
         text = self.config_text(server, traits)
-        if self._hub is not None and self._hub.poll() is None and config.read_text() == text:
+        if self.process is not None and self.process.poll() is None and config.read_text() == text:
             return
         self.kill()
         config.write_text(text)
         argv = [str(ENVIRONMENTS / "hub/bin/jupyterhub"), "-f", str(config)]
-        self._hub = self._run(self.log_path, argv)
+        self.process = self.run(self.log_path, argv)
         eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=60)
 
     def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
@@ -157,11 +158,11 @@ class PrivateHub:
         """
         return CONFIG.format(
             address=ADDRESS,
-            hub_port=self._hub_port,
-            public_port=self._public_port,
-            proxy_port=self._proxy_port,
+            hub_port=self.hub_port,
+            public_port=self.public_port,
+            proxy_port=self.proxy_port,
             folder=self.folder,
-            token=self._token,
+            token=self.token,
             server_argv=[str(server)],
             traits=dict(traits),
         )
@@ -169,20 +170,20 @@ class PrivateHub:
     @property
     def pid(self) -> int:
         """Process id of the hub."""
-        if self._hub is None:
+        if self.process is None:
             raise RuntimeError("the hub was not started")
-        return self._hub.pid
+        return self.process.pid
 
     @property
     def public_url(self) -> str:
         """Where browsers reach the proxy."""
-        return f"http://{ADDRESS}:{self._public_port}"
+        return f"http://{ADDRESS}:{self.public_port}"
 
     def kill(self) -> None:
         """End the hub as a crash does."""
-        if self._hub is not None:
-            self._hub.send_signal(signal.SIGKILL)
-            self._hub.wait(10)
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(10)
 
     def close(self) -> None:
         """Take everything away."""
@@ -200,7 +201,7 @@ class PrivateHub:
             method,
             f"{self.address}/api{path}",
             json=body,
-            headers={"Authorization": f"token {token or self._token}"},
+            headers={"Authorization": f"token {token or self.token}"},
             timeout=timeout_s,
         )
 
@@ -219,8 +220,8 @@ class PrivateHub:
     def routes(self) -> dict[str, Any]:
         """Return what the proxy sends where."""
         answer: dict[str, Any] = requests.get(
-            f"http://127.0.0.1:{self._proxy_port}/api/routes",
-            headers={"Authorization": f"token {self._token}"},
+            f"http://127.0.0.1:{self.proxy_port}/api/routes",
+            headers={"Authorization": f"token {self.token}"},
             timeout=30,
         ).json()
         return answer
@@ -229,7 +230,7 @@ class PrivateHub:
         """Return the hub's log."""
         return self.log_path.read_text(errors="replace")
 
-    def _run(self, log_path: Path, argv: list[str]) -> subprocess.Popen[bytes]:
+    def run(self, log_path: Path, argv: list[str]) -> subprocess.Popen[bytes]:
         with log_path.open("ab") as log:
             return subprocess.Popen(
                 argv,
@@ -243,8 +244,8 @@ class PrivateHub:
                 env={
                     "PATH": os.environ["PATH"],
                     "HOME": str(self.folder),
-                    "PYTHONPATH": str(self.shared / "package"),
-                    "CONFIGPROXY_AUTH_TOKEN": self._token,
+                    "PYTHONPATH": self.python_path,
+                    "CONFIGPROXY_AUTH_TOKEN": self.token,
                     "LANG": "C.UTF-8",
                 },
             )

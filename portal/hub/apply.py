@@ -66,7 +66,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.cleanup_proxy = False
     # A session that waits in Slurm's queue counts as a start for as long as it waits.
     c.JupyterHub.concurrent_spawn_limit = 0
-    c.JupyterHub.db_url = f"sqlite:///{hub.state_dir}/jupyterhub.sqlite"
+    c.JupyterHub.db_url = hub.sqlalchemy_url
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
     c.JupyterHub.allow_named_servers = settings.pages.sessions_per_user > 1
     # The session without a name is not one of these.

@@ -40,6 +40,24 @@ def check_http_url(url: str) -> None:
         raise ValueError('it must look like "http://127.0.0.1:8001".')
 
 
+def check_database_url(url: str) -> None:
+    """Refuse what is no address of a PostgreSQL database, or holds a password; empty is accepted.
+
+    Args:
+        url: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if not url:
+        return
+    parts = urlsplit(url)
+    if parts.scheme != "postgresql" or not parts.path.strip("/"):
+        raise ValueError('it must look like "postgresql://dsportal@db.example.com/jupyterhub".')
+    if parts.password is not None or "password=" in parts.query:
+        raise ValueError("it holds a password. Write that into .pgpass in state_dir, mode 0600.")
+
+
 def check_public_url(url: str) -> None:
     """Refuse what is not an http or https address without a path; empty is accepted.
 

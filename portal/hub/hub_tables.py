@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from portal.hub.checks import check_address, check_http_url, check_public_url, check_user_names
+from portal.hub.checks import (
+    check_address,
+    check_database_url,
+    check_http_url,
+    check_public_url,
+    check_user_names,
+)
 from portal.hub.schema import setting
 
 
@@ -54,6 +60,12 @@ class HubSettings:
         "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",
         default=Path("/var/lib/data-scientist-portal/hub"),
     )
+    db_url: str = setting(
+        "Address of a PostgreSQL database for the hub, without a password: that stands in .pgpass"
+        " in state_dir. Empty: SQLite, in state_dir.",
+        default="",
+        check=check_database_url,
+    )
     admin_users: tuple[str, ...] = setting(
         "Users who see and stop everybody's sessions. They may log in.",
         default=(),
@@ -68,3 +80,15 @@ class HubSettings:
     def __post_init__(self) -> None:
         if self.api_port == self.public_port:
             raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
+
+    @property
+    def sqlite_path(self) -> Path:
+        """The database where it is SQLite."""
+        return self.state_dir / "jupyterhub.sqlite"
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """The database's address as SQLAlchemy has it, with the driver."""
+        if not self.db_url:
+            return f"sqlite:///{self.sqlite_path}"
+        return self.db_url.replace("postgresql://", "postgresql+psycopg://", 1)

@@ -61,10 +61,19 @@ def _add_parts(commands: Any) -> None:
     _add_settings(part)
     part.set_defaults(run=_run_part)
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
+    backup.add_argument(
+        "--restore", type=Path, metavar="COPY", help="go back to a copy; the hub must not run"
+    )
     _add_settings(backup)
     backup.set_defaults(run=_run_backup)
     switch = commands.add_parser("switch", help="use another installed version; sessions go on")
     switch.add_argument("version", metavar="VERSION")
+    switch.add_argument(
+        "--database",
+        type=Path,
+        metavar="COPY",
+        help="go back to this copy of the database, which an older version needs",
+    )
     _add_settings(switch)
     switch.set_defaults(run=_run_switch)
 

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
+from portal.hub.hub_tables import HubSettings
 from portal.hub.settings import Settings
 from portal.site.checking import in_thread
 from portal.site.finding import Finding, ok, problem, skipped, warning
@@ -22,28 +23,56 @@ BUSY_TIMEOUT_S = 5.0
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
 
 
-async def check_database(state_dir: Path) -> list[Finding]:
-    """Take the lock for writing on the hub's database, and give it back.
+async def check_database(hub: HubSettings) -> list[Finding]:
+    """See whether the hub's database can be written.
 
     Args:
-        state_dir: Folder of the database.
+        hub: The site's settings.
 
     Returns:
         One finding.
     """
-    return [await in_thread(lambda: look_at_database(state_dir))]
+    look = look_at_postgres if hub.db_url else look_at_database
+    return [await in_thread(lambda: look(hub))]
 
 
-def look_at_database(state_dir: Path) -> Finding:
-    """Take the lock for writing on the hub's database, and give it back.
+def look_at_postgres(hub: HubSettings) -> Finding:
+    """Ask PostgreSQL whether the hub's account may write its database.
 
     Args:
-        state_dir: Folder of the database.
+        hub: The site's settings, with `db_url`.
 
     Returns:
         One finding.
     """
-    path = state_dir / "jupyterhub.sqlite"
+    # The command also runs where no hub is installed.
+    import psycopg
+
+    cure = "Look at pg_hba.conf there, at .pgpass in state_dir, and at the role's rights."
+    try:
+        with psycopg.connect(hub.db_url, connect_timeout=round(BUSY_TIMEOUT_S)) as connection:
+            row = connection.execute(
+                "SELECT pg_is_in_recovery(), has_schema_privilege('public', 'CREATE')"
+            ).fetchone()
+    except psycopg.Error as error:
+        return problem(f"{hub.db_url} does not let the hub in: {str(error).strip()}", cure)
+    is_standby, may_create = row or (False, False)
+    if is_standby or not may_create:
+        why = "is a standby" if is_standby else "lets the hub make no tables"
+        return problem(f"{hub.db_url} {why}.", cure)
+    return ok(f"{hub.db_url} can be written.")
+
+
+def look_at_database(hub: HubSettings) -> Finding:
+    """Take the lock for writing on the hub's database, and give it back.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        One finding.
+    """
+    path, state_dir = hub.sqlite_path, hub.state_dir
     free_mib = shutil.disk_usage(state_dir).free // 1024**2
     if free_mib < LEAST_FREE_MIB:
         return problem(

@@ -122,7 +122,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
         Check(name="ldap", run=partial(check_directory, settings.login)),
         *([Check(name="user", run=partial(check_user, user))] if user else []),
         Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
-        Check(name="database", run=partial(check_database, settings.hub.state_dir)),
+        Check(name="database", run=partial(check_database, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings)),
         Check(name="tls", run=partial(check_front_end, settings.hub.public_url)),
         Check(name="versions", run=check_versions),

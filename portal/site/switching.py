@@ -16,7 +16,6 @@ from portal.hub.settings import Settings, load_settings
 from portal.site.host_checks import http_status
 from spawner.errors import SiteError
 
-PREFIX = Path("/opt/data-scientist-portal")
 SYSTEMD = Path("/run/systemd/system")
 HUB_UNITS = ("dsportal-hub", "dsportal-culler")
 TIMEOUT_S = 300.0
@@ -54,20 +53,41 @@ def run_switch(arguments: argparse.Namespace) -> int:
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
         raise SiteError("Run this as root: it changes links and restarts the hub.")
-    switch = plan_switch(settings, arguments.version, prefix=PREFIX)
+    switch = plan_switch(settings, arguments.version, prefix=installed_prefix(Path(sys.prefix)))
     has_systemd = SYSTEMD.is_dir()
     if has_systemd:
         _run(["systemctl", "stop", *HUB_UNITS])
     elif http_status(f"http://127.0.0.1:{settings.hub.public_port}/hub/health") == 200:
         raise SiteError("The hub runs. Stop it, switch, and start it again; sessions go on.")
     try:
-        _prepare_database(settings, arguments.settings, switch)
+        _prepare_database(settings, arguments.settings, switch, arguments.database)
         turn_links(switch)
     finally:
         if has_systemd:
             _run(["systemctl", "start", *HUB_UNITS])
     print(f"The portal is now {switch.version}.{'' if has_systemd else ' Start the hub.'}")
     return 0
+
+
+def installed_prefix(environment: Path) -> Path:
+    """Return the folder of all versions on this host.
+
+    Args:
+        environment: The environment of the hub that runs this command.
+
+    Returns:
+        Such as /opt/data-scientist-portal.
+
+    Raises:
+        SiteError: If the environment is not one that deploy/site/install made.
+    """
+    for folder in environment.parents:
+        if (folder / "current").is_symlink():
+            return folder
+    raise SiteError(
+        f"{environment} is not in an installation of deploy/site/install: no folder above it has a"
+        " link 'current'."
+    )
 
 
 def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
@@ -132,16 +152,29 @@ def _turn(link: Path, target: str) -> None:
     os.replace(new, link)
 
 
-def _prepare_database(settings: Settings, settings_path: Path, switch: Switch) -> None:
-    state_dir = settings.hub.state_dir
-    database = state_dir / "jupyterhub.sqlite"
-    if not database.exists():
+def _prepare_database(
+    settings: Settings, settings_path: Path, switch: Switch, copy: Path | None
+) -> None:
+    hub = settings.hub
+    if not hub.db_url and not hub.sqlite_path.exists():
         return
-    backup = ["-m", "portal.cli", "backup", "--settings", str(settings_path)]
-    print("copied to", _run([sys.executable, *backup]).strip())
-    account = pwd.getpwuid(state_dir.stat().st_uid)
-    upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url=sqlite:///{database}"]
-    _run([str(switch.hub / "bin/python"), *upgrade], account=account, cwd=state_dir)
+    backup = [sys.executable, "-m", "portal.cli", "backup", "--settings", str(settings_path)]
+    print("copied to", _run(backup).strip())
+    if copy is not None:
+        _run([*backup, "--restore", str(copy)])
+        print("gone back to", copy)
+    account = pwd.getpwuid(hub.state_dir.stat().st_uid)
+    upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url={hub.sqlalchemy_url}"]
+    try:
+        _run([str(switch.hub / "bin/python"), *upgrade], account=account, cwd=hub.state_dir)
+    except SiteError as error:
+        if "Can't locate revision" not in error.message:
+            raise
+        raise SiteError(
+            f"{switch.version} is older than the database. Go back to a copy from its time:"
+            f" dsportal switch {switch.version} --database {hub.state_dir}/backups/NAME. Sessions"
+            " that were started since then are found and ended."
+        ) from error
 
 
 def _run(
@@ -158,14 +191,24 @@ def _run(
             text=True,
             timeout=TIMEOUT_S,
             cwd=cwd,
+            env=_environment(argv[0], account),
             **identity,  # type: ignore[call-overload]
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SiteError(f"'{' '.join(argv[:3])} ...' failed: {error}.") from error
     if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no words"]
-        raise SiteError(f"'{' '.join(argv[:4])} ...' failed: {last[0]}")
+        said = [*done.stdout.splitlines(), *done.stderr.splitlines()] or ["no words"]
+        # Alembic's own word stands before those of JupyterHub, which started it.
+        telling = [line for line in said if "FAILED: " in line] or said
+        raise SiteError(f"'{' '.join(argv[:4])} ...' failed: {telling[-1]}")
     return str(done.stdout)
+
+
+def _environment(program: str, account: pwd.struct_passwd | None) -> dict[str, str]:
+    # JupyterHub starts alembic by its name.
+    path = f"{Path(program).parent}:{os.environ.get('PATH', os.defpath)}"
+    home = {"HOME": account.pw_dir} if account else {}
+    return {**os.environ, "PATH": path, **home}
 
 
 def _is_version(folder: Path) -> bool:

@@ -140,7 +140,7 @@ def test_a_waiting_session_says_why_and_has_no_time_limit(
     messages = []
     with requests.get(
         f"{hub.address}/api/users/{USER}/server/progress",
-        headers={"Authorization": f"token {hub._token}"},
+        headers={"Authorization": f"token {hub.token}"},
         stream=True,
         timeout=60,
     ) as page:

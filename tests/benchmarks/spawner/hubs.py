@@ -100,7 +100,7 @@ class StockHub(PrivateHub):
             + _MORE
             + _STOCK.format(
                 address=ADDRESS,
-                hub_port=self._hub_port,
+                hub_port=self.hub_port,
                 cmd=[str(SERVER_ENVIRONMENT / "bin/jupyterhub-singleuser")],
                 wrapper=f"{real} -m batchspawner.singleuser" if self._is_real else str(trivial),
                 memory_mib=1024 if self._is_real else 128,

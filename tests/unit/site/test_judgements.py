@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from portal.hub.hub_tables import HubSettings
 from portal.hub.settings import Settings
 from portal.site.certificates import judge_end
 from portal.site.finding import Finding, Grade
@@ -123,14 +124,15 @@ def test_a_database_that_somebody_else_writes_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("portal.site.host_checks.BUSY_TIMEOUT_S", 0.1)
-    assert look_at_database(tmp_path).grade is Grade.SKIPPED
-    writer = sqlite3.connect(tmp_path / "jupyterhub.sqlite", isolation_level=None)
+    hub = HubSettings(address="10.77.0.1", state_dir=tmp_path)
+    assert look_at_database(hub).grade is Grade.SKIPPED
+    writer = sqlite3.connect(hub.sqlite_path, isolation_level=None)
     writer.execute("CREATE TABLE t (x)")
-    assert look_at_database(tmp_path).grade is Grade.OK
+    assert look_at_database(hub).grade is Grade.OK
 
     writer.execute("BEGIN IMMEDIATE")
 
-    assert "locked" in look_at_database(tmp_path).sentence
+    assert "locked" in look_at_database(hub).sentence
     writer.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sqlite3
@@ -12,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from portal.hub.drain import DEFAULT_MESSAGE, Drain
+from portal.hub.hub_tables import HubSettings
 from portal.hub.json_log import JsonFormatter
 from portal.hub.settings import Settings
 from portal.hub.tokens import CULLER, OPERATOR, ensure_token, read_token, services_of
-from portal.site.backup import MOST_COPIES, back_up
+from portal.site.backup import MOST_COPIES, back_up, restore
 from portal.site.operating import ask_hub, status_text
 from portal.site.run import culler_argv, proxy_argv
 from spawner.errors import SiteError
@@ -103,14 +105,21 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     assert "--timeout=0" in culler_argv(settings)
 
 
+def hub_of(state_dir: Path) -> HubSettings:
+    return HubSettings(address="10.77.0.1", state_dir=state_dir)
+
+
+def change(path: Path, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(sql)
+
+
 def test_fourteen_copies_are_kept(tmp_path: Path) -> None:
-    database = sqlite3.connect(tmp_path / "jupyterhub.sqlite")
-    database.execute("CREATE TABLE users (name)")
-    database.commit()
-    database.close()
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
     day = datetime(2026, 1, 1)
 
-    copies = [back_up(tmp_path, day + timedelta(days=n)) for n in range(MOST_COPIES + 2)]
+    copies = [back_up(hub, day + timedelta(days=n)) for n in range(MOST_COPIES + 2)]
 
     assert sorted((tmp_path / "backups").iterdir()) == copies[2:]
     assert copies[-1].stat().st_mode & 0o077 == 0
@@ -118,8 +127,26 @@ def test_fourteen_copies_are_kept(tmp_path: Path) -> None:
 
 def test_a_backup_without_a_database_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="could not be copied"):
-        back_up(tmp_path, datetime(2026, 1, 1))
+        back_up(hub_of(tmp_path), datetime(2026, 1, 1))
     assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_a_copy_is_gone_back_to_and_what_is_none_changes_nothing(tmp_path: Path) -> None:
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
+    copy = back_up(hub, datetime(2026, 1, 1))
+    change(hub.sqlite_path, "DROP TABLE users")
+    no_copy = tmp_path / "no.sqlite"
+    no_copy.write_bytes(b"nothing of a database" * 100)
+
+    for wrong in (no_copy, tmp_path / "gone.sqlite"):
+        with pytest.raises(SiteError):
+            restore(hub, wrong)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        change(hub.sqlite_path, "DELETE FROM users")
+
+    restore(hub, copy)
+    change(hub.sqlite_path, "DELETE FROM users")
 
 
 def test_a_hub_that_does_not_run_is_told_with_its_address(

@@ -1,0 +1,92 @@
+"""PostgreSQL as the hub's database, with a session that outlives the hub."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.private_hub import ACCOUNT
+from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
+from tests.slurm.installation import InstalledHub
+from tests.slurm.test_upgrade import present_package
+
+PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+pytestmark = pytest.mark.skipif(not PROGRAMS, reason="PostgreSQL is not installed")
+
+
+def run_postgres(program: str, *words: str) -> None:
+    subprocess.run(
+        [PROGRAMS[-1] / program, *words],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        user=ACCOUNT,
+        group=ACCOUNT,
+        extra_groups=[],
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
+
+
+@pytest.fixture
+def db_url() -> Iterator[str]:
+    """Yield the address of an empty database that is reached through a socket only."""
+    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp"))
+    shutil.chown(folder, ACCOUNT)
+    data = str(folder / "data")
+    try:
+        run_postgres("initdb", "--pgdata", data, "--auth=peer", "--no-sync")
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
+        log = str(folder / "log")
+        run_postgres("pg_ctl", "start", "--wait", "-D", data, "-o", options, "-l", log)
+        run_postgres("createdb", "--host", str(folder), "jupyterhub")
+        yield f"postgresql:///jupyterhub?host={folder}"
+    finally:
+        run_postgres("pg_ctl", "stop", "-D", data, "-m", "immediate")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def site(db_url: str) -> Iterator[InstalledHub]:
+    cancel_all()
+    site = InstalledHub(db_url)
+    try:
+        site.install("new", present_package(site.shared / "new-package"))
+        yield site
+    finally:
+        site.stop()
+        site.close()
+        cancel_all()
+
+
+def test_the_hub_keeps_its_sessions_in_postgresql_and_goes_back_to_a_copy(
+    site: InstalledHub,
+) -> None:
+    site.start_installed()
+    site.rest("POST", f"/users/{USER}").raise_for_status()
+    start(site)
+    wait_until_ready(site)
+    (job,) = sessions()
+    assert not (site.folder / "jupyterhub.sqlite").exists()
+
+    found = json.loads(site.dsportal("new", "check", "--json", "--only", "database").stdout)
+    assert [one["grade"] for one in found] == ["ok"]
+    copy = site.dsportal("new", "backup").stdout.strip()
+    assert copy.endswith(".dump")
+    site.rest("POST", "/users/linus").raise_for_status()
+
+    site.stop()
+    switched = site.dsportal("new", "switch", "new", "--database", copy)
+    assert switched.returncode == 0, switched.stderr
+    site.start_installed()
+
+    assert site.server(USER)["ready"]
+    assert sessions() == [job]
+    assert site.rest("GET", "/users/linus").status_code == 404, "linus came after the copy"
