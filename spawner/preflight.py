@@ -84,6 +84,9 @@ class Preflight:
 
         Args:
             name: The check that found it.
+
+        Returns:
+            False where users are only warned.
         """
         return Weight(getattr(self, name)) is Weight.REFUSE
 
