@@ -26,6 +26,7 @@ PROGRAMS = (
     TESTS_DIR / "templates" / "training_cases.py",
     TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "kernel_cases.py",
+    TESTS_DIR / "templates" / "data_cases.py",
 )
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNEL_PYTHON = ENVIRONMENTS / "tensorflow" / "bin" / "python"

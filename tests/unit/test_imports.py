@@ -21,11 +21,12 @@ FORBIDDEN = {
     "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
     "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
     "portal/launch": ("portal.hub", "portal.server", "spawner", "jupyterhub", "jupyter_server"),
+    "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
     "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),
     "deploy/one_machine": ("tests",),
 }
-# What portal.launch may import: it lives in the environments of the frameworks.
+# What portal.launch and portal.data may import: they live in the environments of the frameworks.
 OF_A_FRAMEWORK = {
     *("tensorflow", "keras", "horovod", "torch"),
     *("numpy", "cloudpickle", "IPython", "portal"),
@@ -81,10 +82,9 @@ def test_a_part_imports_nothing_that_its_environment_lacks(part: str) -> None:
     assert wrong == []
 
 
-def test_training_needs_nothing_but_its_framework() -> None:
-    roots = {
-        name.partition(".")[0] for path in modules("portal/launch") for name in imports_of(path)
-    }
+@pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
+def test_training_needs_nothing_but_its_framework(part: str) -> None:
+    roots = {name.partition(".")[0] for path in modules(part) for name in imports_of(path)}
 
     assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
 

@@ -120,6 +120,7 @@ def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package
 @pytest.mark.parametrize(
     "pattern",
     [
+        "portal/data/slow_open.c",
         "portal/hub/templates/*.html",
         "portal/server/config/*.json",
         "portal/server/labextension/package.json",

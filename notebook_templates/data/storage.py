@@ -1,0 +1,148 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: TensorFlow
+#     language: python
+#     name: tensorflow
+# ---
+# ruff: noqa: D100
+
+# %% [markdown]
+# # From JPEG files to shards, and what storage gives
+#
+# Packs a folder of JPEG files into shards of TFRecords, reads both through `tf.data`, simply and
+# tuned, and says whether storage, decoding or the GPU is the limit.
+#
+# | | |
+# |---|---|
+# | **Data** | 1,000 JPEG files of 500 x 375, made here from real digits of MNIST |
+# | **Time** | about 80 seconds on 2 cores |
+# | **Devices** | the session's cores; the GPU only takes what they give it |
+#
+# For your own images, set `PHOTOS` to a folder with one folder of JPEG files for each class.
+
+# %%
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.append("../shared")
+
+from digits_data import load_digits
+from digits_model import describe_devices
+from light_model import make_light_model, training_rate
+from made_photos import make_photos
+from storage_pictures import draw_photos, draw_rates
+
+from portal.data import read_shards, storage_report, verify_shards, write_shards
+from portal.data.report import WAYS
+
+print(describe_devices())
+
+# %% [markdown]
+# ## The images
+#
+# A photograph of ImageNet has about 500 x 375 pixels and 110 KB. There are no photographs without a
+# download, so these are made; what counts here is their number, their size and that they have to
+# be decoded. They lie on the node's local disk, in a folder that the last cell deletes.
+
+# %%
+N_PHOTOS = 1_000
+PLACE = Path(tempfile.mkdtemp(prefix="photos-"))
+PHOTOS, SHARDS = PLACE / "jpeg", PLACE / "shards"
+
+make_photos(load_digits(), PHOTOS, N_PHOTOS)
+sizes = [path.stat().st_size for path in PHOTOS.glob("*/*.jpg")]
+print(f"{len(sizes):,} files of {sum(sizes) / len(sizes) / 1e3:.0f} KB on average")
+
+# %% [markdown]
+# ## Into shards
+#
+# The files are copied into the records as they are, shuffled once. Sixteen shards are written at a
+# time, for the time goes by in opening files. If it is stopped, the same call goes on where it was:
+# a shard is there whole or not at all. `shards.json` beside them holds a checksum of each.
+
+# %%
+write_shards(PHOTOS, SHARDS)
+
+# %%
+verify_shards(SHARDS)
+
+# %% [markdown]
+# What a training gets: a random part of each image, scaled to 224 x 224. Small parts may miss the
+# digit, as they miss the dog in a photograph.
+
+# %%
+images, labels = next(iter(read_shards(SHARDS, batch_size=64)))
+draw_photos(images[:10].numpy(), [str(label) for label in labels[:10].numpy()])
+# %% [markdown]
+# ## What the model takes
+#
+# A light network on one batch that stays in memory: nothing is read, nothing is decoded. On a GPU
+# this figure is hundreds of times higher, and then reading counts.
+
+# %%
+model = make_light_model(n_classes=10)
+model_rate = training_rate(model, images.numpy(), labels.numpy())
+print(f"This model takes {model_rate:,.0f} images/s here.")
+
+# %% [markdown]
+# ## On the local disk
+#
+# The kernel forgets the files before each measurement. *From memory* is decoding alone, of files
+# that are there already.
+
+# %%
+local = storage_report(PHOTOS, SHARDS, gpu_images_per_s=model_rate, seconds=1.5)
+display(local)  # noqa: F821
+
+# %% [markdown]
+# ## Where each file takes 3 ms to open
+#
+# On shared storage a file has to be looked up and opened over the network. Here a stand-in does
+# it: a small library that is loaded before all others waits 3 ms in each `open` of these files.
+# Nothing else is slower, and it needs no rights.
+
+# %%
+slow = storage_report(PHOTOS, SHARDS, open_ms=3, gpu_images_per_s=model_rate, seconds=1.5)
+display(slow)  # noqa: F821
+
+# %% tags=["gallery"]
+ways = {way: words for way, words in WAYS.items() if way in local.rates}
+draw_rates({"local disk": local, "3 ms for each open": slow}, ways, model_rate)
+# %% [markdown]
+# One file after the other waits for each of them. Shards open a few files instead of thousands, and
+# 32 readers wait for 32 files at a time: most of what shards gain over simple reading, readers in
+# parallel gain too. What then counts is decoding, on all cores, and only of the part that is
+# wanted. Where all images fit into memory, they need to be decoded only once:
+# `read_shards(..., cache=True)`.
+
+# %%
+for name, report in {"3ms": slow, "local": local}.items():
+    shards, files = report.images_per_s("shards tuned"), report.images_per_s("jpeg simple")
+    readers = report.images_per_s("jpeg tuned")
+    print(f"Figure: tfrecord_vs_jpeg_{name} = {shards / files:.2f}")
+    print(f"Figure: tfrecord_vs_tuned_jpeg_{name} = {shards / readers:.2f}")
+
+# %% [markdown]
+# ## On your site's storage
+#
+# The same from `isilon`, if you may write there. For a set of your own that is larger than the
+# memory, the figures are those of the storage alone; these few files stay in the memory of storage
+# and node.
+
+# %%
+projects = Path.home() / "isilon" / "projects"
+try:
+    there = Path(tempfile.mkdtemp(prefix="photos-", dir=projects))
+except OSError as error:
+    print(f"Not measured: {projects}: {error.strerror}. Set `projects` to a folder of yours there.")
+else:
+    shutil.copytree(PLACE, there, dirs_exist_ok=True)
+    options = {"gpu_images_per_s": model_rate, "seconds": 0.5}
+    print(storage_report(there / PHOTOS.name, there / SHARDS.name, **options))
+    shutil.rmtree(there)
+
+# %%
+shutil.rmtree(PLACE)

@@ -1,0 +1,151 @@
+"""What is in a folder of shards: `shards.json`, renewed whenever a shard is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.data.errors import DataError
+
+NAME = "shards.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One file of records that is whole.
+
+    Args:
+        name: Name of the file.
+        n_images: Images in it.
+        n_bytes: Size of the file.
+        sha256: Its checksum, hexadecimal.
+        refused: Names of files that are not in it, as they are no JPEG files.
+    """
+
+    name: str
+    n_images: int
+    n_bytes: int
+    sha256: str
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """A folder of shards.
+
+    Args:
+        path: The folder.
+        digest: What it was made from, and in how many shards.
+        n_shards: How many it has when it is whole.
+        classes: Names of the classes; a label is a place in it.
+        shards: Those that are whole, by name.
+    """
+
+    path: Path
+    digest: str
+    n_shards: int
+    classes: tuple[str, ...] = ()
+    shards: tuple[Shard, ...] = ()
+
+    def __repr__(self) -> str:
+        words = (
+            f"{self.n_images:,} images in {len(self.shards)} of {self.n_shards} shards, "
+            f"{self.n_bytes / 1e6:,.1f} MB, in {self.path}"
+        )
+        if not self.refused:
+            return words
+        return f"{words}; {len(self.refused)} files are no JPEG and left out: {self.refused[0]} ..."
+
+    @property
+    def n_images(self) -> int:
+        """Images in all shards."""
+        return sum(shard.n_images for shard in self.shards)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all shards."""
+        return sum(shard.n_bytes for shard in self.shards)
+
+    @property
+    def refused(self) -> list[str]:
+        """Names of files that are in no shard, as they are no JPEG files."""
+        return [name for shard in self.shards for name in shard.refused]
+
+    def paths(self) -> list[str]:
+        """Return the full paths of all shards."""
+        return [f"{self.path}/{shard.name}" for shard in self.shards]
+
+
+def read_manifest(folder: Path) -> ShardFolder | None:
+    """Read what is in a folder of shards.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        Its content; None where it holds no shards yet.
+
+    Raises:
+        DataError: If its description cannot be read.
+    """
+    path = folder / NAME
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        if content["version"] != _VERSION:
+            raise DataError(f"{path} is of version {content['version']}; read here is {_VERSION}.")
+        return _from_json(folder, content)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} does not describe shards ({error}). Write the shards into another folder."
+        ) from error
+
+
+def write_manifest(folder: ShardFolder) -> None:
+    """Describe a folder of shards; a reader sees the old description or the new one.
+
+    Args:
+        folder: What is in it.
+    """
+    content = {"version": _VERSION, **asdict(folder)}
+    del content["path"]
+    new = folder.path / f".{NAME}.new"
+    new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(new, folder.path / NAME)
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _from_json(folder: Path, content: Mapping[str, Any]) -> ShardFolder:
+    return ShardFolder(
+        path=folder,
+        digest=content["digest"],
+        n_shards=content["n_shards"],
+        classes=tuple(content["classes"]),
+        shards=tuple(
+            Shard(**{**shard, "refused": tuple(shard["refused"])}) for shard in content["shards"]
+        ),
+    )
