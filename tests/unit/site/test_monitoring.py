@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import jupyterhub.metrics
@@ -44,6 +46,34 @@ def test_every_expression_asks_for_metrics_that_there_are(expression: str) -> No
     assert named - known_metrics() == set()
     assert named or "up{" in expression
     assert expression.count("(") == expression.count(")")
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool (prometheus) is not installed")
+def test_prometheus_reads_the_alerts_and_every_expression(tmp_path: Path) -> None:
+    asked = tmp_path / "asked.yml"
+    rules = [{"record": f"one:{n}", "expr": text} for n, text in enumerate(expressions())]
+    text = yaml.safe_dump({"groups": [{"name": "asked", "rules": rules}]})
+    asked.write_text(text.replace("$__rate_interval", "5m"))
+
+    for path in (MONITORING / "alerts.yml", asked):
+        done = subprocess.run(
+            ["promtool", "check", "rules", path], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_panel_has_what_grafana_needs() -> None:
+    dashboard = json.loads((MONITORING / "dashboard.json").read_text())
+    panels = dashboard["panels"]
+
+    assert dashboard["schemaVersion"] >= 36
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    sources = {f"${{{one['name']}}}" for one in dashboard["templating"]["list"]}
+    for panel in panels:
+        assert panel["title"]
+        assert panel["datasource"]["uid"] in sources
+        ids = [target["refId"] for target in panel["targets"]]
+        assert len(set(ids)) == len(ids) >= 1
 
 
 def test_every_alert_has_its_line_in_the_guide() -> None:
