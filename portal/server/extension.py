@@ -32,6 +32,8 @@ from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
 from portal.server.session import make_session
 from portal.server.session_rest import ROUTES
 from portal.server.templates_rest import TemplatesHandler
+from portal.server.tensorboard_script import ROUTE as SCRIPT_ROUTE
+from portal.server.tensorboard_script import TensorBoardScriptHandler
 from portal.server.tensorboards import TensorBoards
 from portal.server.web_tools import ToolsHandler, read_tools, tool_handlers
 
@@ -83,9 +85,17 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
                 (r"/portal/api/tools", ToolsHandler, {"tools": tools}),
                 (r"/portal/jobs", JobsPage),
+                (
+                    rf"/{SCRIPT_ROUTE}",
+                    TensorBoardScriptHandler,
+                    {"script": self.tensorboards.script},
+                ),
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )
+        # Pages of JupyterLab and Notebook load it while their user still looks around.
+        page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
+        page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         self.session = make_session(self.serverapp)
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES

@@ -26,7 +26,8 @@ class TensorBoardsHandler(APIHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """List those that run, oldest first."""
+        """List those that run, oldest first; who asks may want one soon."""
+        self.tensorboards.keep_spare()
         self.finish(json.dumps([board.as_json() for board in self.tensorboards.running()]))
 
     @for_the_user

@@ -80,25 +80,85 @@ class TensorBoard:
             self.process.kill()
 
 
-async def start_tensorboard(
-    logdirs: tuple[Logdir, ...],
-    *,
-    board_id: str,
-    python: str,
-    private_dir: Path,
-    base_url: str,
-    timeout_s: float,
-) -> TensorBoard:
-    """Start a TensorBoard and wait until it answers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spare:
+    """A process that has loaded TensorBoard, or is about to, and waits for what to show.
+
+    Attributes:
+        process: The process, a child of the notebook server.
+        folder: Its own folder, for its socket and its log.
+    """
+
+    process: Process = field(repr=False)
+    folder: Path
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process has not ended."""
+        return self.process.returncode is None
+
+    def discard(self) -> None:
+        """End it and remove its folder."""
+        if self.is_running:
+            self.process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def last_words(self) -> str:
+        """Return the end of its log as a sentence, or nothing."""
+        text = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip()
+        return f" Its last words: {text[-_LAST_WORDS_CHARS:]}" if text else ""
+
+
+async def start_spare(*, python: str, private_dir: Path) -> Spare:
+    """Start a process that shows nothing yet.
 
     Runs on the main thread only: the process ends with the thread that started it.
 
     Args:
-        logdirs: What it shows; several folders appear as runs beside each other.
-        board_id: Its name in the address, which nobody can guess.
         python: Python of the environment that has tensorboard.
         private_dir: Folder that only the user can enter.
+
+    Returns:
+        The process.
+
+    Raises:
+        TensorBoardError: If there is no such Python.
+    """
+    folder = private_dir / secrets.token_hex(4)
+    folder.mkdir(mode=0o700)
+    argv = [python, "-I", str(_PROGRAM), str(os.getpid())]
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    try:
+        with (folder / "log").open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
+            )
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise TensorBoardError(
+            f"TensorBoard cannot be started with {python} ({error.strerror}). "
+            "Tell the administrators: PORTAL_TENSORBOARD_PYTHON names a Python with tensorboard."
+        ) from error
+    return Spare(process=process, folder=folder)
+
+
+async def start_tensorboard(
+    logdirs: tuple[Logdir, ...],
+    spare: Spare,
+    *,
+    board_id: str,
+    base_url: str,
+    program_path: str,
+    timeout_s: float,
+) -> TensorBoard:
+    """Have a process show folders and wait until it answers.
+
+    Args:
+        logdirs: What it shows; several folders appear as runs beside each other.
+        spare: The process; it is ended where this fails.
+        board_id: Its name in the address, which nobody can guess.
         base_url: Path of the notebook server, with a slash at both ends.
+        program_path: Path of TensorBoard's script in the browser; empty where it serves its own.
         timeout_s: Seconds that the start may take.
 
     Returns:
@@ -108,27 +168,22 @@ async def start_tensorboard(
         TensorBoardError: If it does not start in time, with its last words.
     """
     path_prefix = f"{base_url}portal/tensorboards/{board_id}"
-    board_dir = private_dir / secrets.token_hex(4)
-    board_dir.mkdir(mode=0o700)
-    socket_path = board_dir / "socket"
-    log_path = board_dir / "log"
+    socket_path = spare.folder / "socket"
     request = {
-        "logdir": str(_folder_to_read(logdirs, board_dir / "runs")),
+        "logdir": str(_folder_to_read(logdirs, spare.folder / "runs")),
         "socket": str(socket_path),
         "path_prefix": path_prefix,
         "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - TensorBoard",
-        "parent_pid": os.getpid(),
+        "program_path": program_path,
     }
     with contextlib.ExitStack() as on_failure:
-        on_failure.callback(shutil.rmtree, board_dir, ignore_errors=True)
-        process = await _run([python, "-I", str(_PROGRAM)], log_path)
-        on_failure.callback(_kill, process)
+        on_failure.callback(spare.discard)
         try:
-            note = await asyncio.wait_for(_hand_over(process, request, log_path), timeout_s)
+            note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
         except asyncio.TimeoutError:
             raise TensorBoardError(
                 f"TensorBoard did not start within {timeout_s:g} s. "
-                f"Try again when the node is less busy.{_last_words(log_path)}"
+                f"Try again when the node is less busy.{spare.last_words()}"
             ) from None
         on_failure.pop_all()
     return TensorBoard(
@@ -137,7 +192,7 @@ async def start_tensorboard(
         path_prefix=path_prefix,
         socket_path=socket_path,
         note=note,
-        process=process,
+        process=spare.process,
     )
 
 
@@ -155,21 +210,7 @@ def _folder_to_read(logdirs: tuple[Logdir, ...], links_dir: Path) -> Path:
     return links_dir
 
 
-async def _run(argv: list[str], log_path: Path) -> Process:
-    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    try:
-        with log_path.open("wb") as log:
-            return await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=log, env=environment, cwd="/"
-            )
-    except OSError as error:
-        raise TensorBoardError(
-            f"TensorBoard cannot be started with {argv[0]} ({error.strerror}). "
-            "Tell the administrators: PORTAL_TENSORBOARD_PYTHON names a Python with tensorboard."
-        ) from error
-
-
-async def _hand_over(process: Process, request: dict[str, Any], log_path: Path) -> str:
+async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
     """Tell the process what to serve and wait until it does.
 
     Returns:
@@ -178,7 +219,7 @@ async def _hand_over(process: Process, request: dict[str, Any], log_path: Path) 
     Raises:
         TensorBoardError: If it ended instead.
     """
-    answer = b""
+    process, answer = spare.process, b""
     if process.stdin is not None and process.stdout is not None:
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
@@ -187,16 +228,6 @@ async def _hand_over(process: Process, request: dict[str, Any], log_path: Path) 
         status = await process.wait()
         raise TensorBoardError(
             f"TensorBoard ended with exit status {status} before it could be used. "
-            f"Tell the administrators.{_last_words(log_path)}"
+            f"Tell the administrators.{spare.last_words()}"
         )
     return str(json.loads(answer)["note"])
-
-
-def _kill(process: Process) -> None:
-    if process.returncode is None:
-        process.kill()
-
-
-def _last_words(log_path: Path) -> str:
-    text = log_path.read_text(encoding="utf-8", errors="replace").strip()
-    return f" Its last words: {text[-_LAST_WORDS_CHARS:]}" if text else ""

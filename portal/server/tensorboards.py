@@ -19,7 +19,11 @@ from traitlets.config import LoggingConfigurable
 from portal.server.errors import StorageTimeoutError, TensorBoardError, TensorBoardLimitError
 from portal.server.logdir import Logdir, resolve_logdir
 from portal.server.private_dir import make_private_dir
-from portal.server.tensorboard import TensorBoard, start_tensorboard
+from portal.server.tensorboard import Spare, TensorBoard, start_spare, start_tensorboard
+from portal.server.tensorboard_script import TensorBoardScript
+
+# The page that was just opened needs the processor more.
+_NEXT_SPARE_AFTER_S = 15.0
 
 
 class TensorBoards(LoggingConfigurable):
@@ -75,6 +79,18 @@ class TensorBoards(LoggingConfigurable):
         self._used_at: dict[str, float] = {}
         self._asleep: dict[str, tuple[Logdir, ...]] = {}
         self._private_dir: Path | None = None
+        self._spare: asyncio.Task[Spare] | None = None
+        self._no_spare_before = 0.0
+        self.script = TensorBoardScript(self.python)
+
+    def keep_spare(self) -> None:
+        """Start a process ahead of the next TensorBoard, where there is none yet.
+
+        It spares the user most of the wait: 0.4 s of 0.5 s on our machine.
+        """
+        is_there = self._spare is not None and not _is_lost(self._spare)
+        if not is_there and time.monotonic() >= self._no_spare_before:
+            self._spare = asyncio.create_task(self._start_spare())
 
     def running(self) -> tuple[TensorBoard, ...]:
         """Return the TensorBoards that run, oldest first."""
@@ -161,6 +177,9 @@ class TensorBoards(LoggingConfigurable):
         for start in self._starts.values():
             start.cancel()
         await asyncio.gather(*(board.stop() for board in boards))
+        if self._spare is not None and not _is_lost(self._spare):
+            (await self._spare).discard()
+            self._spare = None
         if self._private_dir is not None:
             shutil.rmtree(self._private_dir, ignore_errors=True)
             self._private_dir = None
@@ -188,7 +207,14 @@ class TensorBoards(LoggingConfigurable):
                 "Stop one in the list of running kernels and terminals, then try again."
             )
 
-    async def _start(self, logdirs: tuple[Logdir, ...], board_id: str) -> TensorBoard:
+    async def _take_spare(self) -> Spare:
+        spare, self._spare = self._spare, None
+        self._no_spare_before = time.monotonic() + _NEXT_SPARE_AFTER_S
+        if spare is None or _is_lost(spare):
+            return await self._start_spare()
+        return await spare
+
+    async def _start_spare(self) -> Spare:
         if self._private_dir is None:
             try:
                 self._private_dir = make_private_dir()
@@ -197,12 +223,15 @@ class TensorBoards(LoggingConfigurable):
                     "TensorBoard needs a folder for its socket, and none can be made on this node "
                     f"({error}). Tell the administrators."
                 ) from error
+        return await start_spare(python=self.python, private_dir=self._private_dir)
+
+    async def _start(self, logdirs: tuple[Logdir, ...], board_id: str) -> TensorBoard:
         board = await start_tensorboard(
             logdirs,
+            await self._take_spare(),
             board_id=board_id,
-            python=self.python,
-            private_dir=self._private_dir,
             base_url=self.base_url,
+            program_path=self.script.path(self.base_url),
             timeout_s=self.start_timeout_s,
         )
         self.log.info("TensorBoard of %s runs as process %d", board.folders, board.process.pid)
@@ -234,6 +263,13 @@ class TensorBoards(LoggingConfigurable):
                 return
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(board.process.wait(), left_s)
+
+
+def _is_lost(spare: asyncio.Task[Spare]) -> bool:
+    """Return whether a spare could not be started, or has ended."""
+    if not spare.done():
+        return False
+    return spare.cancelled() or spare.exception() is not None or not spare.result().is_running
 
 
 def _has_ended(start: asyncio.Task[TensorBoard]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 OUTPUT_DIR = Path(__file__).parent.parent / "output" / "browser"
 CHROMIUM = "/usr/bin/chromium"
@@ -19,6 +19,9 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# A meter measures every 5 s, and a page polls; Playwright would wait just as long.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ import pytest
 
 from portal.server.errors import TensorBoardError
 from portal.server.logdir import Logdir
-from portal.server.tensorboard import start_tensorboard
+from portal.server.tensorboard import start_spare, start_tensorboard
 from tests.eventually import eventually, eventually_async
-from tests.notebook_server import NotebookServer, descendants
+from tests.notebook_server import NotebookServer, descendants, is_alive
 from tests.tensorboard_contract import *  # noqa: F403
 from tests.unit.server.conftest import STAND_IN
 
@@ -39,7 +39,37 @@ def test_a_bad_request_gets_a_sentence_and_starts_nothing(
     assert answer.status_code == 400
     assert sentence in answer.json()["message"]
     assert notebook_server.ask("GET").json() == []
-    assert notebook_server.tensorboard_pids() == []
+    assert notebook_server.sockets() == []
+
+
+def test_who_looks_at_the_list_finds_the_next_one_half_started(tmp_path: Path) -> None:
+    server = NotebookServer(tmp_path, STAND_IN)
+    try:
+        assert server.ask("GET").json() == []
+        (spare,) = eventually(server.tensorboard_pids, timeout_s=5)
+        assert server.sockets() == []
+
+        server.open("logs")
+
+        assert server.tensorboard_pids() == [spare]
+        server.ask("GET")
+        assert server.tensorboard_pids() == [spare], "the page that was opened comes first"
+    finally:
+        server.stop()
+    eventually(lambda: not is_alive(spare), timeout_s=5)
+
+
+def test_a_spare_that_died_is_not_asked(tmp_path: Path) -> None:
+    server = NotebookServer(tmp_path, STAND_IN)
+    try:
+        server.ask("GET")
+        (spare,) = eventually(server.tensorboard_pids, timeout_s=5)
+        os.kill(spare, signal.SIGKILL)
+        eventually(lambda: not is_alive(spare), timeout_s=5)
+
+        assert server.page(server.open("logs")).status_code == 299
+    finally:
+        server.stop()
 
 
 def test_one_too_many_is_refused_until_another_is_stopped(notebook_server: NotebookServer) -> None:
@@ -77,10 +107,10 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
     with pytest.raises(TensorBoardError, match=r"did not start within 0\.2 s\. Try again"):
         await start_tensorboard(
             (mute,),
+            await start_spare(python=str(STAND_IN), private_dir=tmp_path),
             board_id="mute",
-            python=str(STAND_IN),
-            private_dir=tmp_path,
             base_url="/",
+            program_path="",
             timeout_s=0.2,
         )
 
@@ -89,17 +119,10 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 
 
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
-    logs = Logdir(name="logs", path=Path("logs"))
-
     with pytest.raises(TensorBoardError, match=r"python \(No such file.*administrators"):
-        await start_tensorboard(
-            (logs,),
-            board_id="logs",
-            python=str(tmp_path / "python"),
-            private_dir=tmp_path,
-            base_url="/",
-            timeout_s=5,
-        )
+        await start_spare(python=str(tmp_path / "python"), private_dir=tmp_path)
+
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServer) -> None:

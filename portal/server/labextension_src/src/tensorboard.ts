@@ -58,9 +58,22 @@ export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
     const update = () => commands.notifyCommandChanged(OPEN_TENSORBOARD);
     defaultBrowser?.selectionChanged.connect(update);
     defaultBrowser?.model.pathChanged.connect(update);
+    void app.restored.then(prefetchScript);
     launcher?.add({ command: OPEN_TENSORBOARD, args: ASK_FOR_FOLDER, category: 'Other', rank: 2 });
   }
 };
+
+/** Have the browser load TensorBoard's script, which all TensorBoards share, when it has time. */
+function prefetchScript(): void {
+  const path = PageConfig.getOption('tensorBoardScript');
+  if (path !== '') {
+    const link = document.createElement('link');
+    link.rel = 'prefetch';
+    link.as = 'script';
+    link.href = path;
+    document.head.append(link);
+  }
+}
 
 /** The selected folders, else the folder that the browser shows, unless it shows everything. */
 function foldersOf(browser: FileBrowser | null): string[] {
