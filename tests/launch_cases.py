@@ -186,11 +186,15 @@ def case_own_job_interrupt():
 def case_detached():
     """A run that the notebook does not wait for, and finds again by a part of its name."""
 
-    def detached():
+    def detached(folder):
+        # Does not end before the notebook has looked at it.
+        while not Path(folder, "seen").exists():
+            time.sleep(0.05)
         return place()
 
-    started = run(detached, gpus=1, wait=False)
+    started = run(detached, str(Path.cwd()), gpus=1, wait=False)
     first_state = started.state
+    Path("seen").touch()
     again = attach(started.id[-4:])
     result = again.wait(show="none")
     return {

@@ -1,0 +1,69 @@
+"""The template notebooks for PyTorch, run to their end in real sessions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.templates.notebooks import execute
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def digits(session):
+    return execute(session, "pytorch/digits.ipynb")
+
+
+@pytest.fixture(scope="module")
+def distributed(session):
+    return execute(session, "pytorch/distributed.ipynb")
+
+
+@pytest.fixture(scope="module")
+def mixed_precision(session):
+    return execute(session, "pytorch/mixed_precision.ipynb")
+
+
+@pytest.mark.parametrize("name", ["digits", "distributed", "mixed_precision"])
+def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
+    assert request.getfixturevalue(name).standard_error == ""
+
+
+@pytest.mark.parametrize("name", ["digits", "distributed"])
+def test_a_pytorch_notebook_reads_at_least_97_of_100_test_digits(request, name):
+    assert request.getfixturevalue(name).figures["accuracy"] >= 0.97
+
+
+def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(digits):
+    assert len(digits.pictures) == 3
+
+
+def test_the_saved_network_reads_the_same_when_it_is_read_back(digits):
+    assert "Read back, it reads the same: True" in digits.text
+
+
+def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(digits):
+    assert list((digits.folder / "logs").glob("*/events.out.tfevents.*"))
+
+
+def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
+    rows = re.findall(r"^ +\d  +4,000 +([0-9a-f]{16}) ", distributed.text, re.MULTILINE)
+
+    assert [len(set(rows[:2])), len(set(rows[2:]))] == [1, 1]
+    assert len(rows) == 4
+    assert distributed.text.count("All ranks have equal weights.") == 2
+
+
+def test_the_second_training_is_a_job_over_two_nodes(distributed):
+    assert re.search(r"^2 ranks on 2 nodes as job \d+", distributed.text, re.MULTILINE)
+
+
+def test_half_precision_stands_beside_full_precision(mixed_precision):
+    rows = re.findall(r"^ +(FP32|BF16|FP16) +(0\.\d+) ", mixed_precision.text, re.MULTILINE)
+
+    assert len(rows) == 2
+    assert rows[0][0] == "FP32"
+    assert abs(float(rows[0][1]) - float(rows[1][1])) < 0.03
+    assert mixed_precision.figures["accuracy"] > 0.85
