@@ -32,8 +32,8 @@ def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
 
 
 @pytest.mark.parametrize("name", ["digits", "distributed"])
-def test_a_pytorch_notebook_reads_at_least_97_of_100_test_digits(request, name):
-    assert request.getfixturevalue(name).figures["accuracy"] >= 0.97
+def test_a_pytorch_notebook_reads_at_least_96_of_100_test_digits(request, name):
+    assert request.getfixturevalue(name).figures["accuracy"] >= 0.96
 
 
 def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(digits):
