@@ -16,7 +16,7 @@ KERNEL_TARGETS = ("modules", "jython")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
 IMAGE_TARGETS = ("apptainer", "image")
 EPILOG = """\
-Without a name: all but bench. 'all' includes bench, whose figures take their time.
+Without a name: all but bench and slurm-versions. 'all' includes both, which take their time.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
 """
 

@@ -112,6 +112,13 @@ SUITES = (
     Suite(name="hub", folder="hub", needs_browser=True),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
+    Suite(
+        name="slurm-versions",
+        folder="slurm_versions",
+        options=("-s",),
+        needs_cluster=False,
+        is_default=False,
+    ),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}
