@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from portal.launch.errors import LaunchError, UnaveragedError
+from portal.launch.mxnet_servers import serve_distributed_stores
 
 Patch = Callable[[ModuleType], None]
 
@@ -26,18 +27,22 @@ _STOCK_REFUSAL = (
 )
 
 
-def install_guards(n_ranks: int, rank: int = 0, address: str = "") -> None:
+def install_guards(n_ranks: int, rank: int = 0, address: str = "", n_nodes: int = 1) -> None:
     """Watch what this rank imports, and refuse what would train without averaging.
 
     Args:
         n_ranks: Ranks of the run, which Horovod or PyTorch must find too.
         rank: Number of this rank.
-        address: Host, port and secret of the run's store, for PyTorch.
+        address: Host, port and secret of the run's store, for PyTorch and MXNet.
+        n_nodes: Nodes of the run.
     """
     patches: dict[str, Patch] = {
         "horovod.common.basics": functools.partial(_check_size_after_init, n_ranks=n_ranks),
         "torch.distributed.rendezvous": functools.partial(
             _use_run_store, address=address, rank=rank, n_ranks=n_ranks
+        ),
+        "mxnet.kvstore.base": functools.partial(
+            serve_distributed_stores, address=address, rank=rank, n_ranks=n_ranks, n_nodes=n_nodes
         ),
         "horovod.keras": _refuse_stock_optimizers,
         "horovod.tensorflow.keras": _refuse_stock_optimizers,

@@ -13,7 +13,14 @@ from pathlib import Path
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
-from deploy.environments.builder.targets import ALL, BY_NAME, ONLY_FOR_TESTS, TARGETS, with_needs
+from deploy.environments.builder.targets import (
+    ALL,
+    BY_NAME,
+    ONLY_FOR_TESTS,
+    OPTIONAL,
+    TARGETS,
+    with_needs,
+)
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
@@ -29,7 +36,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     parser = argparse.ArgumentParser(
         prog="deploy/environments/build",
         description="Build the environments and files of the portal; keep what is current.",
-        epilog=f"targets:\n  {'all':<13}all but {', '.join(ONLY_FOR_TESTS)}\n{names}",
+        epilog=f"targets:\n  {'all':<13}all but {', '.join((*OPTIONAL, *ONLY_FOR_TESTS))}\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan = Plan()

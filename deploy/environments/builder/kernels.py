@@ -16,6 +16,7 @@ from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")
 NAMES = ("python3", "tensorflow", "pytorch")
 R_NAME = "ir"
+MXNET_NAME = "mxnet"
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
@@ -23,7 +24,7 @@ def spec_dir(plan: Plan, name: str) -> Path:
 
     Args:
         plan: Folders and choices.
-        name: One of NAMES, or R_NAME.
+        name: One of NAMES, R_NAME or MXNET_NAME.
 
     Returns:
         The folder, whether it exists or not.
@@ -89,6 +90,17 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"
     env = clean_environment(PATH=f"{prefix}/bin:{SYSTEM_PATH}")
     run(["Rscript", "-e", install], log=log, env=env)
+
+
+def install_mxnet(plan: Plan) -> None:
+    """Describe the kernel of the optional MXNet environment to the server environment.
+
+    Args:
+        plan: Folders and choices.
+    """
+    env_dir = plan.environment(MXNET_NAME)
+    version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
+    _write_spec(plan, MXNET_NAME, python_spec(env_dir, f"MXNet {version}".strip()))
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from deploy.environments.builder.target import source_files
 
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 TEMPLATES = "notebook_templates"
-ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch")
+ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 
 
 def sources(plan: Plan) -> list[Path]:

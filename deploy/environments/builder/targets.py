@@ -63,6 +63,11 @@ def _install_jython(_: Plan, log: IO[str]) -> None:
     debian.ensure_packages(["jython"], log)
 
 
+def _install_mxnet(plan: Plan, log: IO[str]) -> None:
+    environment.install_environment(plan, kernels.MXNET_NAME, log)
+    kernels.install_mxnet(plan)
+
+
 def _install_modules(_: Plan, log: IO[str]) -> None:
     modules.install_modules(log)
 
@@ -92,6 +97,15 @@ TARGETS = (
         code=("server",),
     ),
     _environment_target("pytorch", "installing PyTorch"),
+    Target(
+        name="mxnet",
+        summary="installing MXNet, which is not developed any more, with its kernel",
+        build=_install_mxnet,
+        made_from=lambda plan: [plan.pins("mxnet"), environment.python_version()],
+        results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
+        needs=("server",),
+        code=("kernels",),
+    ),
     _environment_target("hub", "installing JupyterHub and what it needs"),
     _environment_target("tensorboard", "installing TensorBoard"),
     Target(
@@ -164,7 +178,7 @@ TARGETS = (
         build=package.install_package,
         made_from=_package_sources,
         results=_package_results,
-        after=("hub", "server", "tensorboard", "tensorflow", "horovod", "pytorch"),
+        after=("hub", "server", "tensorboard", "tensorflow", "horovod", "pytorch", "mxnet"),
         code=("package",),
     ),
     _environment_target("test", "installing the tools that test the portal"),
@@ -220,7 +234,8 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = ("test", "browser", "axe", "modules", "jython", "apptainer", "image")
-ALL = tuple(name for name in BY_NAME if name not in ONLY_FOR_TESTS)
+OPTIONAL = ("mxnet",)
+ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 
 
 def with_needs(names: Iterable[str]) -> list[Target]:
