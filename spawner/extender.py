@@ -14,6 +14,7 @@ library, no argument, one JSON object on standard input, one on standard output:
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import shutil
@@ -130,10 +131,12 @@ def _seconds(limit: str) -> int:
 
 
 def _run(argv: list[str]) -> dict[str, Any]:
+    # Sudo leaves here what root's own files set, never what the hub has.
+    site = {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
     try:
         done = subprocess.run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
-            env={"PATH": PATH, "LC_ALL": "C"},
+            env={"PATH": PATH, "LC_ALL": "C"} | site,
             stdin=subprocess.DEVNULL,
             cwd="/",
             capture_output=True,

@@ -61,6 +61,7 @@ _FLAG = re.compile("contiguous|exclusive|hold|nice|no-requeue|oversubscribe|use-
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
+_SITE_VARIABLES = ("SLURM_CONF",)
 # Verbs of a program beside this one, which does not wait for what hangs, and what it is asked.
 _BESIDE = {"storage": "folders", "preflight": "checks"}
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
@@ -276,6 +277,8 @@ def _run(
         "PATH": PATH,
         "LANG": "C.UTF-8",
     }
+    # Sudo leaves here what root's own files set, never what the hub has.
+    login |= {name: os.environ[name] for name in _SITE_VARIABLES if name in os.environ}
     try:
         done = subprocess.run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],

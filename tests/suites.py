@@ -107,6 +107,8 @@ SUITES = (
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
+    # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
+    Suite(name="site", folder="foreign"),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True),
     Suite(name="hub", folder="hub", needs_browser=True),

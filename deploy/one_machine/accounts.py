@@ -78,7 +78,12 @@ def _processes_of(user_id: int) -> list[str]:
 
 
 def render_sudoers(
-    *, group: str = GROUP, slurm_user: str = SLURM_USER, account: str = ACCOUNT, mark: str = MARK
+    *,
+    group: str = GROUP,
+    slurm_user: str = SLURM_USER,
+    account: str = ACCOUNT,
+    mark: str = MARK,
+    variables: Path | None = None,
 ) -> str:
     """Return the rules of sudo: one program as a user, another as Slurm's own account.
 
@@ -87,6 +92,7 @@ def render_sudoers(
         slurm_user: Slurm's own account.
         account: The hub's account.
         mark: First line of the file, which says whose it is.
+        variables: File of root's with variables that these programs find in their environment.
 
     Returns:
         Text of the file. The empty string after a program allows no argument.
@@ -96,7 +102,8 @@ def render_sudoers(
     """
     allowed = ((f"%{group}", LAUNCHER), (slurm_user, EXTENDER))
     rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
-    return "\n".join([f"# {mark}", *rules, ""])
+    defaults = [f"Defaults:{account} env_file={variables}"] if variables else []
+    return "\n".join([f"# {mark}", *defaults, *rules, ""])
 
 
 def ensure_sudoers() -> str:

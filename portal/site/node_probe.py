@@ -101,7 +101,8 @@ def look_at_home() -> str:
     Returns:
         What is wrong; empty for nothing.
     """
-    path = Path.home() / f".dsportal-check-{os.getpid()}"
+    # Nodes that are tried at the same time share the home, and may give out the same numbers.
+    path = Path.home() / f".dsportal-check-{socket.gethostname()}-{os.getpid()}"
     try:
         path.write_text("x")
         path.unlink()

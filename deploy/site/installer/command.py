@@ -14,6 +14,7 @@ from pathlib import Path
 from deploy.one_machine.accounts import render_sudoers
 from deploy.one_machine.command import run
 from deploy.one_machine.errors import StepError
+from deploy.one_machine.files import read_plain
 from deploy.one_machine.steps import report_failure
 from deploy.site.installer.advice import advice_of
 from deploy.site.installer.environments import environments_of
@@ -33,6 +34,7 @@ from deploy.site.installer.texts import (
     NGINX,
     first_secrets,
     first_settings,
+    slurm_variables,
 )
 from deploy.site.installer.units import render_units
 
@@ -40,6 +42,7 @@ SOURCE_DIR = Path(__file__).resolve().parents[3]
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", re.ASCII)
 COMMAND = "deploy/site/install"
+SLURM_VARIABLES = Path("/etc/data-scientist-portal/slurm.env")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -92,7 +95,20 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     add("--users-group", required=True, metavar="GROUP", help="UNIX group of the portal's users")
     add("--slurm-user", default="slurm", metavar="NAME", help="SlurmUser (default: %(default)s)")
     add("--version", default="", metavar="NAME", help="name of this version's folders")
-    add("--with-horovod", action="store_true", help="compile Horovod, too")
+    add(
+        "--slurm-conf",
+        type=Path,
+        metavar="FILE",
+        help="the cluster's slurm.conf (default: $SLURM_CONF, else where Slurm looks by itself)",
+    )
+    frameworks = parser.add_mutually_exclusive_group()
+    frameworks.add_argument("--with-horovod", action="store_true", help="compile Horovod, too")
+    frameworks.add_argument(
+        "--without-frameworks",
+        action="store_true",
+        help="install neither TensorFlow nor PyTorch; the site's own become kernels by "
+        "environments.toml",
+    )
     return parser.parse_args(argv)
 
 
@@ -125,7 +141,34 @@ def site_of(wanted: argparse.Namespace) -> Site:
         users_group=wanted.users_group,
         slurm_user=wanted.slurm_user,
         with_horovod=wanted.with_horovod,
+        with_frameworks=not wanted.without_frameworks,
+        slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
     )
+
+
+def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
+    """Return the slurm.conf that Slurm's programs have to be told of.
+
+    Args:
+        named: The one on the command line.
+        noted: File that an earlier run has written, if it has.
+
+    Returns:
+        The one named, else that of SLURM_CONF, else that of the earlier run; None where Slurm
+        looks for it by itself.
+
+    Raises:
+        StepError: If there is no such file.
+    """
+    earlier = re.search(r"^SLURM_CONF=(.+)$", read_plain(noted) or "", re.M)
+    word = os.environ.get("SLURM_CONF") or (earlier[1] if earlier else "")
+    path = named or (Path(word) if word else None)
+    if path is not None and not (path.is_absolute() and path.is_file()):
+        raise StepError(
+            f"{path} is no absolute path of a file.",
+            next_step="Name the cluster's slurm.conf with --slurm-conf.",
+        )
+    return path
 
 
 def package_version() -> str:
@@ -153,8 +196,14 @@ def pieces_of(site: Site) -> list[Piece]:
         The pieces.
     """
     sudoers = render_sudoers(
-        group=site.users_group, slurm_user=site.slurm_user, account=site.account, mark=MARK
+        group=site.users_group,
+        slurm_user=site.slurm_user,
+        account=site.account,
+        mark=MARK,
+        variables=site.slurm_variables if site.slurm_conf else None,
     )
+    # Before the rules of sudo that name it.
+    told = [File(path=site.slurm_variables, text=slurm_variables(site.slurm_conf))]
     return [
         UsersGroup(name=site.users_group),
         Account(name=site.account, home=site.state_dir),
@@ -180,6 +229,7 @@ def pieces_of(site: Site) -> list[Piece]:
         File(
             path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
         ),
+        *(told if site.slurm_conf else []),
         File(
             path=site.path("/etc/sudoers.d/data-scientist-portal"),
             text=sudoers,

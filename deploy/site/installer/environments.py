@@ -23,6 +23,8 @@ SESSION_TARGETS = (
     "templates",
     "package",
 )
+# Without them the notebook server's own Python is the only kernel.
+FRAMEWORK_TARGETS = ("tensorflow", "pytorch", "kernels")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,9 @@ def environments_of(site: Site) -> list[Environments]:
     Returns:
         Those of this host, then those of the sessions.
     """
-    sessions = (*SESSION_TARGETS, *(["horovod"] if site.with_horovod else []))
+    left_out = () if site.with_frameworks else FRAMEWORK_TARGETS
+    sessions = [name for name in SESSION_TARGETS if name not in left_out]
+    sessions += ["horovod"] if site.with_horovod else []
     return [
         Environments(
             what="hub, proxy and launcher",

@@ -20,6 +20,8 @@ class Site:
         users_group: UNIX group of the portal's users, whom sudo lets the hub act for.
         slurm_user: Slurm's own account.
         with_horovod: Compile Horovod, which takes minutes and a compiler.
+        with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
+        slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
         root: Where "/" is; another folder only in tests.
         account: The hub's account.
     """
@@ -29,6 +31,8 @@ class Site:
     users_group: str
     slurm_user: str = "slurm"
     with_horovod: bool = False
+    with_frameworks: bool = True
+    slurm_conf: Path | None = None
     root: Path = Path("/")
     account: str = ACCOUNT
 
@@ -62,6 +66,11 @@ class Site:
     def log_dir(self) -> Path:
         """Folder of the logs."""
         return self.path("/var/log/data-scientist-portal")
+
+    @property
+    def slurm_variables(self) -> Path:
+        """File with the variables that Slurm's programs need, for systemd and sudo."""
+        return self.settings_dir / "slurm.env"
 
     @property
     def units_dir(self) -> Path:

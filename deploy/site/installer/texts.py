@@ -105,6 +105,21 @@ def first_settings(site: Site) -> str:
     return re.sub(r"^(site_templates|image_binds|allow_all) = ", r"# \1 = ", text, flags=re.M)
 
 
+def slurm_variables(slurm_conf: Path | None) -> str:
+    """Return what systemd and sudo put into the environment of Slurm's programs.
+
+    Args:
+        slurm_conf: The cluster's slurm.conf.
+
+    Returns:
+        Text of the file.
+
+    Source:
+        systemd.exec(5), EnvironmentFile; sudoers(5) 1.9.13, env_file.
+    """
+    return f"# {MARK}\nSLURM_CONF={slurm_conf}\n"
+
+
 def first_secrets() -> str:
     """Return new secrets of proxy and hub, as systemd reads them."""
     names = ("CONFIGPROXY_AUTH_TOKEN", "JUPYTERHUB_CRYPT_KEY")

@@ -92,6 +92,8 @@ def _service(
                 f"User={account}",
                 f"WorkingDirectory={STATE_DIR}",
                 f"EnvironmentFile={SETTINGS_DIR}/secrets.env",
+                # Only where slurm.conf is not in Slurm's own place.
+                f"EnvironmentFile=-{SETTINGS_DIR}/slurm.env",
                 f"ExecStart={command}",
                 f"StandardOutput=append:{LOG_DIR}/{name}.log",
                 f"StandardError=append:{LOG_DIR}/{name}.log",

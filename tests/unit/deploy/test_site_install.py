@@ -13,9 +13,15 @@ import pytest
 
 from deploy.one_machine.errors import StepError
 from deploy.site.installer.advice import advice_of
-from deploy.site.installer.command import main, package_version, pieces_of, site_of
+from deploy.site.installer.command import (
+    main,
+    package_version,
+    pieces_of,
+    site_of,
+    slurm_conf_of,
+)
 from deploy.site.installer.command import parse_arguments as parse
-from deploy.site.installer.environments import Environments
+from deploy.site.installer.environments import Environments, environments_of
 from deploy.site.installer.pieces import (
     Account,
     File,
@@ -227,3 +233,56 @@ def test_names_that_could_do_harm_are_refused_in_words(
 ) -> None:
     assert main(["--check", *wrong]) == 1
     assert "What to do:" in capsys.readouterr().err
+
+
+@needs_visudo
+def test_a_slurm_conf_elsewhere_reaches_the_hub_and_what_sudo_starts(site: Site) -> None:
+    conf = Path("/cluster/etc/slurm.conf")
+
+    install(replace(site, slurm_conf=conf))
+
+    told = site.settings_dir / "slurm.env"
+    sudoers = site.path("/etc/sudoers.d/data-scientist-portal").read_text()
+    assert f"\nSLURM_CONF={conf}\n" in told.read_text()
+    assert f"Defaults:root env_file={told}\n" in sudoers
+    assert (
+        "EnvironmentFile=-/etc/data-scientist-portal/slurm.env"
+        in render_units("a")["dsportal-hub.service"]
+    )
+
+
+@needs_visudo
+def test_nothing_is_told_where_slurm_finds_its_file_itself(site: Site) -> None:
+    install(site)
+
+    assert not (site.settings_dir / "slurm.env").exists()
+    assert "Defaults" not in site.path("/etc/sudoers.d/data-scientist-portal").read_text()
+
+
+def test_slurm_conf_is_the_one_named_then_that_of_the_login_then_the_noted_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted, named, of_login, earlier = (tmp_path / name for name in ("noted", "a", "b", "c"))
+    for path in (named, of_login, earlier):
+        path.touch()
+    noted.write_text(f"# x\nSLURM_CONF={earlier}\n")
+    monkeypatch.setenv("SLURM_CONF", str(of_login))
+
+    assert slurm_conf_of(named, noted) == named
+    assert slurm_conf_of(None, noted) == of_login
+    monkeypatch.delenv("SLURM_CONF")
+    assert slurm_conf_of(None, noted) == earlier
+    assert slurm_conf_of(None, tmp_path / "none") is None
+    with pytest.raises(StepError, match="no absolute path of a file"):
+        slurm_conf_of(tmp_path / "missing", noted)
+
+
+def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:
+    common = ["--shared", str(tmp_path / "s"), "--users-group", "root"]
+
+    with_all = site_of(parse(common))
+    without = site_of(parse([*common, "--without-frameworks"]))
+
+    assert "tensorflow" in environments_of(with_all)[1].targets
+    assert not {"tensorflow", "pytorch", "kernels"} & set(environments_of(without)[1].targets)
+    assert {"server", "tensorboard", "package"} <= set(environments_of(without)[1].targets)

@@ -1,0 +1,124 @@
+"""Process 1 of the foreign machine: init.py FOLDER CHECKOUT, run in new namespaces.
+
+It lays a layer in memory over this machine's files, hides what deploy/up keeps there, and makes
+that the root. When it is killed, the kernel takes all away: processes, mounts, network, files.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+# What the demo, or an installation of this machine's own, has made.
+HIDDEN = (
+    "etc/data-scientist-portal",
+    "etc/logrotate.d/data-scientist-portal",
+    "etc/slurm",
+    "etc/sudoers.d/data-scientist-portal",
+    "home",
+    "opt/data-scientist-portal",
+    "srv/isilon",
+    "usr/local/bin/dsportal",
+    "var/lib/data-scientist-portal",
+    "var/log/data-scientist-portal",
+)
+PORTAL_ACCOUNT = "dsportal"
+ACCOUNT_FILES = ("passwd", "shadow", "group", "gshadow")
+# Of the layer in memory; the environments of hub and sessions take about half a gigabyte.
+LAYER_SIZE = "6g"
+
+
+def main(folder: Path, checkout: Path) -> None:
+    """Become the foreign machine.
+
+    Args:
+        folder: An empty folder, used as long as this process lives.
+        checkout: The sources, visible in the machine at the same place.
+    """
+    new_root = make_root(folder)
+    for name in ACCOUNT_FILES:
+        forget_account(new_root / "etc" / name)
+    mount_parts(new_root, checkout)
+    os.chdir(new_root)
+    mount_point = Path("old-root")
+    mount_point.mkdir(exist_ok=True)
+    run("pivot_root", ".", str(mount_point))
+    os.chdir("/")
+    run("umount", "--lazy", f"/{mount_point}")
+    Path("/home").mkdir()
+    print("ready", flush=True)
+    bury_the_dead()
+
+
+def make_root(folder: Path) -> Path:
+    """Lay the layer over the machine's files."""
+    run("mount", "-t", "tmpfs", "-o", f"mode=755,size={LAYER_SIZE}", "tmpfs", str(folder))
+    layer, work, new_root = (folder / name for name in ("layer", "work", "root"))
+    for path in (layer, work, new_root):
+        path.mkdir()
+    for name in HIDDEN:
+        hide(layer, Path(name))
+    options = f"lowerdir=/,upperdir={layer},workdir={work}"
+    run("mount", "-t", "overlay", "-o", options, "overlay", str(new_root))
+    return new_root
+
+
+def hide(layer: Path, path: Path) -> None:
+    """Put a whiteout of overlayfs over a path of the machine below."""
+    for parent in reversed(path.parents[:-1]):
+        if not (layer / parent).is_dir():
+            below = (Path("/") / parent).stat()
+            (layer / parent).mkdir()
+            os.chown(layer / parent, below.st_uid, below.st_gid)
+            (layer / parent).chmod(stat.S_IMODE(below.st_mode))
+    os.mknod(layer / path, stat.S_IFCHR, os.makedev(0, 0))
+
+
+def forget_account(path: Path) -> None:
+    """Take the portal's account out of a file of accounts."""
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(li for li in lines if not li.startswith(f"{PORTAL_ACCOUNT}:")))
+
+
+def mount_parts(new_root: Path, checkout: Path) -> None:
+    """Mount what a layer over files does not show."""
+    for name in ("resolv.conf", "hosts"):
+        # In a container these are mounts.
+        text = Path("/etc", name).read_text() if Path("/etc", name).exists() else ""
+        (new_root / "etc" / name).unlink(missing_ok=True)
+        (new_root / "etc" / name).write_text(text)
+    run("mount", "-t", "proc", "proc", str(new_root / "proc"))
+    run("mount", "-t", "sysfs", "sysfs", str(new_root / "sys"))
+    run("mount", "--rbind", "/dev", str(new_root / "dev"))
+    run("mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(new_root / "dev/shm"))
+    for name, mode in (("tmp", "1777"), ("run", "755")):
+        run("mount", "-t", "tmpfs", "-o", f"mode={mode}", "tmpfs", str(new_root / name))
+    (new_root / "run/lock").mkdir()
+    sources = new_root / checkout.relative_to("/")
+    sources.mkdir(parents=True, exist_ok=True)
+    run("mount", "--bind", str(checkout), str(sources))
+    run("ip", "link", "set", "lo", "up")
+
+
+def bury_the_dead() -> None:
+    """Wait for every process of the machine that ends, for ever."""
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            time.sleep(0.2)
+
+
+def run(*argv: str) -> None:
+    """Run a program of the system."""
+    program = shutil.which(argv[0], path="/usr/sbin:/usr/bin:/sbin:/bin")
+    subprocess.run([program or argv[0], *argv[1:]], check=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
