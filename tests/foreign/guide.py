@@ -16,6 +16,8 @@ BLOCK = re.compile(
     r"^```(?P<language>sh|toml|nginx) (?P<use>run|edit=(?P<path>\S+))\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+# What tests/foreign/test_site.py follows, in this order.
+SECTIONS = ("Install", "Settings", "Start", "TLS", "Look at everything", "Backup")
 TABLE = re.compile(r"^\[([^\]]+)\]$")
 # A table of the commented example that is no setting but shows what one could look like.
 PARTITION = "partitions."
