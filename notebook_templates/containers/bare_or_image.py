@@ -1,0 +1,78 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: TensorFlow
+#     language: python
+#     name: tensorflow
+# ---
+# ruff: noqa: D100
+
+# %% [markdown]
+# # What a container costs
+#
+# The same training on the bare node and in an Apptainer image, in turns, and the difference in
+# percent.
+#
+# | | |
+# |---|---|
+# | **Data** | 1,024 real digits of MNIST in `isilon` |
+# | **Time** | about one minute on 2 cores |
+# | **Devices** | the session's GPUs; its cores where they are simulated |
+#
+# It takes the first image that you made with `dsportal environments add NAME --image ...`; to
+# choose another, set `IMAGE`. The image needs a Python of the same version as this kernel's.
+
+# %%
+import platform
+import subprocess
+import sys
+
+sys.path.append("../shared")
+
+from charts import draw_bars, panels
+from turns import find_container, find_image, in_image, take_turns
+
+CONTAINER = find_container()
+IMAGE = find_image()
+
+# %% [markdown]
+# ## Two places
+#
+# The framework is the same files in both, bound into the image. Interpreter, C library and
+# everything else are the image's own.
+
+# %%
+places = {"on the bare node": [sys.executable], "in the image": in_image(CONTAINER, IMAGE)}
+for name, words in places.items():
+    code = (
+        "import os, platform as p; print('Python', p.python_version(), *p.libc_ver(), "
+        "os.environ.get('APPTAINER_NAME') or os.environ.get('SINGULARITY_NAME') or '')"
+    )
+    done = subprocess.run([*words, "-c", code], capture_output=True, text=True)
+    print(f"{name:16}  {done.stdout.strip() or done.stderr.strip()}")
+print(f"Linux {platform.release()} is the same for both.")
+
+# %% [markdown]
+# ## In turns
+#
+# Both programs start, then each trains for two seconds while the other waits, again and again.
+
+# %%
+rates = take_turns(places, rounds=7, seconds=2)
+medians = {name: sorted(values)[len(values) // 2] for name, values in rates.items()}
+
+# %% tags=["gallery"]
+(axis,) = panels(1, height=2)
+draw_bars(axis, medians, xlabel="images/s, median of seven turns")
+# %%
+for name, values in rates.items():
+    print(f"{name:16}  {'  '.join(f'{value:7,.0f}' for value in values)}  images/s")
+bare, image = medians.values()
+difference = 100 * (image - bare) / bare
+spread = 100 * (max(rates["on the bare node"]) - min(rates["on the bare node"])) / bare
+print(f"In the image {difference:+.1f} %; turns on the bare node differ by {spread:.1f} %.")
+print(f"Figure: container_vs_bare_percent = {difference:.2f}")
+
+# %% [markdown]
+# Dell EMC's study of 2018 saw at most 1.9 %, within what runs differ anyway: a container is a
+# process like any other, with another view of files.
