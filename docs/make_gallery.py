@@ -36,7 +36,7 @@ WORDS = {
     "tfrecord_vs_jpeg_local": "the same on a local disk",
     "tfrecord_vs_tuned_jpeg_3ms": "the same over JPEG files with 32 readers, 3 ms more each",
     "tfrecord_vs_tuned_jpeg_local": "the same over JPEG files with 32 readers, on a local disk",
-    "int8_vs_fp32": "images/s of INT8 over FP32, at the batch size where it gains most",
+    "int8_vs_fp32": "images/s of INT8 over FP32, each at its best batch size",
     "int8_accuracy_drop_percent": "points of top-1 accuracy that INT8 loses to FP32",
     "container_vs_bare_percent": "images/s of a training in a container over bare, percent more",
 }
