@@ -99,7 +99,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         "seconds_all": round(sum(row["seconds"] for row in notebooks.values()), 1),
         **{name: value for name, value in sorted(handed_out.items()) if name != ACCURACY},
     }
-    loads = [row["load"] for row in notebooks.values()]
+    loads = [row["load"] for row in notebooks.values() if row["load"]]
     columns = ("notebook", "seconds", "accuracy", "date")
     rows = [
         [f"`{name}`", row["seconds"], _percent(row), row["date"]] for name, row in notebooks.items()
@@ -117,14 +117,14 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         ],
         "notes": [
             "Seconds are those of the cells, without the start of the kernel.",
-            f"The machine had a load of {min(loads, default=0)} to {max(loads, default=0)} "
+            f"The load of the machine was {min(loads, default=0)} to {max(loads, default=0)} "
             "meanwhile.",
         ],
     }
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    row = {"seconds": record["seconds"], "date": record["date"], "load": record["load"]}
+    row = {"seconds": record["seconds"], "date": record["date"], "load": record.get("load", 0)}
     if ACCURACY in record["figures"]:
         row[ACCURACY] = record["figures"][ACCURACY]
     others = {name: value for name, value in record["figures"].items() if name != ACCURACY}
@@ -183,7 +183,8 @@ def render(report: Mapping[str, Any]) -> str:
     Returns:
         Markdown.
     """
-    parts = [_TOP]
+    measured = f"Measured on {report['machine']}, {report['date']}."
+    parts = [_TOP, " ".join([measured, *report["notes"]]) + "\n"]
     folders = sorted(
         {Path(name).parent.as_posix().removeprefix(".") for name in report["notebooks"]}
     )

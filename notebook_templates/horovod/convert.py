@@ -173,8 +173,8 @@ curves = {
 }
 epochs = range(1, EPOCHS + 1)
 lines = {name: (epochs, curve) for name, curve in curves.items()}
-draw_lines(right, lines, xlabel="epoch", ylabel="test accuracy")
 right.set_xticks(epochs)
+draw_lines(right, lines, xlabel="epoch", ylabel="test accuracy")
 
 # %% [markdown]
 # ## Only on rank 0, or on all?

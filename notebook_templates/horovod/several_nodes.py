@@ -70,8 +70,8 @@ speeds = {f"rank {rank['rank']}, {rank['node']}": rank["images/s"] for rank in r
 draw_bars(left, speeds, xlabel="images/s")
 accuracies = ranks[0]["accuracies"]
 epochs = range(1, len(accuracies) + 1)
-draw_lines(right, {"test": (epochs, accuracies)}, xlabel="epoch", ylabel="test accuracy")
 right.set_xticks(epochs)
+draw_lines(right, {"test": (epochs, accuracies)}, xlabel="epoch", ylabel="test accuracy")
 
 # %% [markdown]
 # ## What else there is

@@ -80,8 +80,8 @@ left, right = panels(2, height=2.8)
 draw_bars(left, {name: run["images/s"] for name, run in runs.items()}, xlabel="images/s")
 epochs = range(1, EPOCHS + 1)
 curves = {name: (epochs, run["accuracies"]) for name, run in runs.items()}
-draw_lines(right, curves, xlabel="epoch", ylabel="test accuracy")
 right.set_xticks(epochs)
+draw_lines(right, curves, xlabel="epoch", ylabel="test accuracy")
 
 # %% [markdown]
 # Weights begin equal only in kind: each backend draws its own random numbers from the same seed, so

@@ -58,4 +58,4 @@ def draw_gradient_sizes(sizes: np.ndarray, scale: float) -> None:
     top = axis.get_ylim()[1]
     axis.text(edges[0] + 0.5, top, "is 0 in FP16", va="top")
     axis.text(largest + 0.5, top, "too large", va="top")
-    axis.legend(frameon=False, loc="center left")
+    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=9)

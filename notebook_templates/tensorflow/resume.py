@@ -157,8 +157,6 @@ axis.get_lines()[0].set(linewidth=7, alpha=0.25)
 axis.axvline(BREAKS_AFTER + 0.5, color="#9aa5b1", linestyle="--")
 axis.annotate("break", (BREAKS_AFTER + 0.5, whole[0][1]), xytext=(5, 0), textcoords="offset points")
 axis.set_xticks(range(1, EPOCHS + 1))
-
-# %%
 sums = [weights_checksum(model) for model in (whole_model, resumed_model)]
 print("checksums of the weights:", *sums)
 print("Both ended with equal weights." if sums[0] == sums[1] else "The weights differ.")

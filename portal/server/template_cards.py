@@ -14,7 +14,10 @@ from portal.server.releases import Release, read_releases, write_releases
 from portal.server.template_source import TemplateSource
 from portal.server.templates import FOLDER_NAME, digest, free_name
 
+# What lies in no folder is what to begin with.
+_FIRST = "First"
 _FRAMEWORKS = {
+    "": _FIRST,
     "tensorflow": "TensorFlow",
     "pytorch": "PyTorch",
     "mxnet": "MXNet",
@@ -51,7 +54,7 @@ class TemplateCard:
 
 
 def list_cards(sources: Iterable[TemplateSource]) -> list[TemplateCard]:
-    """Return a card for each notebook of the sources, by framework and name.
+    """Return a card for each notebook of the sources, by framework and name, the first ones first.
 
     Args:
         sources: Folders of templates; one that is absent has none.
@@ -60,7 +63,7 @@ def list_cards(sources: Iterable[TemplateSource]) -> list[TemplateCard]:
         The cards.
     """
     cards = [card for source in sources for card in _cards_of(source)]
-    return sorted(cards, key=lambda card: (card.framework, card.name))
+    return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
 
 
 def _cards_of(source: TemplateSource) -> Iterable[TemplateCard]:

@@ -58,6 +58,16 @@ def test_a_card_says_title_framework_and_when_it_was_tested(site: Path) -> None:
     }
 
 
+def test_what_to_begin_with_comes_before_all_frameworks(site: Path) -> None:
+    (site / "data").mkdir()
+    for name in ("start-here.ipynb", "data/shards.ipynb"):
+        (site / name).write_text(json.dumps(NOTEBOOK))
+
+    frameworks = [card.framework for card in list_cards(sources(site))]
+
+    assert frameworks == ["First", "Data", "TensorFlow"]
+
+
 def test_a_notebook_that_is_none_is_shown_by_its_name(site: Path) -> None:
     (site / "start.ipynb").write_text("{")
 

@@ -61,6 +61,15 @@ def test_every_rank_gets_another_part_of_the_same_size(digits_data, path, size):
     assert len(np.unique(seen, axis=0)) == 8000 // size * size
 
 
+def test_a_quick_try_takes_fewer_training_images_and_all_test_images(digits_data, path):
+    digits = digits_data.load_digits(path)
+    few = digits.first(300)
+
+    assert np.array_equal(few.train_images, digits.train_images[:300])
+    assert len(few.train_labels) == 300
+    assert len(few.test_images) == 2000
+
+
 def test_a_missing_file_says_how_to_put_it_there(digits_data, tmp_path):
     with pytest.raises(digits_data.DataError) as refusal:
         digits_data.load_digits(tmp_path / "none.npz")

@@ -1,0 +1,73 @@
+"""The gallery shows every template as the last test run saw it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[3]
+DOCS = CHECKOUT / "docs"
+TEMPLATES = CHECKOUT / "notebook_templates"
+REPORT = json.loads((DOCS / "benchmarks" / "templates.json").read_text())
+RECORD = {
+    "date": "2026-11-21",
+    "seconds": 12.5,
+    "load": 1.5,
+    "versions": {"keras": "3.15.1"},
+    "figures": {"accuracy": 0.987, "int8_vs_fp32": 2.5},
+}
+MAKE_AGAIN = "run tests/run templates, then docs/make_gallery.py"
+
+
+def load_maker():
+    spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make_gallery = load_maker()
+
+
+def test_the_page_is_made_from_the_report_and_the_notebooks():
+    """Run "python docs/make_gallery.py" after a change of a notebook's first cell."""
+    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == make_gallery.render(REPORT)
+
+
+def test_every_template_that_the_launcher_calls_tested_is_in_the_gallery_and_no_other():
+    tested = json.loads((TEMPLATES / "tested.json").read_text())
+
+    assert set(REPORT["notebooks"]) == set(tested), MAKE_AGAIN
+    assert all((TEMPLATES / name).exists() for name in tested), MAKE_AGAIN
+
+
+@pytest.mark.parametrize("name", REPORT["notebooks"])
+def test_a_picture_in_the_gallery_is_small(name):
+    picture = DOCS / "images" / "templates" / make_gallery.picture_name(name)
+
+    assert not picture.exists() or picture.stat().st_size < 100_000
+
+
+def test_a_report_has_seconds_and_accuracy_of_a_notebook_and_its_figures_at_the_top():
+    report = make_gallery.make_report({}, {"tensorflow/digits.ipynb": RECORD})
+
+    row = report["notebooks"]["tensorflow/digits.ipynb"]
+    assert (row["seconds"], row["accuracy"]) == (12.5, 0.987)
+    assert report["figures"] == {"notebooks": 1, "seconds_all": 12.5, "int8_vs_fp32": 2.5}
+
+
+def test_a_run_of_one_template_leaves_the_others_as_they_were():
+    earlier = make_gallery.make_report({}, {"tensorflow/digits.ipynb": RECORD})
+    later = make_gallery.make_report(earlier, {"horovod/digits.ipynb": RECORD | {"seconds": 7.5}})
+
+    assert [row["seconds"] for row in later["notebooks"].values()] == [7.5, 12.5]
+
+
+def test_a_template_that_is_gone_leaves_the_gallery():
+    earlier = make_gallery.make_report({}, {"tensorflow/digits.ipynb": RECORD})
+    earlier["notebooks"]["tensorflow/gone.ipynb"] = earlier["notebooks"]["tensorflow/digits.ipynb"]
+
+    assert list(make_gallery.make_report(earlier, {})["notebooks"]) == ["tensorflow/digits.ipynb"]
