@@ -124,7 +124,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    row = {"seconds": record["seconds"], "date": record["date"], "load": record.get("load", 0)}
+    row = {"seconds": record["seconds"], "date": record["date"], "load": record.get("load")}
     if ACCURACY in record["figures"]:
         row[ACCURACY] = record["figures"][ACCURACY]
     others = {name: value for name, value in record["figures"].items() if name != ACCURACY}
