@@ -161,8 +161,10 @@ def start_munge() -> None:
 
 def start_database() -> None:
     """Start MariaDB without a port; it knows the account of Slurm by its socket."""
-    ensure_folder("/run/mysqld", "mysql")
-    if not Path("/var/lib/mysql/mysql").exists():
+    # Debian 13 has the first names, unstable the second ones.
+    for folder in ("/run/mysqld", "/run/mariadbd"):
+        ensure_folder(folder, "mysql")
+    if not any(Path(folder, "mysql").exists() for folder in ("/var/lib/mysql", "/var/lib/mariadb")):
         run(["mariadb-install-db", "--user=mysql", "--skip-test-db"])
     start(["mariadbd", "--skip-networking"], user="mysql")
     until(["mariadb", "-e", "SELECT 1"])
