@@ -1,6 +1,7 @@
 """What the server of a session, or its user, may ask the hub about the session's time.
 
-* GET /hub/api/dsportal/session: how long it goes on, with the session's own token.
+* GET /hub/api/dsportal/session: how long it goes on, and what is announced, with the session's own
+  token.
 * POST /hub/api/dsportal/extend: let it go on for longer, with the session's own token.
 * DELETE /hub/api/dsportal/session: end it, with the session's own token.
 * POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user; a session with
@@ -29,8 +30,10 @@ class SessionHandler(APIHandler):
     """Tells a session how long it goes on, and ends it."""
 
     async def get(self) -> None:
-        """Answer with `describe_time`: 200, or 403 where the token is not a session's."""
-        self.finish(json.dumps(describe_time(spawner_of_token(self))))
+        """Answer with `describe_time` and "notices": 200, or 403 for a token of no session."""
+        spawner = spawner_of_token(self)
+        notices = [str(text) for text in spawner.session_notices()]
+        self.finish(json.dumps({**describe_time(spawner), "notices": notices}))
 
     async def delete(self) -> None:
         """End the session whose server holds the token: 202."""

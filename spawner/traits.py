@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from traitlets import Bool, Dict, Float, HasTraits, Instance, Integer, List, Unicode
+from traitlets import Bool, Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
 
 from spawner.preflight import Preflight
 
@@ -214,6 +214,12 @@ class SiteTraits(HasTraits):
 
     simulated_gpus = Bool(
         False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
+    ).tag(config=True)
+
+    session_notices = Callable(
+        lambda: (),
+        help="Returns the sentences that pages inside a session show now, such as the announcement "
+        "of a maintenance.",
     ).tag(config=True)
 
     extension_s = Integer(

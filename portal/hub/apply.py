@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from portal.hub import form_handlers
-from portal.hub.announcements import AnnouncementBoard
+from portal.hub.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.cluster_handlers import cluster_routes
 from portal.hub.drain import shared_drain
 from portal.hub.failure_view import describe_failure
@@ -86,6 +86,13 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     notices_path = settings.hub.state_dir / "notices.json"
     board = AnnouncementBoard(pages.announcements)
     drain = shared_drain(settings.hub.state_dir / "drain.json")
+
+    def announced() -> tuple[Announcement, ...]:
+        return (*drain.announcements(), *board.current)
+
+    c.SlurmGPUSpawner.session_notices = lambda: [
+        one.text for one in announced() if one.level is not Level.INFO
+    ]
     home = HomePage(
         isilon=settings.storage.isilon,
         warning_percent=pages.storage_warning_percent,
@@ -94,7 +101,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     )
     # JupyterHub calls what is callable with the user, so a function has to be wrapped.
     c.JupyterHub.template_vars = {
-        "announcements": lambda _user: (*drain.announcements(), *board.current),
+        "announcements": lambda _user: announced(),
         "describe_home": lambda _user: home.describe,
         "format_moment": lambda _user: format_moment,
         "portal": PortalView.of(settings.site),

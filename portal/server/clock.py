@@ -71,6 +71,7 @@ class SessionClock:
         self._warnings_s = parse_seconds(environment.get("PORTAL_WARNINGS_S", ""))
         self._extension = {"step_s": 0, "n_left": 0}
         self._n_signals = 0
+        self.notices: tuple[str, ...] = ()
         self._asked_s = -ANSWER_AGE_S
         self._asking: asyncio.Future[None] | None = None
 
@@ -115,6 +116,7 @@ class SessionClock:
         if answer.get("left_s") is not None:
             self._ends_s = self._now() + float(answer["left_s"])
         self._extension = dict(answer.get("extension") or self._extension)
+        self.notices = tuple(str(text) for text in answer.get("notices", self.notices))
 
     @property
     def _answer_age_s(self) -> float:

@@ -82,6 +82,7 @@ class Session:
         idle = self._idle.view()
         return {
             "clock": time_left.as_json(),
+            "notices": self.clock.notices,
             "meter": self._describe_now(),
             "idle": {
                 "state": idle.state.value,

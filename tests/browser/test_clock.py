@@ -23,6 +23,7 @@ pytestmark = pytest.mark.cluster
 USER = "ada"
 NOTEBOOK = "clock test.ipynb"
 SETTINGS = Path("/etc/data-scientist-portal/portal.toml")
+DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 IDLE = "\n[idle]\nafter_minutes = 0.3\nwarning_minutes = 0.2\n[meter]\ninterval_s = 1\n"
 CLOCK = "#data-scientist-portal-clock"
 METER = "#data-scientist-portal-meter"
@@ -211,6 +212,19 @@ def test_5_a_file_that_cannot_be_saved_is_named_when_slurm_warns(page: Page) -> 
     picture(page, "clock-5-not-saved")
     if page.locator(".jp-Dialog").count():
         page.locator(".jp-Dialog").get_by_role("button").last.click()
+
+
+@pytest.mark.usefixtures("session")
+def test_5_a_maintenance_is_announced_in_open_sessions_while_it_lasts(page: Page) -> None:
+    announced = page.locator(".Toastify").get_by_text(re.compile("New disks until noon"))
+    subprocess.run([DSPORTAL, "drain", "--message", "New disks until noon."], check=True)
+    try:
+        # Near its end a session asks the hub every 15 s, else every minute.
+        expect(announced.first).to_be_visible(timeout=45_000)
+        picture(page, "clock-5-announced")
+    finally:
+        subprocess.run([DSPORTAL, "undrain"], check=True)
+    expect(announced).to_have_count(0, timeout=45_000)
 
 
 @pytest.mark.usefixtures("session")

@@ -23,12 +23,14 @@ class FakeHub:
         self.left_s: float | None = 600
         self.is_away = False
         self.n_asked = 0
+        self.notices: list[str] = []
 
     async def read_session(self) -> dict[str, Any]:
         self.n_asked += 1
         if self.is_away:
             raise HubError("away", 503)
-        return {"left_s": self.left_s, "extension": {"step_s": 3600, "n_left": 1}}
+        extension = {"step_s": 3600, "n_left": 1}
+        return {"left_s": self.left_s, "extension": extension, "notices": self.notices}
 
     async def extend(self) -> dict[str, Any]:
         return {"left_s": 4200, "extension": {"step_s": 0, "n_left": 0}}
@@ -109,3 +111,17 @@ async def test_a_warning_of_slurm_is_counted() -> None:
     clock.hear_signal()
 
     assert (await clock.read()).n_signals == 1
+
+
+async def test_what_the_hub_announces_stays_while_the_hub_is_away() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: now_s[0])
+    hub.notices = ["New disks until noon."]
+    await clock.read()
+    hub.is_away, now_s[0] = True, ANSWER_AGE_S
+    await clock.read()
+    assert clock.notices == ("New disks until noon.",)
+
+    hub.is_away, now_s[0], hub.notices = False, 2 * ANSWER_AGE_S, []
+    await clock.read()
+    assert clock.notices == ()

@@ -5,6 +5,7 @@ import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
 import { meterPlugin } from './meter';
 import { newMenuPlugin } from './newmenu';
+import { noticesPlugin } from './notices';
 import { runningPlugin } from './running';
 import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
@@ -23,5 +24,6 @@ export default [
   sessionPlugin,
   clockPlugin,
   meterPlugin,
-  idlePlugin
+  idlePlugin,
+  noticesPlugin
 ];

@@ -47,6 +47,8 @@ export interface IIdle {
 
 export interface ISessionState {
   readonly clock: ITimeLeft;
+  /** What the site announces now, a sentence or two each. */
+  readonly notices: ReadonlyArray<string>;
   readonly meter: IMeter | null;
   readonly idle: IIdle;
 }
