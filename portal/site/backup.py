@@ -56,7 +56,8 @@ def back_up(hub: HubSettings, now: datetime) -> Path:
         SiteError: If there is no database, or it cannot be copied.
     """
     folder, ending = hub.state_dir / "backups", "dump" if hub.db_url else "sqlite"
-    copy = folder / f"jupyterhub-{now:%Y%m%d-%H%M%S}.{ending}"
+    # With microseconds: a switch copies the database too, perhaps in the same second.
+    copy = folder / f"jupyterhub-{now:%Y%m%d-%H%M%S-%f}.{ending}"
     new = copy.with_suffix(".new")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

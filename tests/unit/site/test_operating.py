@@ -125,6 +125,19 @@ def test_fourteen_copies_are_kept(tmp_path: Path) -> None:
     assert copies[-1].stat().st_mode & 0o077 == 0
 
 
+def test_a_second_copy_in_the_same_second_leaves_the_first_as_it_is(tmp_path: Path) -> None:
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
+    first = back_up(hub, datetime(2026, 1, 1, 12, 0, 0, 1))
+    kept = first.read_bytes()
+    change(hub.sqlite_path, "DROP TABLE users")
+
+    second = back_up(hub, datetime(2026, 1, 1, 12, 0, 0, 2))
+
+    assert sorted((tmp_path / "backups").iterdir()) == [first, second]
+    assert first.read_bytes() == kept
+
+
 def test_a_backup_without_a_database_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="could not be copied"):
         back_up(hub_of(tmp_path), datetime(2026, 1, 1))
