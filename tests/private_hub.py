@@ -30,7 +30,7 @@ ANSWER_TIMEOUT_S = 60
 TRIVIAL_SERVER = """\
 import http.server, os, signal, sys, time
 sys.path.insert(0, {package!r})
-from spawner import singleuser
+from spawner import reporter, singleuser
 singleuser._log_to_stderr()
 if {wait_s}:
     time.sleep({wait_s})
@@ -50,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(sock.getsockname(), Handler, bind_and_activate=False)
 server.socket.close()
 server.socket = sock
-singleuser.Reporter(os.environ, sock.getsockname()[1]).report()
+reporter.Reporter(os.environ, sock.getsockname()[1]).report()
 server.serve_forever()
 """
 

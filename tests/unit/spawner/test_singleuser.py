@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from spawner.singleuser import Reporter, ReportError, bind_port, find_address, service_url
+from spawner.reporter import Reporter, ReportError
+from spawner.singleuser import bind_port, find_address, service_url
 
 
 class Hub(http.server.ThreadingHTTPServer):

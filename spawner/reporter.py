@@ -1,0 +1,132 @@
+"""The report of a server's port to the hub, repeated while the hub does not answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+
+PORT_PATH = "dsportal/port"
+# A hub restart takes seconds; an upgrade of it some minutes.
+REPORT_TIMEOUT_S = 600.0
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 10.0
+_ANSWER_TIMEOUT_S = 10.0
+# The hub has no use for this server any more: the session was stopped, or never was.
+_FINAL_STATUSES = frozenset({400, 401, 403, 404, 409})
+
+log = logging.getLogger("dsportal")
+
+
+class ReportError(Exception):
+    """The hub does not take this server."""
+
+
+class Reporter:
+    """Tells the hub the port, again and again while the hub does not answer.
+
+    Args:
+        environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
+            JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
+        port: The port.
+        timeout_s: Seconds after which it gives up.
+        clock: Seconds that only grow.
+        pause: Sleeps for some seconds.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        port: int,
+        *,
+        timeout_s: float = REPORT_TIMEOUT_S,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._request = urllib.request.Request(  # noqa: S310
+            f"{environment['JUPYTERHUB_API_URL'].rstrip('/')}/{PORT_PATH}",
+            data=json.dumps({"port": port}).encode(),
+            headers={
+                "Authorization": f"token {environment['JUPYTERHUB_API_TOKEN']}",
+                "Content-Type": "application/json",
+            },
+            method="POST",
+        )
+        self._opener = _make_opener(environment)
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._pause = pause
+        self._error: ReportError | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin, beside whatever else goes on."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Return when the hub has taken the port.
+
+        Raises:
+            ReportError: If the hub refused it, or did not answer in all that time.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            self.report()
+        except ReportError as error:
+            self._error = error
+
+    def report(self) -> None:
+        """Tell the hub, until it answers.
+
+        Raises:
+            ReportError: If the hub refused the port, or did not answer in all that time.
+        """
+        give_up_at = self._clock() + self._timeout_s
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                with self._opener.open(self._request, timeout=_ANSWER_TIMEOUT_S):
+                    log.info("The hub knows the port")
+                    return
+            except urllib.error.HTTPError as error:
+                problem = f"{error.code} {error.reason}"
+                error.close()
+                if error.code in _FINAL_STATUSES:
+                    raise ReportError(
+                        f"The hub does not take this server: {problem}. The job ends; "
+                        "start a new session."
+                    ) from error
+            except OSError as error:
+                problem = str(error)
+            if self._clock() >= give_up_at:
+                raise ReportError(
+                    f"The hub did not take the port in {self._timeout_s:.0f} s: {problem}. "
+                    "The job ends; start a new session when the hub is back."
+                )
+            log.warning("The hub did not take the port yet: %s", problem)
+            self._pause(pause_s * random.uniform(0.75, 1.25))  # noqa: S311
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+
+def _make_opener(environment: Mapping[str, str]) -> urllib.request.OpenerDirector:
+    # The hub is on the cluster's own network, so no proxy of the environment is asked.
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+    if environment.get("JUPYTERHUB_SSL_CERTFILE"):
+        context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))
+        # As JupyterHub itself does: only the hub has a certificate of this authority.
+        context.check_hostname = False
+        context.load_cert_chain(
+            environment["JUPYTERHUB_SSL_CERTFILE"], environment.get("JUPYTERHUB_SSL_KEYFILE")
+        )
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    return urllib.request.build_opener(*handlers)

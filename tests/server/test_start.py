@@ -1,0 +1,43 @@
+"""What the server loads and runs before it serves."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.private_hub import ENVIRONMENTS
+
+PYTHON = ENVIRONMENTS / "server" / "bin" / "python"
+LOAD = """\
+import sys
+from spawner.unneeded import leave_out_unneeded
+leave_out_unneeded()
+import jupyterhub.singleuser.extension, jupyterlab.labapp
+print(*sorted({"alembic", "jupyterhub.handlers"} & set(sys.modules)))
+"""
+
+
+def load(tmp_path: Path, code: str) -> str:
+    """Run code as the server would, where a `node` is in the path; return what it printed."""
+    (tmp_path / "node").write_text(f"#!/bin/sh\ntouch {tmp_path}/node-was-run\n")
+    (tmp_path / "node").chmod(0o755)
+    return subprocess.run(
+        [PYTHON, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)},
+    ).stdout
+
+
+def test_a_server_loads_no_pages_of_the_hub_and_runs_no_node(tmp_path: Path) -> None:
+    assert load(tmp_path, LOAD).split() == []
+    assert not (tmp_path / "node-was-run").exists()
+
+
+def test_what_was_left_out_is_there_for_who_asks_for_it_later(tmp_path: Path) -> None:
+    code = LOAD + "import jupyterhub.orm, jupyterhub.handlers.pages as pages\n"
+    code += "print(jupyterhub.orm.User.__tablename__, pages.HealthCheckHandler.__module__)"
+
+    assert load(tmp_path, code).split() == ["users", "jupyterhub.handlers.pages"]
