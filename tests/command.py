@@ -91,7 +91,11 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     Returns:
         Whether the tests can be run.
     """
-    targets = ["test", *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ())]
+    targets = [
+        "test",
+        "ansible",
+        *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ()),
+    ]
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS

@@ -59,6 +59,10 @@ def _install_browser(plan: Plan, log: IO[str]) -> None:
     debian.ensure_packages(BROWSER_PACKAGES, log)
 
 
+def _install_ansible(_: Plan, log: IO[str]) -> None:
+    debian.ensure_packages(["ansible-core"], log)
+
+
 def _install_jython(_: Plan, log: IO[str]) -> None:
     debian.ensure_packages(["jython"], log)
 
@@ -199,6 +203,13 @@ TARGETS = (
         code=("axe",),
     ),
     Target(
+        name="ansible",
+        summary="installing Ansible for the tests of the role",
+        build=_install_ansible,
+        made_from=lambda plan: ["ansible-core"],
+        results=lambda plan: [Path("/usr/bin/ansible-playbook")],
+    ),
+    Target(
         name="modules",
         summary="installing environment-modules and Lmod for the kernel tests",
         build=_install_modules,
@@ -233,7 +244,9 @@ TARGETS = (
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = ("test", "browser", "axe", "modules", "jython", "apptainer", "image")
+ONLY_FOR_TESTS = (
+    *("test", "browser", "axe", "ansible", "modules", "jython", "apptainer", "image"),
+)
 OPTIONAL = ("mxnet",)
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 
