@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
+ROLE_TARGETS = ("ansible",)
 BROWSER_TARGETS = ("browser", "axe")
 KERNEL_TARGETS = ("modules", "jython")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
@@ -91,11 +92,11 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     Returns:
         Whether the tests can be run.
     """
-    targets = [
-        "test",
-        "ansible",
-        *(BROWSER_TARGETS if any(s.needs_browser for s in suites) else ()),
-    ]
+    targets = ["test"]
+    if any(suite.name == "unit" for suite in suites):
+        targets += ROLE_TARGETS
+    if any(suite.needs_browser for suite in suites):
+        targets += BROWSER_TARGETS
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS
