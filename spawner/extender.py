@@ -1,4 +1,4 @@
-#!/usr/bin/python3 -I
+#!/usr/bin/python3 -IS
 """The one program that sudo lets the hub run as Slurm's own account: it lengthens a session's job.
 
 Only Slurm's operators may lengthen a time limit. So that the hub need not be one, it asks this

@@ -1,4 +1,4 @@
-#!/usr/bin/python3 -I
+#!/usr/bin/python3 -IS
 """The one program that sudo lets the hub run as a user.
 
 It stands alone: only Python's own library, no argument, one JSON object on standard input, one

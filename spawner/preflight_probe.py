@@ -1,4 +1,4 @@
-#!/usr/bin/python3 -I
+#!/usr/bin/python3 -IS
 """Whether a session could work, looked at by processes that may hang without anybody waiting.
 
 The launcher runs this as the user, beside itself as `dsportal-preflight`. It stands alone, like the

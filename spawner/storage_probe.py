@@ -1,4 +1,4 @@
-#!/usr/bin/python3 -I
+#!/usr/bin/python3 -IS
 """How full folders are, told by a process that may hang without anybody waiting for it.
 
 The launcher runs this as the user, beside itself as `dsportal-storage`. It stands alone, like the

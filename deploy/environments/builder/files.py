@@ -11,7 +11,7 @@ from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
-LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -I"
+LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -IS"
 # Parts of notebook_templates that make or test the templates, not for users.
 NOT_FOR_USERS = frozenset({"__init__.py", "build.py", "conftest.py", "tests"})
 SOURCES_OF_NOTEBOOKS = frozenset({".py", ".R"})
@@ -93,8 +93,8 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
         if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
             raise StepError(
                 f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
-                "Without -I a user's own Python settings would take part in it: put that line"
-                " first.",
+                "Without -IS settings of the user and packages of the site would take part in it:"
+                " put that line first.",
             )
         write_program(path, text)
         print(f"installed {path}", file=log)

@@ -140,7 +140,7 @@ def test_a_request_of_another_form_is_refused(request_: dict[str, Any]) -> None:
 
 def run(stdin: str, *arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-I", str(PROGRAM), *arguments],
+        [sys.executable, "-IS", str(PROGRAM), *arguments],
         input=stdin,
         capture_output=True,
         text=True,

@@ -79,7 +79,7 @@ async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() ->
 
 def probe(folders: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", str(PROBE)],
+        [sys.executable, "-IS", str(PROBE)],
         input=json.dumps(folders),
         capture_output=True,
         text=True,
