@@ -46,14 +46,31 @@ def main() -> int:
     Returns:
         0 where it was understood, else 2.
     """
-    asked = json.loads(sys.stdin.buffer.read(65536))
-    if not isinstance(asked, dict) or not set(asked) <= {"timeout_s", *CHECKS}:
-        print("dsportal-preflight: the checks are not known", file=sys.stderr)
+    try:
+        found = answer(json.loads(sys.stdin.buffer.read(65536)))
+    except ValueError as error:
+        print(f"dsportal-preflight: {error}", file=sys.stderr)
         return 2
-    timeout_s = min(float(asked.pop("timeout_s", 3.0)), LONGEST_TIMEOUT_S)
-    print(json.dumps(look(asked, timeout_s)), flush=True)
-    # Python would wait at its end for what hangs.
-    os._exit(0)
+    print(json.dumps(found))
+    return 0
+
+
+def answer(asked: object) -> dict[str, dict[str, Any]]:
+    """Do what one request asks.
+
+    Args:
+        asked: The JSON object.
+
+    Returns:
+        What each check found.
+
+    Raises:
+        ValueError: If it is of another form.
+    """
+    if not isinstance(asked, dict) or not set(asked) <= {"timeout_s", *CHECKS}:
+        raise ValueError("the checks are not known")
+    checks = {name: what for name, what in asked.items() if name != "timeout_s"}
+    return look(checks, min(float(asked.get("timeout_s", 3.0)), LONGEST_TIMEOUT_S))
 
 
 def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str, dict[str, Any]]:

@@ -24,7 +24,8 @@ from tests.benchmarks.spawner.hubs import SERVER_ENVIRONMENT, USER, PortalHub, S
 from tests.eventually import eventually
 from tests.private_hub import ADDRESS, free_ports
 
-N_ROUNDS = 8
+# slurmctld looks at new jobs once a second, so a start takes up to one more by chance.
+N_ROUNDS = 20
 POLL_S = 0.05
 TIMEOUT_S = 180
 NODE_ADDRESSES = ("10.77.0.11", "10.77.0.12")

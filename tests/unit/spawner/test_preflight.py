@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import signal
@@ -101,16 +100,21 @@ def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
 
 
 @pytest.mark.parametrize("fault", ["", "full"])
-def test_the_launcher_submits_only_what_passes(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launcher_submits_only_what_passes(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     account = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/nowhere", "/bin/sh"))
     commands: list[str] = []
 
     def run(argv: list[str], account: object, **_: object) -> dict[str, Any]:
-        commands.append(Path(argv[0]).name)
-        found = json.dumps({"home": {"fault": fault}})
-        return {"ok": True, "stdout": found if "preflight" in commands[-1] else "7\n"}
+        commands.append(argv[0])
+        return {"ok": True, "stdout": "7\n"}
 
     monkeypatch.setattr(launcher, "_run", run)
+    monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
+    source = Path(preflight_probe.__file__).read_text()
+    found = f"\nCHECKS = dict.fromkeys(CHECKS, lambda what: {{'fault': {fault!r}}})\n"
+    (tmp_path / "dsportal-preflight").write_text(source + found)
     request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
     request |= {"keeps_log": False, **Preflight().order()}
 
@@ -118,4 +122,4 @@ def test_the_launcher_submits_only_what_passes(fault: str, monkeypatch: pytest.M
 
     assert answer["checks"] == {"home": {"fault": fault}}
     assert answer["job_id"] == (0 if fault else 7)
-    assert commands == ["dsportal-preflight", "sbatch"][: 1 if fault else 2]
+    assert commands == ([] if fault else ["sbatch"])
