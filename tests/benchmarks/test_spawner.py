@@ -27,8 +27,7 @@ WORDS = {
 }
 NOTES = (
     "Starts: JupyterLab of the server environment, the same program three times; they take turns.",
-    "slurmctld 22.05 looks at new jobs once a second: all three wait for that, half a second in the "
-    "median.",
+    "slurmctld looks at new jobs once a second: all three wait for that, half a second on average.",
     "Bare is sbatch of the portal's own job script; a stand-in for the hub says yes to the server.",
     "Loads: real jobs on the real cluster, with a small server; slurmctld counts the questions.",
     "1,000 sessions: real hub, database, watcher and proxy. squeue is a stand-in that prints 1,000 "
