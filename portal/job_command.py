@@ -48,6 +48,7 @@ def add_commands(commands: Any) -> None:
         default="horovod",
         help="horovod, torch, or plain for any program (default: horovod)",
     )
+    new.add_argument("--mpi", action="store_true", help="Horovod over MPI instead of Gloo")
     new.add_argument("--output", type=Path, metavar="FILE", help="default: SCRIPT.job; - prints it")
     new.add_argument("--force", action="store_true", help="replace a file that is there")
     new.add_argument("script", type=Path, help="the training script")
@@ -65,11 +66,13 @@ def write_job(arguments: argparse.Namespace) -> int:
         0.
 
     Raises:
-        JobError: If the shape or the script cannot be, or the file is there already.
+        JobError: If the shape, the script or MPI cannot be, or the file is there already.
     """
     script = arguments.script.absolute()
     if not script.is_file():
         raise JobError(f"There is no script {script}. Paths start at {Path.cwd()}.")
+    if arguments.mpi and arguments.program != "horovod":
+        raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
     try:
         shape = parse_shape(arguments.gpus, arguments.nodes, n_session_gpus=0)
     except LaunchError as error:
@@ -93,6 +96,7 @@ def write_job(arguments: argparse.Namespace) -> int:
         program=arguments.program,
         environments_dir=Path(sys.prefix).parent,
         simulated_gpus=is_simulated,
+        mpi=arguments.mpi,
     )
     if arguments.output == Path("-"):
         print(text, end="")

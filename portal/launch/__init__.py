@@ -6,6 +6,7 @@
     accuracy = run(train, epochs=3, gpus=8, nodes=2)    # as a job of its own, across nodes
     training = run(train, gpus=8, nodes=2, wait=False)  # goes on without the notebook
     runs(), attach("k3v9").wait()                       # find it again
+    accuracy = run(train, gpus=8, nodes=2, mpi=True)    # Horovod over MPI instead of Gloo
 
 `report(step=..., images=..., loss=...)` in the function feeds a progress bar in the cell.
 

@@ -16,6 +16,7 @@ from portal.launch.call import call_name, make_call
 from portal.launch.errors import LaunchError, SessionError
 from portal.launch.failure import explain_failure
 from portal.launch.folders import create_folder
+from portal.launch.mpi import check_mpi
 from portal.launch.plan import Plan
 from portal.launch.shape import parse_shape
 
@@ -34,6 +35,8 @@ def main(argv: list[str]) -> int:
         # As Python does it for a script.
         sys.path[0] = str(Path(argv[1]).absolute().parent)
         plan = plan_of_job(os.environ)
+        if plan.mpi:
+            check_mpi()
         folder = create_folder(call_name(call), datetime.now())
         folder.write_plan(plan.with_checkpoints(folder.path / "checkpoints"))
         folder.write_call(call)
@@ -86,6 +89,7 @@ def plan_of_job(environ: Mapping[str, str]) -> Plan:
         n_nodes=n_nodes,
         cores_per_node=n_cores * shape.ranks_per_node,
         in_own_job=True,
+        mpi=environ.get("PORTAL_MPI") == "1",
     )
 
 

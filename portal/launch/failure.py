@@ -12,6 +12,7 @@ from portal.launch.output import log_tail
 _NO_PROGRAM = re.compile(
     r"(?:slurmstepd(?:-(?P<node>[^\s:]+))?: )?error: execve\(\): (?P<path>\S+): No such file"
 )
+_NO_MPI = re.compile(r"Invalid MPI type|can not load PMIx library")
 _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
 
 
@@ -66,6 +67,12 @@ def explain_failure(
             traceback_text=log_tail(folder.log_path(rank)) or "It had printed nothing.",
         )
     said = "\n".join(slurm_lines) or "Slurm gave no reason."
+    if _NO_MPI.search(said):
+        return StepError(
+            "Slurm cannot start ranks over MPI, since its plugin 'pmix' does not load. Leave mpi "
+            "out, which uses Gloo, or tell the administrators to install the PMIx library that the "
+            f"plugin needs (Debian: libpmix2) on the nodes:\n{said}"
+        )
     return StepError(
         f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "
         f"session is near its end, start a new one; else tell the administrators:\n{said}"

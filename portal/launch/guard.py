@@ -26,8 +26,22 @@ _STOCK_REFUSAL = (
     "'import portal.launch.horovod_keras as hvd'; its names are the same."
 )
 
+_SIZE_CAUSES = {
+    "Horovod": (
+        "The Horovod of this environment was built without Gloo, or the function changed "
+        "HOROVOD_* variables. Ask the administrators for a build with HOROVOD_WITH_GLOO=1."
+    ),
+    "Horovod over MPI": (
+        "The MPI that Horovod was built with does not understand PMIx, or the function changed "
+        "HOROVOD_* variables. Leave mpi out, which uses Gloo, or ask the administrators for a "
+        "build with an MPI that knows PMIx, such as Open MPI."
+    ),
+}
 
-def install_guards(n_ranks: int, rank: int = 0, address: str = "", n_nodes: int = 1) -> None:
+
+def install_guards(
+    n_ranks: int, rank: int = 0, address: str = "", n_nodes: int = 1, *, mpi: bool = False
+) -> None:
     """Watch what this rank imports, and refuse what would train without averaging.
 
     Args:
@@ -35,9 +49,13 @@ def install_guards(n_ranks: int, rank: int = 0, address: str = "", n_nodes: int 
         rank: Number of this rank.
         address: Host, port and secret of the run's store, for PyTorch and MXNet.
         n_nodes: Nodes of the run.
+        mpi: True where Horovod's ranks meet over MPI.
     """
+    horovod = "Horovod over MPI" if mpi else "Horovod"
     patches: dict[str, Patch] = {
-        "horovod.common.basics": functools.partial(_check_size_after_init, n_ranks=n_ranks),
+        "horovod.common.basics": functools.partial(
+            _check_size_after_init, n_ranks=n_ranks, framework=horovod
+        ),
         "torch.distributed.rendezvous": functools.partial(
             _use_run_store, address=address, rank=rank, n_ranks=n_ranks
         ),
@@ -89,14 +107,14 @@ def _refuse_stock_optimizers(module: ModuleType) -> None:
             setattr(module, name, refuse_stock_optimizer(name))
 
 
-def _check_size_after_init(module: ModuleType, n_ranks: int) -> None:
+def _check_size_after_init(module: ModuleType, n_ranks: int, framework: str) -> None:
     basics = module.HorovodBasics
     stock_init = basics.init
 
     @functools.wraps(stock_init)
     def init(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = stock_init(self, *args, **kwargs)
-        check_size(self.size(), n_ranks)
+        check_size(self.size(), n_ranks, framework)
         return result
 
     basics.init = init
@@ -122,13 +140,7 @@ def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
     """
     if n_found == n_ranks:
         return
-    if framework == "Horovod":
-        cause = (
-            "The Horovod of this environment was built without Gloo, or the function changed "
-            "HOROVOD_* variables. Ask the administrators for a build with HOROVOD_WITH_GLOO=1."
-        )
-    else:
-        cause = "Leave rank and world_size of init_process_group out."
+    cause = _SIZE_CAUSES.get(framework, "Leave rank and world_size of init_process_group out.")
     raise LaunchError(
         f"{n_ranks} ranks were started and {framework} sees {n_found}: each would train alone. "
         f"{cause}"

@@ -21,6 +21,7 @@ def render_job_file(
     program: str,
     environments_dir: Path,
     simulated_gpus: bool,
+    mpi: bool = False,
 ) -> str:
     """Return a job file.
 
@@ -31,6 +32,7 @@ def render_job_file(
         program: One of PROGRAMS.
         environments_dir: Folder of the portal's environments.
         simulated_gpus: True where the GPUs of the site do not compute.
+        mpi: True where Horovod's ranks are to meet over MPI.
 
     Returns:
         Shell text.
@@ -56,6 +58,7 @@ def render_job_file(
         *(f"#SBATCH {_quoted(option)}" for option in options),
         "",
         *(["export PORTAL_GPUS_SIMULATED=1"] if simulated_gpus else []),
+        *(["export PORTAL_MPI=1"] if mpi else []),
         note,
         command,
     ]

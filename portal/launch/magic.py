@@ -32,7 +32,7 @@ def parse_line(line: str) -> argparse.Namespace:
         line: What stands after `%%ranks`.
 
     Returns:
-        gpus (or None), nodes, show, results, wait and hours (or None), as for `run`.
+        gpus (or None), nodes, show, results, wait, mpi and hours (or None), as for `run`.
 
     Raises:
         LaunchError: If an option is unknown or has no number.
@@ -44,6 +44,7 @@ def parse_line(line: str) -> argparse.Namespace:
     parser.add_argument("--show", choices=("first", "all"), default="first")
     parser.add_argument("--results", choices=("first", "all"), default="first")
     parser.add_argument("--no-wait", dest="wait", action="store_false")
+    parser.add_argument("--mpi", action="store_true")
     try:
         words = shlex.split(line)
     except ValueError as error:

@@ -22,6 +22,7 @@ class Plan:
         in_own_job: True where the run is a Slurm job, False where it is a step of the session.
         returns_list: True where the results of all ranks were asked for.
         checkpoint_dir: Folder of the checkpoints; that of an earlier run where it is resumed.
+        mpi: True where Horovod's ranks meet over MPI, False where over Gloo.
     """
 
     n_ranks: int
@@ -35,6 +36,7 @@ class Plan:
     in_own_job: bool = False
     checkpoint_dir: str = ""
     returns_list: bool = False
+    mpi: bool = False
 
     def with_checkpoints(self, folder: Path) -> Plan:
         """Return the plan with a folder of checkpoints.

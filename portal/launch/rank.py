@@ -80,6 +80,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
             rendezvous=(address, int(port)),
             interface=interface_of(own_address),
             one_gpu_each=find_spec("torch") is None,
+            mpi=plan.mpi,
         )
     )
     os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
@@ -91,7 +92,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     _enter(plan.working_dir, placement.node)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    install_guards(plan.n_ranks, placement.rank, address, plan.n_nodes)
+    install_guards(plan.n_ranks, placement.rank, address, plan.n_nodes, mpi=plan.mpi)
     return progress.begin(address, placement.rank)
 
 

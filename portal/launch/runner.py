@@ -18,6 +18,7 @@ from portal.launch.folder import RunFolder
 from portal.launch.folders import create_folder
 from portal.launch.handle import Run
 from portal.launch.job import DEFAULT_WALLTIME_S, JobRequest
+from portal.launch.mpi import check_mpi
 from portal.launch.network import LOOPBACK
 from portal.launch.plan import Plan
 from portal.launch.runs import show as show_text
@@ -35,6 +36,7 @@ def run(
     wait: bool = True,
     resume: bool = False,
     hours: float | None = None,
+    mpi: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Run a function of the notebook as one rank for each GPU, and return what it returns.
@@ -57,6 +59,8 @@ def run(
         resume: Give the function the checkpoints of its newest earlier run: see
             `portal.launch.checkpoint`.
         hours: Time limit of a job of its own; None for the length of the session.
+        mpi: True lets Horovod's ranks meet and add up over MPI, started by `srun --mpi=pmix`,
+            instead of over Gloo. Horovod has to be built with MPI.
         **kwargs: Arguments of the function by name.
 
     Returns:
@@ -66,8 +70,9 @@ def run(
     Raises:
         SessionError: If this is no session, or the numbers of GPUs and nodes do not fit together.
         RankError: If the function fails on a rank: with that rank's traceback, node and log.
-        StepError: If Slurm refuses the job, or does not start the ranks.
-        LaunchError: If the function, its arguments or its result cannot be sent.
+        StepError: If Slurm refuses the job, does not start the ranks, or has no PMIx for MPI.
+        LaunchError: If the function, its arguments or its result cannot be sent, or Horovod is
+            built without MPI.
     """
     for name, value in (("results", results), ("show", show)):
         if value not in {"first", "all"}:
@@ -78,7 +83,10 @@ def run(
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
     checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
-    plan = _plan(session, shape, call, returns_list=results == "all", in_own_job=in_own_job)
+    if mpi:
+        check_mpi()
+    returns_list = results == "all"
+    plan = _plan(session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi)
     folder = create_folder(call_name(call), datetime.now())
     plan = plan.with_checkpoints(checkpoint_dir or folder.path / "checkpoints")
     folder.write_plan(plan)
@@ -90,7 +98,7 @@ def run(
 
 
 def _plan(
-    session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool
+    session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool, mpi: bool
 ) -> Plan:
     cores = session.cores_per_gpu or 1
     usable = session.n_usable_cores // shape.n_ranks
@@ -106,6 +114,7 @@ def _plan(
         cores_per_node=cores * shape.ranks_per_node if in_own_job else session.n_cores,
         in_own_job=in_own_job,
         returns_list=returns_list,
+        mpi=mpi,
     )
 
 

@@ -105,6 +105,20 @@ def my_step_names() -> set[str] | None:
     return None if done is None or done.returncode else set(done.stdout.split())
 
 
+def mpi_plugins() -> frozenset[str] | None:
+    """Return the names of Slurm's plugins for MPI, or None where it did not say them.
+
+    Source:
+        srun(1), --mpi=list, and what it prints: a title, then one name a line; Slurm 22.05 and
+        24.11 to standard output, 20.11 to standard error after "srun: ".
+    """
+    done = _slurm(["srun", "--mpi=list"])
+    if done is None or done.returncode:
+        return None
+    lines = (done.stdout + done.stderr).replace("srun: ", "").splitlines()
+    return frozenset(line.strip() for line in lines if len(line.split()) == 1)
+
+
 def _state_in_accounting(job_id: int) -> JobState:
     argv = ["sacct", "--noheader", "--allocations", "--parsable2", f"--jobs={job_id}"]
     done = _slurm([*argv, "--format=State"])

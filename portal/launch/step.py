@@ -14,6 +14,7 @@ from portal.launch import tether
 from portal.launch.environment import step_environment
 from portal.launch.errors import StepError
 from portal.launch.interrupts import without_interrupts
+from portal.launch.mpi import PLUGIN
 from portal.launch.plan import Plan
 
 TERMINATE_WITHIN_S = 2.5
@@ -40,7 +41,7 @@ def step_argv(
         all. As nothing is said of GPUs, Slurm shows every rank those of the job on its node.
 
     Source:
-        srun(1), Slurm 22.05.
+        srun(1), Slurm 22.05. Open MPI 4.1 aborts under its plugins pmi2 and none.
     """
     ranks_per_node = plan.n_ranks // plan.n_nodes
     return [
@@ -57,7 +58,7 @@ def step_argv(
         f"--cpus-per-task={max(1, plan.cores_per_node // ranks_per_node)}",
         "--mem=0",
         "--cpu-bind=none",
-        "--mpi=none",
+        f"--mpi={PLUGIN if plan.mpi else 'none'}",
         "--export=ALL",
         "--input=none",
         "--label",

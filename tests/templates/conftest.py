@@ -27,6 +27,7 @@ PROGRAMS = (
     TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "study_cases.py",
     TESTS_DIR / "templates" / "mxnet_cases.py",
+    TESTS_DIR / "templates" / "mpi_cases.py",
     TESTS_DIR / "templates" / "kernel_cases.py",
     TESTS_DIR / "templates" / "data_cases.py",
 )

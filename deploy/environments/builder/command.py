@@ -53,6 +53,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         help="pinned file of the TensorFlow environment (default: %(default)s)",
     )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
+    add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
     given = parser.parse_args(argv)
     unknown = [name for name in given.targets if name != "all" and name not in BY_NAME]
     if unknown:
@@ -64,6 +65,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         log_dir=given.logs.absolute(),
         tensorflow_pins=given.tensorflow.absolute(),
         own_node=given.own_node,
+        with_mpi=given.with_mpi,
     )
 
 

@@ -25,6 +25,7 @@ from deploy.environments.builder.target import PROGRAMS_DIR
 
 VERSION = "0.28.1"
 BUILD_PACKAGES = ("g++", "cmake", "make", "python3-dev")
+MPI_PACKAGES = ("libopenmpi-dev", "openmpi-bin")
 CHECK = PROGRAMS_DIR / "allreduce_check.py"
 
 PATCHES = {
@@ -58,16 +59,17 @@ def tensorflow_version(pins: Path) -> str:
     raise StepError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
 
 
-def wheel_version(pins: Path) -> str:
-    """Return the version that marks a wheel as built for one TensorFlow.
+def local_version(plan: Plan) -> str:
+    """Return what marks a wheel as built for one TensorFlow, and with MPI.
 
     Args:
-        pins: Pinned file of a TensorFlow environment.
+        plan: Folders and choices.
 
     Returns:
-        Such as "0.28.1+tf2.21.0".
+        Such as "tf2.21.0", with MPI "tf2.21.0.mpi".
     """
-    return f"{VERSION}+tf{tensorflow_version(pins)}"
+    mpi = ".mpi" if plan.with_mpi else ""
+    return f"tf{tensorflow_version(plan.pins('tensorflow'))}{mpi}"
 
 
 def install_horovod(plan: Plan, log: IO[str]) -> None:
@@ -87,13 +89,14 @@ def install_horovod(plan: Plan, log: IO[str]) -> None:
         log=log,
     )
     env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
-    ranks = ["-np", "2", "-H", "localhost:2", "--gloo", "--disable-cache"]
-    run(
-        [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK],
-        log=log,
-        env=env,
-        next_step=f"Delete {wheel} and run the build again: it then compiles Horovod anew.",
-    )
+    for way in ("--gloo", "--mpi") if plan.with_mpi else ("--gloo",):
+        ranks = ["-np", "2", "-H", "localhost:2", way, "--disable-cache"]
+        run(
+            [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK],
+            log=log,
+            env=env,
+            next_step=f"Delete {wheel} and run the build again: it then compiles Horovod anew.",
+        )
 
 
 def find_wheel(plan: Plan) -> Path | None:
@@ -105,27 +108,31 @@ def find_wheel(plan: Plan) -> Path | None:
     Returns:
         Path of the wheel, or None.
     """
-    wheels = sorted(
-        plan.wheelhouse_dir.glob(f"horovod-{wheel_version(plan.pins('tensorflow'))}-*.whl")
-    )
+    wheels = sorted(plan.wheelhouse_dir.glob(f"horovod-{VERSION}+{local_version(plan)}-*.whl"))
     return next((wheel for wheel in wheels if _is_made_alike(wheel, plan)), None)
 
 
 def _is_made_alike(wheel: Path, plan: Plan) -> bool:
     path = _recipe_path(wheel)
-    return path.is_file() and path.read_text() == _recipe(plan)
+    return path.is_file() and path.read_text() == recipe(plan)
 
 
 def _recipe_path(wheel: Path) -> Path:
     return wheel.with_suffix(".recipe")
 
 
-def _recipe(plan: Plan) -> str:
-    """Return what a wheel depends on beside its version, as text."""
+def recipe(plan: Plan) -> str:
+    """Return what a wheel depends on beside its TensorFlow.
+
+    Args:
+        plan: Folders and choices.
+
+    Returns:
+        Text that two plans share only where the same wheel serves both.
+    """
     lock = (plan.recipes_dir / "horovod.txt").read_text()
-    return "\n".join(
-        [python_version(), lock, *(f"{path}: {new}" for path, (_, new) in PATCHES.items())]
-    )
+    patches = [f"{path}: {new}" for path, (_, new) in PATCHES.items()]
+    return "\n".join([python_version(), lock, *patches, *(["with MPI"] if plan.with_mpi else [])])
 
 
 def build_wheel(plan: Plan, log: IO[str]) -> Path:
@@ -144,7 +151,7 @@ def build_wheel(plan: Plan, log: IO[str]) -> Path:
     Source:
         https://horovod.readthedocs.io/en/stable/install_include.html
     """
-    ensure_packages(BUILD_PACKAGES, log)
+    ensure_packages((*BUILD_PACKAGES, *(MPI_PACKAGES if plan.with_mpi else ())), log)
     python = plan.environment("tensorflow") / "bin/python"
     with tempfile.TemporaryDirectory(prefix="dsportal-horovod-") as folder:
         source = _patched_source(plan, python, Path(folder), log)
@@ -158,7 +165,7 @@ def build_wheel(plan: Plan, log: IO[str]) -> Path:
         (built,) = Path(folder).glob("horovod-*.whl")
         plan.wheelhouse_dir.mkdir(parents=True, exist_ok=True)
         wheel = Path(shutil.copy(built, plan.wheelhouse_dir))
-    _recipe_path(wheel).write_text(_recipe(plan))
+    _recipe_path(wheel).write_text(recipe(plan))
     return wheel
 
 
@@ -170,12 +177,12 @@ def _build_environment(plan: Plan) -> dict[str, str]:
         HOROVOD_WITHOUT_PYTORCH="1",
         HOROVOD_WITHOUT_MXNET="1",
         HOROVOD_WITH_GLOO="1",
-        HOROVOD_WITHOUT_MPI="1",
-        HOROVOD_LOCAL_VERSION=f"tf{tensorflow_version(plan.pins('tensorflow'))}",
+        HOROVOD_LOCAL_VERSION=local_version(plan),
         LDFLAGS="-Wl,-s",
         MAKEFLAGS=f"-j{os.cpu_count()}",
         # cmake 4 refuses the old minimum of Horovod's bundled libraries.
         CMAKE_POLICY_VERSION_MINIMUM="3.5",
+        **({"HOROVOD_WITH_MPI": "1"} if plan.with_mpi else {"HOROVOD_WITHOUT_MPI": "1"}),
     )
 
 

@@ -20,6 +20,7 @@ class Plan:
         source_dir: The checkout that is installed.
         tensorflow_pins: Pinned file of the TensorFlow environment.
         own_node: Take Node.js from the Python package index even where the machine has one.
+        with_mpi: Compile Horovod with MPI beside Gloo.
     """
 
     prefix: Path = Path("/opt/data-scientist-portal")
@@ -28,6 +29,7 @@ class Plan:
     source_dir: Path = SOURCE_DIR
     tensorflow_pins: Path = SOURCE_DIR / "deploy/environments/tensorflow.txt"
     own_node: bool = False
+    with_mpi: bool = False
 
     @property
     def recipes_dir(self) -> Path:

@@ -104,6 +104,9 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     frameworks = parser.add_mutually_exclusive_group()
     frameworks.add_argument("--with-horovod", action="store_true", help="compile Horovod, too")
     frameworks.add_argument(
+        "--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo"
+    )
+    frameworks.add_argument(
         "--without-frameworks",
         action="store_true",
         help="install neither TensorFlow nor PyTorch; the site's own become kernels by "
@@ -140,7 +143,8 @@ def site_of(wanted: argparse.Namespace) -> Site:
         shared=wanted.shared,
         users_group=wanted.users_group,
         slurm_user=wanted.slurm_user,
-        with_horovod=wanted.with_horovod,
+        with_horovod=wanted.with_horovod or wanted.with_mpi,
+        with_mpi=wanted.with_mpi,
         with_frameworks=not wanted.without_frameworks,
         slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
     )

@@ -87,7 +87,11 @@ def environments_of(site: Site) -> list[Environments]:
         ),
         Environments(
             what="environments of sessions",
-            plan=Plan(prefix=site.shared / site.version, log_dir=site.log_dir / "sessions"),
+            plan=Plan(
+                prefix=site.shared / site.version,
+                log_dir=site.log_dir / "sessions",
+                with_mpi=site.with_mpi,
+            ),
             targets=sessions,
         ),
     ]

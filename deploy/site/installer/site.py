@@ -20,6 +20,7 @@ class Site:
         users_group: UNIX group of the portal's users, whom sudo lets the hub act for.
         slurm_user: Slurm's own account.
         with_horovod: Compile Horovod, which takes minutes and a compiler.
+        with_mpi: Compile it with MPI beside Gloo.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
         slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
         root: Where "/" is; another folder only in tests.
@@ -31,6 +32,7 @@ class Site:
     users_group: str
     slurm_user: str = "slurm"
     with_horovod: bool = False
+    with_mpi: bool = False
     with_frameworks: bool = True
     slurm_conf: Path | None = None
     root: Path = Path("/")

@@ -43,6 +43,12 @@ def test_each_framework_runs_in_its_own_environment(script, capsys, program, par
     assert part in capsys.readouterr().out
 
 
+def test_a_job_over_mpi_says_so_to_its_ranks(script, capsys):
+    assert main(["job", "new", "--mpi", "--output", "-", "train.py"]) == 0
+
+    assert "export PORTAL_MPI=1\n" in capsys.readouterr().out
+
+
 def test_the_resources_are_those_of_the_sites_settings(script, tmp_path, minimal_toml, capsys):
     tmp_path.joinpath("none.toml").write_text(
         f"[site]\nsimulated_gpus = true\n{minimal_toml}"
@@ -73,6 +79,7 @@ def test_a_file_that_is_there_is_kept_unless_replacing_it_was_asked_for(script, 
         (["--gpus", "3", "--nodes", "2", "train.py"], "Choose 2 or 4 GPUs"),
         (["--hours", "0", "train.py"], "--hours 0"),
         (["no.py"], "There is no script"),
+        (["--mpi", "--with", "torch", "train.py"], "Leave it out for --with torch"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_sentence(script, capsys, words, says):

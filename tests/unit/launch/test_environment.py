@@ -19,13 +19,14 @@ def place(rank: int, *, n_nodes: int = 1) -> Placement:
     )
 
 
-def environment(rank: int, environ=None, *, simulated_gpus=True, n_nodes=1):
+def environment(rank: int, environ=None, *, simulated_gpus=True, n_nodes=1, mpi=False):
     return rank_environment(
         place(rank, n_nodes=n_nodes),
         environ or {},
         n_threads=8,
         simulated_gpus=simulated_gpus,
         rendezvous=("127.0.0.1:4711/secret", 0),
+        mpi=mpi,
     )
 
 
@@ -67,6 +68,15 @@ def test_a_rank_is_told_its_place_and_where_to_meet():
 def test_ranks_of_one_node_talk_over_the_loopback_alone():
     assert environment(0)["HOROVOD_GLOO_IFACE"] == "lo"
     assert "HOROVOD_GLOO_IFACE" not in environment(0, n_nodes=2)
+
+
+def test_ranks_that_meet_over_mpi_are_told_nothing_of_gloo():
+    over_gloo, over_mpi = environment(1), environment(1, mpi=True)
+
+    assert over_gloo["HOROVOD_CONTROLLER"] == over_gloo["HOROVOD_CPU_OPERATIONS"] == "gloo"
+    assert over_mpi["HOROVOD_CONTROLLER"] == over_mpi["HOROVOD_CPU_OPERATIONS"] == "mpi"
+    assert not any(name.startswith("HOROVOD_GLOO_") for name in over_mpi)
+    assert over_mpi["HOROVOD_RANK"] == "1"
 
 
 def test_cores_are_divided_whatever_the_site_set():

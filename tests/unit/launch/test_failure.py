@@ -53,6 +53,20 @@ def test_a_rank_that_left_no_traceback_is_named_by_slurm(folder, line, rank, how
     assert "epoch 3" in str(error)
 
 
+def test_a_plugin_for_mpi_that_does_not_load_is_told_with_what_it_lacks(folder):
+    lines = [
+        "srun: error:  mpi/pmix_v4: init: (null) [0]: mpi_pmix.c:195: pmi/pmix: can not load PMIx "
+        "library",
+        "srun: error: Invalid MPI type 'pmix', --mpi=list for acceptable types",
+    ]
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
+
+    assert isinstance(error, StepError)
+    assert "libpmix2" in str(error)
+    assert "Leave mpi out, which uses Gloo" in str(error)
+    assert lines[1] in str(error)
+
+
 def test_where_slurm_started_nothing_its_own_words_are_shown(folder):
     lines = ["srun: error: Unable to create step for job 41: Invalid job id specified"]
     error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)

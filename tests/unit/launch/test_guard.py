@@ -82,3 +82,11 @@ def test_a_horovod_that_sees_one_rank_of_two_is_refused(modules):
         in run(modules, "install_guards(2)\n" + start).stderr
     )
     assert run(modules, "install_guards(1)\n" + start).returncode == 0
+
+
+def test_ranks_that_mpi_did_not_join_are_refused(modules):
+    start = "from horovod.common.basics import HorovodBasics\nHorovodBasics().init()\n"
+    said = run(modules, "install_guards(2, mpi=True)\n" + start).stderr
+
+    assert "2 ranks were started and Horovod over MPI sees 1" in said
+    assert "does not understand PMIx" in said

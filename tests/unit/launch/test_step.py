@@ -44,6 +44,11 @@ def test_one_bad_rank_ends_all():
     assert "--kill-on-bad-exit=1" in argv()
 
 
+def test_slurm_tells_the_ranks_their_places_by_pmix_only_where_they_meet_over_mpi():
+    assert "--mpi=none" in argv()
+    assert "--mpi=pmix" in argv(replace(PLAN, mpi=True))
+
+
 def test_the_command_comes_last_and_is_no_shell_text():
     assert argv()[-4:] == ["python", "-m", "portal.launch.rank", "/home/ada/portal-runs/x"]
 

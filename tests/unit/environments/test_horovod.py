@@ -1,0 +1,48 @@
+"""Which wheel of Horovod serves which build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deploy.environments.builder.command import parse_arguments
+from deploy.environments.builder.horovod import VERSION, find_wheel, local_version, recipe
+from deploy.environments.builder.plan import Plan
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    pins = tmp_path / "tensorflow.txt"
+    pins.write_text("tensorflow-cpu==2.21.0\n")
+    return Plan(prefix=tmp_path, tensorflow_pins=pins)
+
+
+def put_wheel(plan: Plan) -> Path:
+    name = f"horovod-{VERSION}+{local_version(plan)}-cp311-cp311-linux_x86_64.whl"
+    wheel = plan.wheelhouse_dir / name
+    plan.wheelhouse_dir.mkdir(exist_ok=True)
+    wheel.touch()
+    wheel.with_suffix(".recipe").write_text(recipe(plan))
+    return wheel
+
+
+def test_mpi_is_compiled_only_where_it_was_asked_for() -> None:
+    assert not parse_arguments(["horovod"])[1].with_mpi
+    assert parse_arguments(["--with-mpi", "horovod"])[1].with_mpi
+
+
+def test_wheels_with_mpi_and_without_stand_side_by_side(plan: Plan) -> None:
+    with_mpi = replace(plan, with_mpi=True)
+    wheels = [put_wheel(plan), put_wheel(with_mpi)]
+
+    assert [find_wheel(plan), find_wheel(with_mpi)] == wheels
+    assert local_version(with_mpi) == "tf2.21.0.mpi"
+
+
+def test_a_wheel_that_was_made_in_another_way_is_not_taken(plan: Plan) -> None:
+    with_mpi = replace(plan, with_mpi=True)
+    put_wheel(with_mpi).with_suffix(".recipe").write_text(recipe(plan))
+
+    assert find_wheel(with_mpi) is None
