@@ -28,6 +28,7 @@ Probe = Callable[[str, int], Awaitable[object]]
 # The launcher of a hub that died has ended by then.
 _FIND_TIMEOUT_S = 30.0
 _CANCEL_TIMEOUT_S = 60.0
+_STOP_LOOK_S = 0.5
 _GONE_TIMEOUT_S = 15.0
 
 
@@ -192,6 +193,8 @@ class SessionJob:
             return
         give_up_at = time.monotonic() + _GONE_TIMEOUT_S
         while not watch.is_gone and time.monotonic() < give_up_at:
+            # A server takes a second to end; looks before that would be missed by who starts.
+            await asyncio.sleep(_STOP_LOOK_S)
             self._cluster.watcher.look_soon()
             await self._cluster.watcher.next_look(1.0)
         if not watch.is_gone:
