@@ -70,8 +70,8 @@ def explain_failure(
     if _NO_MPI.search(said):
         return StepError(
             "Slurm cannot start ranks over MPI, since its plugin 'pmix' does not load. Leave mpi "
-            "out, which uses Gloo, or tell the administrators to install the PMIx library that the "
-            f"plugin needs (Debian: libpmix2) on the nodes:\n{said}"
+            "out, which uses Gloo, or tell the administrators to install the libpmix.so that the "
+            f"plugin loads (Debian: libpmix-dev) on the nodes:\n{said}"
         )
     return StepError(
         f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "

@@ -62,7 +62,7 @@ def test_a_plugin_for_mpi_that_does_not_load_is_told_with_what_it_lacks(folder):
     error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
 
     assert isinstance(error, StepError)
-    assert "libpmix2" in str(error)
+    assert "libpmix-dev" in str(error)
     assert "Leave mpi out, which uses Gloo" in str(error)
     assert lines[1] in str(error)
 
