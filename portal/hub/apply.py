@@ -15,6 +15,7 @@ from portal.hub.form import make_options_form
 from portal.hub.home import HomePage
 from portal.hub.hub_tables import LogFormat
 from portal.hub.json_log import JSON_LOGGING
+from portal.hub.log_filter import SECRET_LOGGING
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.looks import preflight_of
 from portal.hub.notices import shared_notices
@@ -76,8 +77,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.implicit_spawn_seconds = 0
     c.JupyterHub.oauth_require_pkce = True
     c.JupyterHub.services, c.JupyterHub.load_roles = services_of(hub.state_dir)
-    if hub.log_format is LogFormat.JSON:
-        c.JupyterHub.logging_config = JSON_LOGGING
+    is_json = hub.log_format is LogFormat.JSON
+    c.JupyterHub.logging_config = SECRET_LOGGING | (JSON_LOGGING if is_json else {})
 
 
 def _apply_pages(c: Any, settings: Settings) -> None:

@@ -39,4 +39,6 @@ class JsonFormatter(logging.Formatter):
 
 
 # JupyterHub merges this into its own, whose handler "console" uses the formatter "console".
-JSON_LOGGING = {"formatters": {"console": {"class": "portal.hub.json_log.JsonFormatter"}}}
+JSON_LOGGING: dict[str, Any] = {
+    "formatters": {"console": {"class": "portal.hub.json_log.JsonFormatter"}}
+}
