@@ -30,7 +30,17 @@ def render_units(account: str) -> dict[str, str]:
             command=f"{PREFIX}/dsportal run proxy",
             # Users' open notebooks go through it: it neither starts nor stops with the hub.
             unit=("After=network-online.target", "Wants=network-online.target"),
-            hardening=("NoNewPrivileges=yes", "ProtectHome=yes", "PrivateDevices=yes"),
+            lines=(
+                # A new proxy knows no session; a hub that runs tells it about all of them when it
+                # starts, by itself only within five minutes.
+                "ExecStartPost=-+/bin/systemctl --no-block try-restart dsportal-hub.service",
+                # How configurable-http-proxy ends when it is told to.
+                "SuccessExitStatus=2",
+                "NoNewPrivileges=yes",
+                "ProtectHome=yes",
+                "PrivateDevices=yes",
+            ),
+            restart="always",
         ),
         "dsportal-hub.service": _service(
             "Data Scientist Portal: hub",
@@ -38,13 +48,12 @@ def render_units(account: str) -> dict[str, str]:
             name="hub",
             command=f"{PREFIX}/jupyterhub --config={SETTINGS_DIR}/jupyterhub_config.py",
             unit=(
-                "After=network-online.target dsportal-proxy.service munge.service",
+                "After=network-online.target nss-user-lookup.target remote-fs.target",
+                "After=dsportal-proxy.service munge.service",
                 "Wants=network-online.target dsportal-proxy.service",
             ),
             # sudo needs new privileges, and the launcher the users' homes.
-            hardening=(
-                f"Environment=PATH={PREFIX}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",
-            ),
+            lines=(f"Environment=PATH={PREFIX}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin",),
         ),
         "dsportal-culler.service": _service(
             "Data Scientist Portal: stop of forgotten sessions",
@@ -52,7 +61,7 @@ def render_units(account: str) -> dict[str, str]:
             name="culler",
             command=f"{PREFIX}/dsportal run culler",
             unit=("After=dsportal-hub.service",),
-            hardening=("NoNewPrivileges=yes", "ProtectHome=yes", "PrivateDevices=yes"),
+            lines=("NoNewPrivileges=yes", "ProtectHome=yes", "PrivateDevices=yes"),
         ),
         "dsportal-backup.service": _render(
             ("Unit", ("Description=Data Scientist Portal: backup of the database",)),
@@ -82,7 +91,8 @@ def _service(
     name: str,
     command: str,
     unit: tuple[str, ...],
-    hardening: tuple[str, ...],
+    lines: tuple[str, ...],
+    restart: str = "on-failure",
 ) -> str:
     return _render(
         ("Unit", (f"Description={description}", *unit)),
@@ -97,13 +107,13 @@ def _service(
                 f"ExecStart={command}",
                 f"StandardOutput=append:{LOG_DIR}/{name}.log",
                 f"StandardError=append:{LOG_DIR}/{name}.log",
-                "Restart=on-failure",
+                f"Restart={restart}",
                 "RestartSec=3",
                 "TimeoutStopSec=30",
                 "LimitNOFILE=65536",
                 "PrivateTmp=yes",
                 "ProtectSystem=full",
-                *hardening,
+                *lines,
             ),
         ),
         ("Install", ("WantedBy=multi-user.target",)),
