@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -41,6 +41,16 @@ def _environment_target(name: str, summary: str) -> Target:
     return Target(name=name, summary=summary, build=build, made_from=made_from, results=results)
 
 
+def _debian_target(name: str, summary: str, packages: Sequence[str], result: str) -> Target:
+    return Target(
+        name=name,
+        summary=summary,
+        build=lambda plan, log: debian.ensure_packages(packages, log),
+        made_from=lambda plan: [*packages],
+        results=lambda plan: [Path(result)],
+    )
+
+
 def _server_sources(plan: Plan) -> Iterable[Path | str]:
     return [plan.pins("server"), server.settings_dir(plan), environment.python_version()]
 
@@ -53,18 +63,6 @@ def _package_sources(plan: Plan) -> Iterable[Path | str]:
 def _package_results(plan: Plan) -> Iterable[Path]:
     names = package.present_environments(plan)
     return [plan.environment(name) / "bin/dsportal" for name in names]
-
-
-def _install_browser(plan: Plan, log: IO[str]) -> None:
-    debian.ensure_packages(BROWSER_PACKAGES, log)
-
-
-def _install_ansible(_: Plan, log: IO[str]) -> None:
-    debian.ensure_packages(["ansible-core"], log)
-
-
-def _install_jython(_: Plan, log: IO[str]) -> None:
-    debian.ensure_packages(["jython"], log)
 
 
 def _install_mxnet(plan: Plan, log: IO[str]) -> None:
@@ -186,12 +184,11 @@ TARGETS = (
         code=("package",),
     ),
     _environment_target("test", "installing the tools that test the portal"),
-    Target(
-        name="browser",
-        summary="installing Chromium for the browser tests",
-        build=_install_browser,
-        made_from=lambda plan: [*BROWSER_PACKAGES],
-        results=lambda plan: [Path("/usr/bin/chromium")],
+    _debian_target(
+        "browser",
+        "installing Chromium for the browser tests",
+        BROWSER_PACKAGES,
+        "/usr/bin/chromium",
     ),
     Target(
         name="axe",
@@ -202,12 +199,11 @@ TARGETS = (
         needs=("node",),
         code=("axe",),
     ),
-    Target(
-        name="ansible",
-        summary="installing Ansible for the tests of the role",
-        build=_install_ansible,
-        made_from=lambda plan: ["ansible-core"],
-        results=lambda plan: [Path("/usr/bin/ansible-playbook")],
+    _debian_target(
+        "ansible",
+        "installing Ansible for the tests of the role",
+        ["ansible-core"],
+        "/usr/bin/ansible-playbook",
     ),
     Target(
         name="modules",
@@ -217,12 +213,11 @@ TARGETS = (
         results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
         code=("modules",),
     ),
-    Target(
-        name="jython",
-        summary="installing Jython, a Python 2, for the kernel tests",
-        build=_install_jython,
-        made_from=lambda plan: ["jython"],
-        results=lambda plan: [Path("/usr/bin/jython")],
+    _debian_target(
+        "jython",
+        "installing Jython, a Python 2, for the kernel tests",
+        ["jython"],
+        "/usr/bin/jython",
     ),
     Target(
         name="apptainer",
