@@ -208,14 +208,18 @@ def settle_on_failure(page: Page) -> None:
 
 
 def take_home(studio: Studio) -> None:
-    """The server page of a running session, and who holds what."""
+    """The server page of a running session, who holds what, and a session that was ended."""
     studio.start()
     with studio.look(logged_in=True) as page:
         open_session(page)
     studio.take("control-panel", "/hub/home", has_text("#session-state", "Running"))
     administrator = studio.of(OTHER)
     administrator.take("administrator", "/hub/cluster", has_text("#sessions", USER), looks=[WIDE])
-    studio.stop()
+    subprocess.run(["scancel", *(str(job.job_id) for job in sessions_of(USER))], check=True)
+    with studio.look(logged_in=True) as page:
+        page.goto(f"{ADDRESS}/hub/home")
+        has_text("main", "The last session has ended")(page)
+    studio.take("ended", f"/hub/spawn-pending/{USER}", has_text("h1", "has ended"), looks=[WIDE])
 
 
 def take_landing(studio: Studio) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 
 from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
+from spawner.ending import Ending
 from spawner.errors import JobEndedError, SlurmError
 from spawner.jobs import JobEnd, JobKey, JobRecord
 from spawner.progress import Progress
@@ -91,6 +92,23 @@ def late_start(running_start_timeout_s: float, session: Session) -> JobEndedErro
         next_step=next_step,
         job_id=session.job_id,
     )
+
+
+async def read_ending(slurm: Slurm, session: Session, *, secrets: Sequence[str]) -> Ending:
+    """Return how the job of a session ended, with the end of its log.
+
+    Args:
+        slurm: Is asked how the job ended.
+        session: The session.
+        secrets: Texts of the log that must not be shown.
+
+    Returns:
+        An ending of this moment.
+    """
+    at = time.time()
+    error = await explain_session_end(slurm, session)
+    lines = await read_log_lines(slurm, session.key, secrets=secrets)
+    return Ending(at=at, error=error, log_lines=lines)
 
 
 async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:

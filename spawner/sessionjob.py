@@ -11,12 +11,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 
 from spawner.cluster import Cluster
-from spawner.errors import JobEndedError, PortalError, SlurmError, SlurmUnavailableError
+from spawner.ending import Ending
+from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
 from spawner.preflight import Preflight
 from spawner.progress import Progress
-from spawner.reasons import explain_session_end, late_start, read_log_lines, tell_state
+from spawner.reasons import late_start, read_ending, read_log_lines, tell_state
 from spawner.script import Job
 from spawner.session import Session
 from spawner.session_log import SessionLog
@@ -71,6 +72,7 @@ class SessionJob:
         self._log = SessionLog(log, lambda: self.session)
         self._watch: Watch | None = None
         self._submission: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[Ending] | None = None
         self._news = asyncio.Event()
         if session.job_id:
             self._begin_watch(is_hot=not session.is_ready)
@@ -212,9 +214,17 @@ class SessionJob:
             self._cluster.watcher.forget(self._watch)
             self._watch = None
 
-    async def read_end(self) -> JobEndedError:
-        """Return why the job ended."""
-        return await explain_session_end(self._cluster.slurm, self.session)
+    async def read_ending(self) -> Ending:
+        """Return why the job of a session in use ended; Slurm is asked once."""
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._read_ending())
+        return await asyncio.shield(self._ending)
+
+    async def _read_ending(self) -> Ending:
+        session, secrets = self.session, [self._read_secret()]
+        ending = await read_ending(self._cluster.slurm, session, secrets=secrets)
+        self._log.warning("Job %d of %s: %s", session.job_id, session.user, ending.error)
+        return ending
 
     async def _submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
@@ -294,13 +304,15 @@ class SessionJob:
             answer.cancel()
 
     async def _failure(self, *, is_late: bool = False) -> StartFailed:
-        late_s = self._running_start_timeout_s
-        error = late_start(late_s, self.session) if is_late else await self.read_end()
-        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, error)
-        log_lines = await read_log_lines(
-            self._cluster.slurm, self.session.key, secrets=[self._read_secret()]
-        )
-        return StartFailed(error, log_lines=log_lines)
+        session, secrets = self.session, [self._read_secret()]
+        if is_late:
+            error = late_start(self._running_start_timeout_s, session)
+            lines = await read_log_lines(self._cluster.slurm, session.key, secrets=secrets)
+        else:
+            ending = await read_ending(self._cluster.slurm, session, secrets=secrets)
+            error, lines = ending.error, ending.log_lines
+        self._log.error("Job %d of %s: %s", session.job_id, session.user, error)
+        return StartFailed(error, log_lines=lines)
 
     async def _cancel(self) -> bool:
         give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S

@@ -11,6 +11,7 @@ from jupyterhub.spawner import Spawner
 
 from spawner import port_api, session_api
 from spawner.adoption import keep, take_up
+from spawner.ending import Ending
 from spawner.equipping import EquippingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
 from spawner.failure import StartFailed
@@ -36,15 +37,20 @@ class SlurmGPUSpawner(EquippingSpawner):
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
     `req_prologue`, `req_epilogue` and `req_options` are the site's defaults. Its commands and its
     script template are not used: the job is built by `spawner.script`.
+
+    Attributes:
+        ending: How the last session ended that nobody had stopped here; None from the next start
+            on.
     """
 
     is_hidden = False
     is_left_alone = False
+    ending: Ending | None = None
     _job: SessionJob | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._progress = Progress(keep=self._keep_steps)
-        self._endings: set[asyncio.Task[None]] = set()
+        self._notices: set[asyncio.Task[int | None]] = set()
         self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
 
@@ -83,6 +89,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             StartFailed: If Slurm refused the job, or the job ended before its server answered.
         """
         self.port = 0
+        self.ending = None
         request = self._request
         session = Session.create(
             self.user.name,
@@ -135,9 +142,17 @@ class SlurmGPUSpawner(EquippingSpawner):
             None while it does, or while Slurm does not answer; 0 where there is none; 1 where its
             job is over.
         """
-        if self._job is None:
+        job = self._job
+        if job is None:
             return 0
-        return None if await self._job.is_alive(self.slurm_timeout_s) else 1
+        if await job.is_alive(self.slurm_timeout_s):
+            return None
+        if job.session.is_ready and self.pending != "stop":
+            ending = await job.read_ending()
+            if job is not self._job:
+                return None
+            self.ending = ending
+        return 1
 
     async def stop(self, now: bool = False) -> None:
         """End the job and wait until it is gone.
@@ -200,6 +215,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         """
         Spawner.load_state(self, state)
         self.cluster.begin()
+        self.ending = Ending.from_state(state)
         session = Session.from_state(state)
         if session is None or self.orm_spawner.server is None:
             return
@@ -214,7 +230,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         """Return what the database keeps; holds no secret."""
         state: dict[str, Any] = Spawner.get_state(self)
         if self._job is None:
-            return state
+            return state | (self.ending.to_state() if self.ending else {})
         return state | self._job.session.to_state() | self._progress.to_state()
 
     def clear_state(self) -> None:
@@ -268,12 +284,6 @@ class SlurmGPUSpawner(EquippingSpawner):
         self.cluster.expire_catalog()
         # JupyterHub would notice at its next poll only.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:
-            ending = asyncio.ensure_future(self._tell_of_end(self._job))
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
-
-    async def _tell_of_end(self, job: SessionJob) -> None:
-        end = await job.read_end()
-        self.log.warning("Job %d of %s: %s", job.session.job_id, self.user.name, end)
-        if job is self._job:
-            await self.poll_and_notify()
+            notice = asyncio.ensure_future(self.poll_and_notify())
+            self._notices.add(notice)
+            notice.add_done_callback(self._notices.discard)

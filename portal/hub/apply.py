@@ -10,7 +10,7 @@ from portal.hub import form_handlers
 from portal.hub.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.cluster_handlers import cluster_routes
 from portal.hub.drain import shared_drain
-from portal.hub.failure_view import describe_failure
+from portal.hub.failure_view import describe_ending, describe_failure
 from portal.hub.form import make_options_form
 from portal.hub.home import HomePage
 from portal.hub.hub_tables import LogFormat
@@ -109,6 +109,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
         "describe_start": lambda _user: describe_start,
+        "describe_ending": lambda _user: describe_ending,
         "describe_failure": lambda _user: describe_failure,
     }
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")

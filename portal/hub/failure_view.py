@@ -1,4 +1,4 @@
-"""A start that failed, as the failure page shows it: why, what to do, and ways to try again."""
+"""A start that failed or a session that ended: why, what to do, and ways to start again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spawner.jobs import JobEnd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureView:
-    """One failed start.
+    """One failed start, or one session that ended without being stopped in the portal.
 
     Attributes:
         sentence: What happened.
@@ -24,6 +24,7 @@ class FailureView:
         log_lines: The end of the job's log, without secrets; may be empty.
         options: What was asked for, by option, to be sent again.
         correction: A choice that avoids the failure, where the advice names one.
+        at: When it was noticed, in seconds since 1970 (UTC); None for a start that failed.
     """
 
     sentence: str
@@ -32,6 +33,7 @@ class FailureView:
     log_lines: str
     options: Mapping[str, str]
     correction: Correction | None
+    at: float | None = None
 
     @property
     def correction_query(self) -> str:
@@ -52,16 +54,37 @@ def describe_failure(exception: BaseException | None, spawner: Any) -> FailureVi
     """
     if not isinstance(exception, StartFailed):
         return None
-    error = exception.error
+    return _describe(exception.error, exception.log_lines, spawner)
+
+
+def describe_ending(spawner: Any) -> FailureView | None:
+    """Return in words how the last session ended that nobody had stopped in the portal.
+
+    Args:
+        spawner: The spawner whose session it was.
+
+    Returns:
+        The words; None where there is nothing to tell.
+    """
+    ending = spawner.ending
+    if ending is None:
+        return None
+    return _describe(ending.error, ending.log_lines, spawner, at=ending.at)
+
+
+def _describe(
+    error: PortalError, log_lines: str, spawner: Any, *, at: float | None = None
+) -> FailureView:
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
     options = {name: str(value) for name, value in spawner.user_options.items()}
     return FailureView(
         sentence=ended.message.removesuffix(ended.next_step).rstrip(),
         next_step=ended.next_step,
         facts=tuple(_facts(ended.end, ended.job_id)),
-        log_lines=exception.log_lines,
+        log_lines=log_lines,
         options=options,
         correction=_correct(error, options, getattr(spawner, "most_gpus", None)),
+        at=at,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from portal.hub.failure_view import describe_failure
+from portal.hub.failure_view import describe_ending, describe_failure
 from portal.hub.words import format_hours, format_time_left
 from spawner.jobs import JobRecord
 from spawner.request import gpus_in_words
@@ -42,6 +42,9 @@ class SessionView:
         facts: What is known of it: GPUs, node, time left, job.
         is_changing: Whether the page should soon look again.
         has_failed: Its last start failed; the page of the start says more.
+        has_ended: It ended by itself or was ended from outside; the session's own address says
+            more.
+        ended_at: When, in seconds since 1970 (UTC).
     """
 
     state: str
@@ -50,6 +53,8 @@ class SessionView:
     facts: tuple[Fact, ...] = ()
     is_changing: bool = False
     has_failed: bool = False
+    has_ended: bool = False
+    ended_at: float | None = None
 
 
 def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
@@ -92,11 +97,19 @@ def _describe_idle(spawner: Any) -> SessionView:
     # JupyterHub keeps the exception of a start that failed until the next start.
     failed = getattr(spawner, "_failed", None)
     failure = describe_failure(failed or None, spawner)
+    ending = None if failure else describe_ending(spawner)
     sentence = "Nothing is running. Choose My Server to start a session."
     if failure is not None:
         sentence = f"The last start failed: {failure.sentence}"
+    elif ending is not None:
+        sentence = f"The last session has ended: {ending.sentence}"
     return SessionView(
-        state="Not running", tone="off", sentence=sentence, has_failed=failure is not None
+        state="Not running",
+        tone="off",
+        sentence=sentence,
+        has_failed=failure is not None,
+        has_ended=ending is not None,
+        ended_at=None if ending is None else ending.at,
     )
 
 

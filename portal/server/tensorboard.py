@@ -70,14 +70,14 @@ class TensorBoard:
         }
 
     async def stop(self) -> None:
-        """End its process, at the latest after 3 s."""
+        """Ask its process to end, and kill it after 3 s."""
         if not self.is_running:
             return
         self.process.terminate()
         try:
             await asyncio.wait_for(self.process.wait(), _STOP_TIMEOUT_S)
         except asyncio.TimeoutError:
-            self.process.kill()
+            await _kill(self.process)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +97,23 @@ class Spare:
         """Whether its process has not ended."""
         return self.process.returncode is None
 
-    def discard(self) -> None:
+    async def discard(self) -> None:
         """End it and remove its folder."""
         if self.is_running:
-            self.process.kill()
+            await _kill(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def last_words(self) -> str:
         """Return the end of its log as a sentence, or nothing."""
         text = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip()
         return f" Its last words: {text[-_LAST_WORDS_CHARS:]}" if text else ""
+
+
+async def _kill(process: Process) -> None:
+    process.kill()
+    # A process that a dead file server holds ends when that server answers.
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
 
 
 async def start_spare(*, python: str, private_dir: Path) -> Spare:
@@ -176,8 +183,8 @@ async def start_tensorboard(
         "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - TensorBoard",
         "program_path": program_path,
     }
-    with contextlib.ExitStack() as on_failure:
-        on_failure.callback(spare.discard)
+    async with contextlib.AsyncExitStack() as on_failure:
+        on_failure.push_async_callback(spare.discard)
         try:
             note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
         except asyncio.TimeoutError:

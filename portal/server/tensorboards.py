@@ -178,7 +178,7 @@ class TensorBoards(LoggingConfigurable):
             start.cancel()
         await asyncio.gather(*(board.stop() for board in boards))
         if self._spare is not None and not _is_lost(self._spare):
-            (await self._spare).discard()
+            await (await self._spare).discard()
             self._spare = None
         if self._private_dir is not None:
             shutil.rmtree(self._private_dir, ignore_errors=True)

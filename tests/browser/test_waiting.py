@@ -320,6 +320,38 @@ def test_a_job_that_dies_at_its_start_shows_the_end_of_its_log(
     picture(page, "failure-with-log")
 
 
+def test_a_session_that_an_administrator_ended_says_so_at_home_and_at_its_own_address(
+    page: Page,
+) -> None:
+    start(page)
+    page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
+    (job,) = sessions_of(USER)
+
+    subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
+
+    page.goto(f"{ADDRESS}/hub/home")
+    session = page.get_by_role("region", name="Your session")
+    expect(session).to_contain_text(
+        "The last session has ended: An administrator cancelled the session.",
+        timeout=NEWS_TIMEOUT_MS,
+    )
+    expect_accessible(page)
+    session.get_by_role("link", name="What to do").click()
+    expect(page.locator("h1")).to_have_text("Your session has ended")
+    expect(page.get_by_role("alert")).to_contain_text("Ask the administrators why")
+    expect(page.locator("main")).to_contain_text(str(job.job_id))
+    log_lines = page.locator(".portal-lines").inner_text().strip()
+    assert re.search("CANCELLED|stopping|Shutting down", log_lines.splitlines()[-1]), log_lines
+    expect_accessible(page)
+    picture(page, "session-ended")
+
+    page.get_by_role("button", name="Start again with the same choice").click()
+
+    page.wait_for_url(re.compile("/hub/spawn-pending/"))
+    (again,) = eventually(lambda: sessions_of(USER), timeout_s=20)
+    assert again.gres == job.gres
+
+
 @pytest.fixture
 def broken_server() -> Iterator[None]:
     with server_that_breaks():

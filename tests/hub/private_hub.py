@@ -113,6 +113,7 @@ class PrivateHub:
             used_percent=[40, 50],
             accuracy=None,
             forecast_min={},
+            ending="",
             max_gpus=None,
             slurm_answers_after_s=0,
             step=99,

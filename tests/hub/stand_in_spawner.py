@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from traitlets import Unicode, default
 from spawner.associations import Ceiling
 from spawner.bounds import Bounds
 from spawner.catalog import Catalog
+from spawner.ending import Ending
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.failure import StartFailed
 from spawner.forecast import Forecast
@@ -50,6 +52,7 @@ class Answer(BaseHTTPRequestHandler):
 HTTPServer(("127.0.0.1", int(os.environ["STAND_IN_PORT"])), Answer).serve_forever()
 """
 
+LOG_LINES = "line 1\nKilled <process>"
 NEXT_STEP = "Start again; Slurm takes another node."
 STEPS = [
     ("submitted", 10, "Job 4711 is submitted, with 2 simulated GPUs."),
@@ -107,6 +110,12 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     most_gpus = 4
 
     @property
+    def ending(self) -> Ending | None:
+        message = self.cluster.ending
+        error = end_of_job(message)
+        return Ending(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
+
+    @property
     def limits(self) -> Limits:
         return limits_of(self)
 
@@ -144,15 +153,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         while (step := self.cluster.step) < len(STEPS):
             self._tell(step)
             if self.cluster.failure:
-                raise StartFailed(
-                    JobEndedError(
-                        self.cluster.failure,
-                        next_step=NEXT_STEP,
-                        end=JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=3, node="node01"),
-                        job_id=4711,
-                    ),
-                    log_lines="line 1\nKilled <process>",
-                )
+                raise StartFailed(end_of_job(self.cluster.failure), log_lines=LOG_LINES)
             if STEPS[step][0] in {"running", "starting"}:
                 self._note_running()
             await asyncio.sleep(0.05)
@@ -187,6 +188,11 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
             comment="",
             reason="None",
         )
+
+
+def end_of_job(message: str) -> JobEndedError:
+    end = JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=3, node="node01")
+    return JobEndedError(message, next_step=NEXT_STEP, end=end, job_id=4711)
 
 
 async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
@@ -218,6 +219,29 @@ def test_a_correction_that_the_advice_names_leads_to_the_form_and_starts_nothing
     assert "Try again with 3 GPUs" in words(page)
     assert re.search(r'name="gpus" value="3"\s+checked', form.text)
     assert "Starting" not in words(ada.get("/hub/home"))
+
+
+def test_a_session_that_ended_by_itself_says_why_and_starts_again_where_the_user_was(
+    ada: Browser,
+) -> None:
+    ada.choose("ada", gpus="2", hours="4")
+    eventually(lambda: "Running" in words(ada.get("/hub/home")), timeout_s=10)
+    ada.stop("ada")
+    eventually(lambda: "Not running" in words(ada.get("/hub/home")), timeout_s=10)
+    ada.hub.set_cluster(ending="The session used more memory than it had.")
+
+    home = ada.get("/hub/home")
+    page = ada.get("/user/ada/lab/tree/digits.ipynb")
+
+    assert "The last session has ended: The session used more memory than it had." in words(home)
+    assert page.status_code == 424
+    assert "Your session has ended" in words(page)
+    assert "State in Slurm OUT_OF_MEMORY Exit code 3 Node node01 Slurm job 4711" in words(page)
+    assert "Killed &lt;process&gt;" in page.text, "the log is shown as text"
+    (link,) = re.findall(r'id="correct"[^>]* href="([^"]+)"', page.text)
+    query = parse_qs(urlsplit(html.unescape(link)).query)
+    assert query["gpus"] == ["3"]
+    assert query["next"] == ["/hub/user/ada/lab/tree/digits.ipynb"]
 
 
 def fail(browser: Browser, **fields: str) -> requests.Response:

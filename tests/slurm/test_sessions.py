@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import time
+from typing import Any
 
 import pytest
 import requests
@@ -179,6 +180,41 @@ def test_a_job_that_is_cancelled_outside_the_portal_ends_the_session(hub: Privat
 
     eventually(lambda: not hub.server(USER), timeout_s=40)
     assert "administrator cancelled" in hub.log()
+    assert "administrator cancelled" in last_ending(hub)["message"]
+    hub.kill()
+    hub.start()
+    assert last_ending(hub)["job_id"] == job.job_id, "it outlives a restart of the hub"
+    start(hub)
+    wait_until_ready(hub)
+    hub.rest("DELETE", f"/users/{USER}/server")
+    eventually(lambda: not hub.server(USER), timeout_s=20)
+    assert last_ending(hub) == {}, "who stops a session knows why it has ended"
+
+
+def test_a_session_that_ends_while_the_hub_is_down_is_explained(hub: PrivateHub) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    (job,) = sessions()
+    hub.kill()
+
+    subprocess.run(["runuser", "-u", USER, "--", "scancel", str(job.job_id)], check=True, cwd="/")
+    eventually(lambda: not sessions(), timeout_s=20)
+    hub.start()
+
+    eventually(lambda: not hub.server(USER), timeout_s=40)
+    assert "cancelled under your own name" in last_ending(hub)["message"]
+
+
+def last_ending(hub: PrivateHub) -> dict[str, Any]:
+    """Return what the database keeps of the end of the last session."""
+    with sqlite3.connect(hub.folder / "hub.sqlite") as database:
+        rows = database.execute(
+            "SELECT s.state FROM spawners s JOIN users u ON u.id = s.user_id WHERE u.name = ?",
+            (USER,),
+        ).fetchall()
+    ((state,),) = rows
+    ending: dict[str, Any] = json.loads(state).get("ending", {})
+    return ending
 
 
 def test_a_job_of_a_session_that_the_database_forgot_is_cancelled_and_others_are_not(

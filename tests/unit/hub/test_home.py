@@ -88,7 +88,13 @@ class FakeCluster:
 def user_with(cluster: FakeCluster, *names: str) -> Any:
     def spawner(name: str) -> Any:
         return SimpleNamespace(
-            name=name, cluster=cluster, active=False, ready=False, pending=None, user_options={}
+            name=name,
+            cluster=cluster,
+            active=False,
+            ready=False,
+            pending=None,
+            user_options={},
+            ending=None,
         )
 
     spawners = {name: spawner(name) for name in ("", *names)}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from portal.hub.session_view import describe_request, describe_session
+from spawner.ending import Ending
 from spawner.errors import JobEndedError
 from spawner.failure import StartFailed
 from spawner.jobs import JobKey, JobRecord
@@ -33,6 +34,8 @@ def spawner(**changes: Any) -> Any:
         "session": SESSION,
         "job_record": record(JobState.RUNNING),
         "simulated_gpus": False,
+        "ending": None,
+        "user_options": {},
     }
     return SimpleNamespace(**known | changes)
 
@@ -87,11 +90,23 @@ def test_an_unreadable_start_time_leaves_the_time_left_out() -> None:
 def test_the_home_page_tells_of_a_start_that_failed() -> None:
     error = StartFailed(JobEndedError("The node failed. Start again.", next_step="Start again."))
 
-    view = describe_session(spawner(active=False, _failed=error, user_options={}), NOW)
+    view = describe_session(spawner(active=False, _failed=error), NOW)
 
     assert view.state == "Not running"
     assert view.sentence == "The last start failed: The node failed."
     assert view.has_failed
+    assert not view.has_ended
+
+
+def test_the_home_page_tells_why_a_session_ended_that_nobody_had_stopped() -> None:
+    error = JobEndedError("The time is over. Start again.", next_step="Start again.")
+    ending = Ending(at=1_795_000_000.0, error=error)
+
+    view = describe_session(spawner(active=False, ending=ending), NOW)
+
+    assert view.sentence == "The last session has ended: The time is over."
+    assert (view.has_ended, view.ended_at) == (True, 1_795_000_000.0)
+    assert not view.has_failed
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""The end of a session in use, as the hub's database keeps it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spawner.ending import Ending
+from spawner.errors import JobEndedError
+from spawner.jobs import JobEnd
+from spawner.states import JobState
+
+END = JobEnd(state=JobState.CANCELLED, node="node01", reason="None", cancelled_by_uid=0)
+
+
+@pytest.mark.parametrize("end", [END, None])
+def test_an_ending_outlives_a_restart_of_the_hub(end: JobEnd | None) -> None:
+    error = JobEndedError("It ended. Start again.", next_step="Start again.", end=end, job_id=17)
+    saved = json.dumps(Ending(at=1.5, error=error, log_lines="bye").to_state())
+
+    ending = Ending.from_state(json.loads(saved))
+
+    assert ending is not None
+    assert (ending.at, ending.log_lines) == (1.5, "bye")
+    assert vars(ending.error) == vars(error)
+
+
+@pytest.mark.parametrize("state", [{}, {"ending": None}, {"session": {"mark": "0"}}])
+def test_a_state_without_an_ending_has_none(state: dict[str, object]) -> None:
+    assert Ending.from_state(state) is None
