@@ -12,8 +12,8 @@ RESULT = PROGRAM.parents[2] / "docs/benchmarks/tensorboard.json"
 
 
 def test_tensorboard_behind_the_login_is_not_much_slower_than_stock() -> None:
-    subprocess.run([sys.executable, str(PROGRAM)], check=True, timeout=600)
+    subprocess.run([sys.executable, str(PROGRAM)], check=True, timeout=900)
 
     figures = json.loads(RESULT.read_text())["figures"]
     assert figures["logs_mb"] > 45
-    assert figures["charts_50mb_s"] < 2 * figures["stock_charts_50mb_s"] + 2
+    assert figures["charts_50mb_s"] < 1.5 * figures["stock_charts_50mb_s"]
