@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spawner.errors import JobEndedError
@@ -11,11 +12,13 @@ from spawner.jobs import JobEnd
 from spawner.states import JobState
 
 _STATE_KEY = "ending"
+_IDLE = "Nobody used the session for as long as the site allows, so it was given back."
+_AGAIN = "Start a new session when you need one; what was open had been saved."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a session ended that nobody had stopped in the portal.
+    """How a session ended that its user had not stopped.
 
     Attributes:
         at: When it was noticed, in seconds since 1970 (UTC).
@@ -32,7 +35,7 @@ class Ending:
         """Return the ending in a saved state.
 
         Args:
-            state: What `to_state` returned, by this or an earlier release.
+            state: What `to_state` returned, by this or another release.
 
         Returns:
             The ending, or None where the state holds none.
@@ -40,14 +43,26 @@ class Ending:
         saved = state.get(_STATE_KEY)
         if not isinstance(saved, Mapping):
             return None
-        end = saved["end"]
         error = JobEndedError(
-            saved["message"],
-            next_step=saved["next_step"],
-            end=JobEnd(**{**end, "state": JobState[end["state"]]}) if end else None,
-            job_id=saved["job_id"],
+            saved.get("message", ""),
+            next_step=saved.get("next_step", ""),
+            end=_read_end(saved["end"]) if saved.get("end") else None,
+            job_id=saved.get("job_id", 0),
         )
-        return cls(at=saved["at"], error=error, log_lines=saved["log_lines"])
+        return cls(at=saved.get("at", 0.0), error=error, log_lines=saved.get("log_lines", ""))
+
+    @classmethod
+    def of_idle(cls, job_id: int) -> Ending:
+        """Return the ending of a session that nobody used.
+
+        Args:
+            job_id: Slurm's id of its job.
+
+        Returns:
+            An ending of this moment.
+        """
+        error = JobEndedError(f"{_IDLE} {_AGAIN}", next_step=_AGAIN, job_id=job_id)
+        return cls(at=time.time(), error=error)
 
     def to_state(self) -> dict[str, Any]:
         """Return this as JSON values; holds no secret."""
@@ -62,3 +77,9 @@ class Ending:
                 "log_lines": self.log_lines,
             }
         }
+
+
+def _read_end(saved: Mapping[str, Any]) -> JobEnd:
+    known = {field.name: saved[field.name] for field in fields(JobEnd) if field.name in saved}
+    state = JobState.__members__.get(saved.get("state", ""), JobState.UNKNOWN)
+    return JobEnd(**{**known, "state": state})

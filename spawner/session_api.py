@@ -3,7 +3,8 @@
 * GET /hub/api/dsportal/session: how long it goes on, and what is announced, with the session's own
   token.
 * POST /hub/api/dsportal/extend: let it go on for longer, with the session's own token.
-* DELETE /hub/api/dsportal/session: end it, with the session's own token.
+* DELETE /hub/api/dsportal/session: end it, with the session's own token; `?because=idle` has the
+  hub tell its user that nobody used it.
 * POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user; a session with
   a name of its own at users/NAME/servers/SESSION/extend.
 """
@@ -19,6 +20,7 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
+from spawner.ending import Ending
 from spawner.errors import PortalError
 from spawner.port_api import spawner_of_token
 from spawner.prolongation import describe_time, extend_session
@@ -40,6 +42,8 @@ class SessionHandler(APIHandler):
         spawner = spawner_of_token(self)
         if not spawner.pending:
             self.log.info("The session of %s gives itself back", spawner.user.name)
+            if self.get_query_argument("because", "") == "idle" and spawner.session is not None:
+                spawner.ending = Ending.of_idle(spawner.session.job_id)
             # The caller is what ends, so the answer comes first.
             ending = asyncio.ensure_future(self.stop_single_user(spawner.user, spawner.name))
             _endings.add(ending)

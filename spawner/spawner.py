@@ -39,8 +39,8 @@ class SlurmGPUSpawner(EquippingSpawner):
     script template are not used: the job is built by `spawner.script`.
 
     Attributes:
-        ending: How the last session ended that nobody had stopped here; None from the next start
-            on.
+        ending: How the last session ended where its user had not stopped it; None from the next
+            start on.
     """
 
     is_hidden = False

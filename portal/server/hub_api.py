@@ -59,13 +59,16 @@ class HubApi:
         """
         return await self._ask("POST", "extend")
 
-    async def end(self) -> None:
+    async def end(self, *, is_idle: bool = False) -> None:
         """End the session; this server is stopped with it.
+
+        Args:
+            is_idle: Nobody uses it; its user is told so.
 
         Raises:
             HubError: If the hub did not answer.
         """
-        await self._ask("DELETE", "session")
+        await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
     async def _ask(self, method: str, name: str) -> dict[str, Any]:
         if not self._url:

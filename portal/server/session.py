@@ -149,7 +149,7 @@ class Session:
     async def _end_idle_session(self) -> None:
         self._log.warning("Nobody uses this session: it is given back")
         try:
-            await self.give_back()
+            await self._hub.end(is_idle=True)
         except HubError as error:
             self._log.warning("The hub does not end it, so the server does: %s", error)
             self._stop_server()

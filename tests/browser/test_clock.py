@@ -292,3 +292,7 @@ def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
         expect(told.first).to_be_visible(timeout=30_000)
         assert "done = 1" in notebook_path().read_text()
         picture(page, "clock-7-given-back")
+        page.goto(f"{ADDRESS}/hub/home")
+        expect(page.locator("main")).to_contain_text(
+            "The last session has ended: Nobody used the session for as long as the site allows"
+        )

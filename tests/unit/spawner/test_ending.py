@@ -26,6 +26,24 @@ def test_an_ending_outlives_a_restart_of_the_hub(end: JobEnd | None) -> None:
     assert vars(ending.error) == vars(error)
 
 
+def test_what_another_release_kept_is_read_as_far_as_it_is_known() -> None:
+    saved = {"message": "It ended.", "end": {"state": "ASLEEP", "node": "node01", "shift": 3}}
+
+    ending = Ending.from_state({"ending": saved})
+
+    assert ending is not None
+    assert ending.error.message == "It ended."
+    assert ending.error.end == JobEnd(state=JobState.UNKNOWN, node="node01")
+
+
+def test_a_session_that_nobody_used_is_told_so() -> None:
+    ending = Ending.of_idle(17)
+
+    assert ending.error.message.startswith("Nobody used the session")
+    assert ending.error.message.endswith(ending.error.next_step)
+    assert ending.error.job_id == 17
+
+
 @pytest.mark.parametrize("state", [{}, {"ending": None}, {"session": {"mark": "0"}}])
 def test_a_state_without_an_ending_has_none(state: dict[str, object]) -> None:
     assert Ending.from_state(state) is None
