@@ -13,7 +13,7 @@ from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 ROLE_TARGETS = ("ansible",)
 BROWSER_TARGETS = ("browser", "axe")
-KERNEL_TARGETS = ("modules", "jython")
+KERNEL_TARGETS = ("modules", "jython", "registry")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
 IMAGE_TARGETS = ("apptainer", "image")
 EPILOG = """\

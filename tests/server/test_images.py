@@ -20,6 +20,7 @@ from portal.environments.registry import OWN_PATH
 from tests.eventually import eventually
 from tests.kernels import offered, run_cell
 from tests.notebook_server import CHECKOUT, NotebookServer
+from tests.private_registry import KEY, PROGRAM, running_registry
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
@@ -54,7 +55,7 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
         server.stop()
 
 
-def add(server: NotebookServer, *words: str) -> subprocess.CompletedProcess[str]:
+def add(server: NotebookServer, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run `dsportal environments add` as the user of the session."""
     user_id = server.root.stat().st_uid
     return subprocess.run(
@@ -65,6 +66,7 @@ def add(server: NotebookServer, *words: str) -> subprocess.CompletedProcess[str]
             "TMPDIR": str(server.tmp_dir),
             "PYTHONPATH": str(CHECKOUT),
             "PORTAL_GPUS_SIMULATED": "1",
+            **environ,
         },
         cwd=server.root,
         user=user_id,
@@ -87,6 +89,30 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     printed = (await run_cell(server, "own-mine", IN_THE_IMAGE)).split()
 
     assert printed == ["False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"]
+
+
+@pytest.mark.skipif(not PROGRAM, reason="docker-registry is not installed")
+def test_a_container_of_a_registry_comes_with_the_users_key_only(server: NotebookServer) -> None:
+    key_file = server.root / "key"
+    key_file.write_text(f"{KEY}\n")
+    key_file.chmod(0o600)
+    os.chown(key_file, server.root.stat().st_uid, -1)
+    folder = server.root.parent / "registry"
+    folder.mkdir()
+    with running_registry(folder) as registry:
+        image = registry.push(IMAGE, "nvidia/tensorflow", "24.01")
+        trust = {"SSL_CERT_FILE": str(registry.certificate)}
+
+        refused = add(server, "ngc", "--image", image, **trust)
+        made = add(server, "ngc", "--image", image, "--registry-key", str(key_file), **trust)
+
+    assert refused.returncode == 1
+    assert "authentication required" in refused.stderr
+    assert "name its file with --registry-key" in refused.stderr
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "ngc: works on this machine." in made.stdout
+    assert KEY not in made.stdout + made.stderr
+    assert (server.root / ".local/share/data-scientist-portal/images/ngc.sif").stat().st_size > 1e6
 
 
 def test_an_archive_without_a_kernel_becomes_an_image_and_says_what_it_needs(

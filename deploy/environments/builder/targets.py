@@ -219,6 +219,12 @@ TARGETS = (
         ["jython"],
         "/usr/bin/jython",
     ),
+    _debian_target(
+        "registry",
+        "installing a container registry for the kernel tests",
+        ["docker-registry"],
+        "/usr/bin/docker-registry",
+    ),
     Target(
         name="apptainer",
         summary="unpacking Apptainer for the kernel tests",
@@ -240,7 +246,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = (
-    *("test", "browser", "axe", "ansible", "modules", "jython", "apptainer", "image"),
+    *("test", "browser", "axe", "ansible", "modules", "jython", "registry", "apptainer", "image"),
 )
 OPTIONAL = ("mxnet",)
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
