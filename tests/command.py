@@ -13,9 +13,9 @@ from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 ROLE_TARGETS = ("ansible",)
 BROWSER_TARGETS = ("browser", "axe")
-KERNEL_TARGETS = ("modules", "jython", "registry")
+KERNEL_TARGETS = ("modules", "jython")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
-IMAGE_TARGETS = ("apptainer", "image")
+IMAGE_TARGETS = ("apptainer", "image", "registry")
 EPILOG = """\
 Without a name: all but bench and slurm-versions. 'all' includes both, which take their time.
 What follows '--' goes to pytest: tests/run unit -- -k ldap

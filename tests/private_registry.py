@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import requests
 from tests.eventually import eventually
 from tests.hub.private_slapd import Authority
 
-PROGRAM = shutil.which("docker-registry", path="/usr/bin") or ""
+PROGRAM = Path("/opt/data-scientist-portal/registry/usr/bin/docker-registry")
 USER, KEY = "$oauthtoken", "nvapi-for-tests"
 # crypt(3) of that key, by bcrypt: the only kind that the registry takes.
 _HTPASSWD = f"{USER}:$2y$05$abcdefghijklmnopqrstuuVLJG937xS78/zjbZVI4YAKDLOaNV58m\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.errors import StepError
@@ -34,6 +35,31 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
         except StepError:
             run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
             run(install, log=log, next_step=f"Try 'apt-get install {' '.join(missing)}' by hand.")
+
+
+def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
+    """Unpack a package without installing it, so that none of its daemons starts.
+
+    Args:
+        name: Name of a Debian package.
+        folder: An empty folder for what is downloaded.
+        target: Folder that stands for the root of the file system.
+        log: Open log file.
+
+    Raises:
+        StepError: If the package cannot be had, neither from the present package lists nor after
+            renewing them.
+    """
+    # Downloads are refused to apt's own account where the folder is root's.
+    download = (*APT_GET, "-o", "APT::Sandbox::User=root", "download", name)
+    with _one_at_a_time:
+        try:
+            run(download, log=log, cwd=folder)
+        except StepError:
+            run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
+            run(download, log=log, cwd=folder, next_step=f"Try 'apt-get download {name}' by hand.")
+    (package,) = folder.glob("*.deb")
+    run(["dpkg", "-x", package, target], log=log)
 
 
 def is_installed(name: str) -> bool:

@@ -20,6 +20,7 @@ from deploy.environments.builder import (
     node,
     package,
     proxy,
+    registry,
     server,
 )
 from deploy.environments.builder.plan import Plan
@@ -219,11 +220,13 @@ TARGETS = (
         ["jython"],
         "/usr/bin/jython",
     ),
-    _debian_target(
-        "registry",
-        "installing a container registry for the kernel tests",
-        ["docker-registry"],
-        "/usr/bin/docker-registry",
+    Target(
+        name="registry",
+        summary="unpacking a container registry for the kernel tests",
+        build=registry.unpack_registry,
+        made_from=lambda plan: [registry.PACKAGE],
+        results=lambda plan: [registry.program(plan)],
+        code=("registry",),
     ),
     Target(
         name="apptainer",
