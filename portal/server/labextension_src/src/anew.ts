@@ -61,7 +61,7 @@ export async function startAnew(
 
 /** The hub leads to a page of its own whoever asks for a session while the last one still ends. */
 async function hasEnded(session: ISession): Promise<boolean> {
-  if (await session.isThere()) {
+  if ((await session.presence()) === 'there') {
     return false;
   }
   const answer = await fetch(newSessionUrl()).catch(() => null);

@@ -61,13 +61,12 @@ class IdleNotice {
   }
 
   private async tellTheEnd(): Promise<void> {
-    while (await this.session.isThere()) {
+    while ((await this.session.presence()) === 'there') {
       await new Promise(resolve => setTimeout(resolve, 5_000));
       if (this.state === 'used') {
         return;
       }
     }
-    // JupyterHub's own question about the missing server would hide a dialog.
     this.dismiss();
     const start = { label: 'Start a new session', callback: () => window.location.assign(newSessionUrl()) };
     Notification.info('This session was given back, because nobody used it. Its GPUs serve others now.', {

@@ -3,6 +3,7 @@ import { controlPanelPlugin } from './controlpanel';
 import { environmentsPlugin } from './environments';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
+import { lostPlugin } from './lost';
 import { meterPlugin } from './meter';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
@@ -25,5 +26,6 @@ export default [
   clockPlugin,
   meterPlugin,
   idlePlugin,
-  noticesPlugin
+  noticesPlugin,
+  lostPlugin
 ];

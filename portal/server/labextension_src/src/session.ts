@@ -7,6 +7,8 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 const SHOWN_INTERVAL_MS = 5_000;
 const HIDDEN_INTERVAL_MS = 30_000;
+/** What the hub answers for a session that does not run. */
+const NOT_RUNNING = 424;
 const INPUTS = ['keydown', 'pointerdown', 'pointermove', 'wheel'];
 
 export interface ITimeLeft {
@@ -53,6 +55,8 @@ export interface ISessionState {
   readonly idle: IIdle;
 }
 
+export type Presence = 'there' | 'ended' | 'silent';
+
 /** What this tab knows of the session; asked for every few seconds, also while it is hidden. */
 export interface ISession {
   readonly state: ISessionState | null;
@@ -62,8 +66,8 @@ export interface ISession {
   extend(): Promise<void>;
   keep(): Promise<void>;
   end(): Promise<void>;
-  /** Whether the notebook server still answers. */
-  isThere(): Promise<boolean>;
+  /** Whether the notebook server answers, has ended, or cannot be reached just now. */
+  presence(): Promise<Presence>;
   history(): Promise<ISample[]>;
 }
 
@@ -109,11 +113,13 @@ class Session implements ISession {
     await this.request('DELETE', '');
   }
 
-  async isThere(): Promise<boolean> {
-    return this.request('GET', '').then(
-      response => !response.redirected,
-      () => false
-    );
+  async presence(): Promise<Presence> {
+    const answer = await ServerConnection.makeRequest(this.url(''), {}, this.settings).catch(() => null);
+    if (answer?.status === NOT_RUNNING) {
+      return 'ended';
+    }
+    // The hub leads to a page of its own whoever has to log in again.
+    return answer?.ok && !answer.redirected ? 'there' : 'silent';
   }
 
   async history(): Promise<ISample[]> {
@@ -139,9 +145,12 @@ class Session implements ISession {
     this.changed.emit(state);
   }
 
+  private url(path: string): string {
+    return URLExt.join(this.settings.baseUrl, 'portal/api/session') + path;
+  }
+
   private async request(method: string, path: string): Promise<Response> {
-    const url = URLExt.join(this.settings.baseUrl, 'portal/api/session') + path;
-    const response = await ServerConnection.makeRequest(url, { method }, this.settings);
+    const response = await ServerConnection.makeRequest(this.url(path), { method }, this.settings);
     if (!response.ok) {
       const answer = await response.json().catch(() => ({}));
       throw new Error(

@@ -1,0 +1,115 @@
+import {
+  IConnectionLost,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin,
+  JupyterLab
+} from '@jupyterlab/application';
+import { Dialog } from '@jupyterlab/apputils';
+
+import { ISession, Presence } from './session';
+
+const WORDS: Record<Exclude<Presence, 'there'>, { title: string; body: string }> = {
+  ended: {
+    title: 'This session has ended',
+    body: 'What is not saved stays in this tab for as long as it is open. The page of the session says why it ended, and starts it again.'
+  },
+  silent: {
+    title: 'The session does not answer',
+    body: 'The network, the portal or the node cannot be reached just now. This tab tries again by itself; what is not saved stays in it for as long as it is open.'
+  }
+};
+
+/** The hub hears within 15 s that a job is over; until then its server is only silent. */
+const MOST_PAUSES = 10;
+const PAUSE_MS = 2_000;
+
+function pause(): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, PAUSE_MS));
+}
+
+/** Says once what became of a session that does not answer any more. */
+class LostConnection {
+  private told: Presence = 'there';
+  private isAsking = false;
+
+  constructor(
+    private readonly session: ISession,
+    private readonly baseUrl: string,
+    private readonly info: JupyterLab.IInfo | null
+  ) {
+    session.changed.connect(() => (this.told = 'there'));
+  }
+
+  async tell(): Promise<void> {
+    const idle = this.session.state?.idle.state;
+    // A session that is given back says so itself.
+    if (this.isAsking || this.told === 'ended' || idle === 'saving' || idle === 'over') {
+      return;
+    }
+    this.isAsking = true;
+    try {
+      let presence = await this.settle();
+      while (presence !== 'there' && presence !== this.told) {
+        this.told = presence;
+        await this.show(presence);
+        presence = await this.settle();
+      }
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  /** Ask until the answer is more than silence, for some seconds. */
+  private async settle(): Promise<Presence> {
+    for (let i = 0; i < MOST_PAUSES && (await this.session.presence()) === 'silent'; i++) {
+      await pause();
+    }
+    return this.session.presence();
+  }
+
+  private async show(presence: Exclude<Presence, 'there'>): Promise<void> {
+    const buttons = [Dialog.cancelButton({ label: 'Close' })];
+    if (presence === 'ended') {
+      buttons.push(Dialog.okButton({ label: 'Why it ended' }));
+    }
+    // JupyterLab asks for nothing while the question stands.
+    this.setConnected(false);
+    const dialog = new Dialog({ ...WORDS[presence], buttons });
+    void this.closeWhenChanged(dialog, presence);
+    const { button } = await dialog.launch();
+    this.setConnected(true);
+    if (button.accept) {
+      // Another tab, since this one holds what is not saved.
+      window.open(this.baseUrl, '_blank');
+    }
+  }
+
+  private async closeWhenChanged(dialog: Dialog<unknown>, presence: Presence): Promise<void> {
+    do {
+      await pause();
+    } while (!dialog.isDisposed && (await this.session.presence()) === presence);
+    if (!dialog.isDisposed) {
+      dialog.reject();
+    }
+  }
+
+  private setConnected(isConnected: boolean): void {
+    if (this.info) {
+      this.info.isConnected = isConnected;
+    }
+  }
+}
+
+/** In place of JupyterHub's own, which says of every lost connection that the server does not run. */
+export const lostPlugin: JupyterFrontEndPlugin<IConnectionLost> = {
+  id: 'data-scientist-portal:lost',
+  description: 'Says what became of a session that does not answer any more.',
+  autoStart: true,
+  requires: [ISession],
+  optional: [JupyterLab.IInfo],
+  provides: IConnectionLost,
+  activate: (app: JupyterFrontEnd, session: ISession, info: JupyterLab.IInfo | null) => {
+    const lost = new LostConnection(session, app.serviceManager.serverSettings.baseUrl, info);
+    return () => lost.tell();
+  }
+};
