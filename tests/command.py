@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
-ROLE_TARGETS = ("ansible",)
+SITE_TARGETS = ("ansible", "promtool")
 BROWSER_TARGETS = ("browser", "axe")
 KERNEL_TARGETS = ("modules", "jython")
 # Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
@@ -94,7 +94,7 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     """
     targets = ["test"]
     if any(suite.name == "unit" for suite in suites):
-        targets += ROLE_TARGETS
+        targets += SITE_TARGETS
     if any(suite.needs_browser for suite in suites):
         targets += BROWSER_TARGETS
     needs_kernels = any(suite.needs_kernels for suite in suites)

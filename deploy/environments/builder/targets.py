@@ -20,8 +20,8 @@ from deploy.environments.builder import (
     node,
     package,
     proxy,
-    registry,
     server,
+    unpacked,
 )
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
@@ -49,6 +49,17 @@ def _debian_target(name: str, summary: str, packages: Sequence[str], result: str
         build=lambda plan, log: debian.ensure_packages(packages, log),
         made_from=lambda plan: [*packages],
         results=lambda plan: [Path(result)],
+    )
+
+
+def _unpacked_target(name: str, summary: str, package: str, program: str) -> Target:
+    return Target(
+        name=name,
+        summary=summary,
+        build=lambda plan, log: unpacked.unpack(plan, package, log),
+        made_from=lambda plan: [package],
+        results=lambda plan: [unpacked.program(plan, package, program)],
+        code=("unpacked",),
     )
 
 
@@ -220,13 +231,17 @@ TARGETS = (
         ["jython"],
         "/usr/bin/jython",
     ),
-    Target(
-        name="registry",
-        summary="unpacking a container registry for the kernel tests",
-        build=registry.unpack_registry,
-        made_from=lambda plan: [registry.PACKAGE],
-        results=lambda plan: [registry.program(plan)],
-        code=("registry",),
+    _unpacked_target(
+        "registry",
+        "unpacking a container registry for the kernel tests",
+        "docker-registry",
+        "docker-registry",
+    ),
+    _unpacked_target(
+        "promtool",
+        "unpacking promtool for the tests of the alerts",
+        "prometheus",
+        "promtool",
     ),
     Target(
         name="apptainer",
@@ -249,7 +264,8 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = (
-    *("test", "browser", "axe", "ansible", "modules", "jython", "registry", "apptainer", "image"),
+    *("test", "browser", "axe", "ansible", "promtool"),
+    *("modules", "jython", "registry", "apptainer", "image"),
 )
 OPTIONAL = ("mxnet",)
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))

@@ -1,0 +1,50 @@
+"""Packages of Debian for the tests, apart from the system, where none of their daemons starts."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder.debian import unpack_package
+from deploy.environments.builder.files import replace_folder
+from deploy.environments.builder.plan import Plan
+
+
+def program(plan: Plan, package: str, name: str) -> Path:
+    """Return a program of an unpacked package.
+
+    Args:
+        plan: Folders and choices.
+        package: Name of the Debian package.
+        name: Name of the program.
+
+    Returns:
+        Its path.
+    """
+    return _folder(plan, package) / "usr/bin" / name
+
+
+def unpack(plan: Plan, package: str, log: IO[str]) -> None:
+    """Unpack a package.
+
+    Args:
+        plan: Folders and choices.
+        package: Name of the Debian package.
+        log: Open log file.
+
+    Raises:
+        StepError: If the package cannot be had.
+    """
+    folder = _folder(plan, package)
+    new = folder.with_name(f"{package}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="unpacked-") as name:
+        unpack_package(package, Path(name), new, log)
+    replace_folder(folder, new)
+
+
+def _folder(plan: Plan, package: str) -> Path:
+    return plan.prefix / "unpacked" / package
