@@ -23,10 +23,14 @@ class Accounting:
 
     Args:
         query: Runs one of Slurm's commands, and raises `SlurmError` where it fails.
+
+    Attributes:
+        is_kept: Whether the cluster keeps accounting, as far as is known.
     """
 
     def __init__(self, query: Callable[[Sequence[str]], Awaitable[Completed]]) -> None:
         self._query = query
+        self.is_kept = True
 
     async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
         """Return what accounting knows about jobs.
@@ -57,6 +61,7 @@ class Accounting:
             done = await self._query(argv)
         except SlurmError as error:
             if _NO_ACCOUNTING.search(error.stderr):
+                self.is_kept = False
                 return None
             raise SlurmUnavailableError(
                 "Slurm's accounting did not answer. Try again in a minute.",
@@ -64,6 +69,7 @@ class Accounting:
                 exit_code=error.exit_code,
                 stderr=error.stderr,
             ) from error
+        self.is_kept = True
         ends = parse_sacct(done.stdout, mark)
         return {key: ends[key] for key in keys if key in ends}
 

@@ -19,7 +19,9 @@ from spawner.slurm import Slurm
 from spawner.states import JobState, Phase
 
 _CLEANING_TIMEOUT_S = 2.0
-_PAUSE_S = 0.2
+_ACCOUNTING_TIMEOUT_S = 10.0
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 1.0
 
 
 def tell_state(
@@ -147,18 +149,23 @@ def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:
 
 
 async def _read_end(slurm: Slurm, key: JobKey) -> JobEnd:
-    give_up_at = time.monotonic() + _CLEANING_TIMEOUT_S
+    asked_at = time.monotonic()
+    pause_s = _FIRST_PAUSE_S
     end: JobEnd | None = None
     with contextlib.suppress(SlurmError):
         end = await slurm.read_end(key)
-        while end and _may_say_more(end) and time.monotonic() < give_up_at:
-            await asyncio.sleep(_PAUSE_S)
+        while end and time.monotonic() - asked_at < _patience_s(slurm, end):
+            await asyncio.sleep(pause_s)
+            pause_s = min(_LONGEST_PAUSE_S, 1.5 * pause_s)
             end = await slurm.read_end(key)
     return end or JobEnd(state=JobState.UNKNOWN)
 
 
-def _may_say_more(end: JobEnd) -> bool:
-    # While the node cleans up, Slurm does not say how the job ended; who cancelled it is known
-    # only when accounting has heard of it.
+def _patience_s(slurm: Slurm, end: JobEnd) -> float:
+    """Return how long more may become known; 0 where all is."""
+    # While the node cleans up, Slurm does not say how the job ended.
+    if end.state is JobState.COMPLETING:
+        return _CLEANING_TIMEOUT_S
+    # Who cancelled it is known only when accounting has heard of it.
     is_anonymous = end.state is JobState.CANCELLED and end.cancelled_by_uid is None
-    return end.state is JobState.COMPLETING or is_anonymous
+    return _ACCOUNTING_TIMEOUT_S if is_anonymous and slurm.accounting.is_kept else 0.0
