@@ -96,19 +96,26 @@ def late_start(running_start_timeout_s: float, session: Session) -> JobEndedErro
     )
 
 
-async def read_ending(slurm: Slurm, session: Session, *, secrets: Sequence[str]) -> Ending:
-    """Return how the job of a session ended, with the end of its log.
+async def read_ending(
+    slurm: Slurm, session: Session, *, secrets: Sequence[str], late_s: float | None = None
+) -> Ending:
+    """Return how the job of a session ended, or has to end, with the end of its log.
 
     Args:
         slurm: Is asked how the job ended.
         session: The session.
         secrets: Texts of the log that must not be shown.
+        late_s: Seconds that were given to its server, where it runs and the server does not
+            answer; None where it is over.
 
     Returns:
         An ending of this moment.
     """
     at = time.time()
-    error = await explain_session_end(slurm, session)
+    if late_s is None:
+        error = await explain_session_end(slurm, session)
+    else:
+        error = late_start(late_s, session)
     lines = await read_log_lines(slurm, session.key, secrets=secrets)
     return Ending(at=at, error=error, log_lines=lines)
 

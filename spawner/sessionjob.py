@@ -17,7 +17,7 @@ from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
 from spawner.preflight import Preflight
 from spawner.progress import Progress
-from spawner.reasons import late_start, read_ending, read_log_lines, tell_state
+from spawner.reasons import read_ending, tell_state
 from spawner.script import Job
 from spawner.session import Session
 from spawner.session_log import SessionLog
@@ -221,10 +221,13 @@ class SessionJob:
         return await asyncio.shield(self._ending)
 
     async def _read_ending(self) -> Ending:
-        session, secrets = self.session, [self._read_secret()]
-        ending = await read_ending(self._cluster.slurm, session, secrets=secrets)
-        self._log.warning("Job %d of %s: %s", session.job_id, session.user, ending.error)
+        ending = await self._explain()
+        self._log.warning("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
         return ending
+
+    async def _explain(self, *, late_s: float | None = None) -> Ending:
+        slurm, secrets = self._cluster.slurm, [self._read_secret()]
+        return await read_ending(slurm, self.session, secrets=secrets, late_s=late_s)
 
     async def _submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
@@ -304,15 +307,9 @@ class SessionJob:
             answer.cancel()
 
     async def _failure(self, *, is_late: bool = False) -> StartFailed:
-        session, secrets = self.session, [self._read_secret()]
-        if is_late:
-            error = late_start(self._running_start_timeout_s, session)
-            lines = await read_log_lines(self._cluster.slurm, session.key, secrets=secrets)
-        else:
-            ending = await read_ending(self._cluster.slurm, session, secrets=secrets)
-            error, lines = ending.error, ending.log_lines
-        self._log.error("Job %d of %s: %s", session.job_id, session.user, error)
-        return StartFailed(error, log_lines=lines)
+        ending = await self._explain(late_s=self._running_start_timeout_s if is_late else None)
+        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
+        return StartFailed(ending.error, log_lines=ending.log_lines)
 
     async def _cancel(self) -> bool:
         give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S

@@ -42,9 +42,8 @@ class SessionView:
         facts: What is known of it: GPUs, node, time left, job.
         is_changing: Whether the page should soon look again.
         has_failed: Its last start failed; the page of the start says more.
-        has_ended: It ended by itself or was ended from outside; the session's own address says
-            more.
-        ended_at: When, in seconds since 1970 (UTC).
+        ended_at: When it ended by itself or was ended from outside, in seconds since 1970 (UTC),
+            else None; the session's own address says more.
     """
 
     state: str
@@ -53,8 +52,12 @@ class SessionView:
     facts: tuple[Fact, ...] = ()
     is_changing: bool = False
     has_failed: bool = False
-    has_ended: bool = False
     ended_at: float | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last session ended without being stopped in the portal."""
+        return self.ended_at is not None
 
 
 def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
@@ -108,7 +111,6 @@ def _describe_idle(spawner: Any) -> SessionView:
         tone="off",
         sentence=sentence,
         has_failed=failure is not None,
-        has_ended=ending is not None,
         ended_at=None if ending is None else ending.at,
     )
 

@@ -29,12 +29,7 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
         missing = [name for name in names if not is_installed(name)]
         if not missing:
             return
-        install = (*APT_GET, "install", "--no-install-recommends", *missing)
-        try:
-            run(install, log=log)
-        except StepError:
-            run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
-            run(install, log=log, next_step=f"Try 'apt-get install {' '.join(missing)}' by hand.")
+        _run_apt("install", "--no-install-recommends", names=missing, log=log)
 
 
 def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
@@ -51,15 +46,24 @@ def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
             renewing them.
     """
     # Downloads are refused to apt's own account where the folder is root's.
-    download = (*APT_GET, "-o", "APT::Sandbox::User=root", "download", name)
+    as_root = ("-o", "APT::Sandbox::User=root")
     with _one_at_a_time:
-        try:
-            run(download, log=log, cwd=folder)
-        except StepError:
-            run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
-            run(download, log=log, cwd=folder, next_step=f"Try 'apt-get download {name}' by hand.")
+        _run_apt("download", *as_root, names=[name], log=log, cwd=folder)
     (package,) = folder.glob("*.deb")
     run(["dpkg", "-x", package, target], log=log)
+
+
+def _run_apt(
+    verb: str, *options: str, names: Sequence[str], log: IO[str], cwd: Path | None = None
+) -> None:
+    """Run apt-get, once more with new package lists where it fails."""
+    argv = (*APT_GET, verb, *options, *names)
+    try:
+        run(argv, log=log, cwd=cwd)
+    except StepError:
+        run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
+        by_hand = f"Try 'apt-get {verb} {' '.join(names)}' by hand."
+        run(argv, log=log, cwd=cwd, next_step=by_hand)
 
 
 def is_installed(name: str) -> bool:
