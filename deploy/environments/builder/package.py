@@ -18,6 +18,12 @@ from deploy.environments.builder.target import source_files
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 TEMPLATES = "notebook_templates"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
+# One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
+# package of our name, which must not make every start of Python complain.
+IMPORT_HOOK = (
+    'import sys; exec("try:\\n import portal.tensorflow_import as t\\n t.register()\\n'
+    'except ImportError:\\n pass")\n'
+)
 
 
 def sources(plan: Plan) -> list[Path]:
@@ -61,10 +67,22 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             python = plan.environment(name) / "bin/python"
             options = ("--no-deps", "--force-reinstall")
             run([python, "-m", "pip", "install", *options, wheel], log=log)
+            if name == "tensorflow":
+                write_import_hook(plan.environment(name))
             # 'dsportal check' compares what is installed with it.
             shutil.copyfile(plan.pins(name), plan.environment(name) / "pins.txt")
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
+
+
+def write_import_hook(env_dir: Path) -> None:
+    """Let Python watch for the import of TensorFlow, to keep its notes out of cells.
+
+    Args:
+        env_dir: An environment with TensorFlow and this project's package.
+    """
+    (site_packages,) = env_dir.glob("lib/python3*/site-packages")
+    (site_packages / "data_scientist_portal.pth").write_text(IMPORT_HOOK)
 
 
 def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:

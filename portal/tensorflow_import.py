@@ -1,0 +1,118 @@
+"""Lets `import tensorflow` keep to TF_CPP_MIN_LOG_LEVEL.
+
+TensorFlow 2.21 writes notes through absl before it has set absl up, whatever that level says; two
+of them, about oneDNN, on every processor with AVX-512 VNNI. In a notebook they look like a fault.
+A `.pth` file in the environments with TensorFlow imports this module when Python starts, so it
+imports nothing that is not there already and costs nothing until TensorFlow is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_STDERR = 2
+_SEVERITIES = b"IWEF"
+_BEFORE_SETUP = b"WARNING: All log messages before absl::InitializeLog() is called"
+# "I0000 00:00:1795350234.867177    9754 port.cc:153] oneDNN custom operations are on."
+_NOTE = re.compile(rb"([IWEF])\d{4} [\d:.]+ +\d+ [\w./-]+:\d+\] ")
+
+
+def without_notes(printed: bytes, level: int) -> bytes:
+    """Leave out the log lines that a level does not ask for.
+
+    Args:
+        printed: Lines that a library wrote, absl's among them.
+        level: TensorFlow's: 0 asks for all, 1 for no information, 2 for no warnings, 3 for no
+            errors.
+
+    Returns:
+        What is left; lines that absl did not write are all kept.
+    """
+    return b"".join(line for line in printed.splitlines(keepends=True) if _is_asked(line, level))
+
+
+def _is_asked(line: bytes, level: int) -> bool:
+    if line.startswith(_BEFORE_SETUP):
+        return level < 1
+    note = _NOTE.match(line)
+    return note is None or _SEVERITIES.index(note[1]) >= level
+
+
+def read_level(text: str | None) -> int:
+    """Return the level that an environment variable names.
+
+    Args:
+        text: Value of TF_CPP_MIN_LOG_LEVEL; None if it is not set.
+
+    Returns:
+        0 to 3; 0, as TensorFlow takes it, for what is not a number.
+    """
+    return min(int(text), 3) if text and text.isdecimal() else 0
+
+
+@contextmanager
+def notes_left_out(level: int) -> Iterator[None]:
+    """Hold back what is written to standard error, then pass on what the level asks for.
+
+    Args:
+        level: As for `without_notes`.
+
+    Yields:
+        Nothing.
+    """
+    _flush()
+    kept = os.dup(_STDERR)
+    held = os.memfd_create("stderr")
+    os.dup2(held, _STDERR)
+    try:
+        yield
+    finally:
+        _flush()
+        os.dup2(kept, _STDERR)
+        printed = os.pread(held, os.fstat(held).st_size, 0)
+        os.close(held)
+        os.close(kept)
+        if asked := without_notes(printed, level):
+            os.write(_STDERR, asked)
+
+
+def _flush() -> None:
+    # A program without a terminal may have none.
+    if sys.stderr is not None:
+        sys.stderr.flush()
+
+
+class _TensorFlowFinder:
+    """Finds TensorFlow as Python does, and holds its notes back while it is imported."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        level = read_level(os.environ.get(LEVEL))
+        if name != "tensorflow" or level == 0:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_quietly(module: ModuleType) -> None:
+            with notes_left_out(level):
+                execute(module)
+
+        # Only this one loader: it was made for this import.
+        vars(spec.loader)["exec_module"] = execute_quietly
+        return spec
+
+
+def register() -> None:
+    """Watch for the import of TensorFlow in this process."""
+    if not any(isinstance(finder, _TensorFlowFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _TensorFlowFinder())
