@@ -14,10 +14,15 @@ from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 SITE_TARGETS = ("ansible", "promtool")
 BROWSER_TARGETS = ("browser", "axe")
 KERNEL_TARGETS = ("modules", "jython")
-# Of a release that Debian changes daily: where it cannot be had, its tests are skipped and say so.
 IMAGE_TARGETS = ("apptainer", "image", "registry")
+TIERS = ("push", "all")
+N_SLOWEST = 20
 EPILOG = """\
-Without a name: all but bench and slurm-versions. 'all' includes both, which take their time.
+'push', or no name: what every change must pass. It leaves out bench, which measures, and
+slurm-versions, which tries newer Slurms; 'all', before a release, has both. Neither tries real
+GPUs, MPI or MXNet, which need other builds.
+A file with a failure is run once more; what passes then is named, and more than five such tests
+fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
 """
 
@@ -66,18 +71,19 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = ", ".join(BY_NAME)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"all, {names}")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"push, all, {names}")
     named = parser.parse_args(words[:cut]).suites
+    is_push = not named or "push" in named
     for name in named:
-        if name != "all" and name not in BY_NAME:
-            parser.error(f"no suite '{name}'. There are: all, {names}.")
-        if name != "all" and not BY_NAME[name].exists:
+        if name not in {*TIERS, *BY_NAME}:
+            parser.error(f"no suite '{name}'. There are: {', '.join(TIERS)}, {names}.")
+        if name in BY_NAME and not BY_NAME[name].exists:
             parser.error(f"there are no tests in tests/{BY_NAME[name].folder}.")
     wanted = [
         suite
         for suite in SUITES
         if suite.exists
-        and ("all" in named or suite.name in named or (not named and suite.is_default))
+        and ("all" in named or suite.name in named or (is_push and suite.is_default))
     ]
     return wanted, words[cut + 1 :]
 
@@ -100,7 +106,10 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS
-        _step("images", ["deploy/environments/build", *IMAGE_TARGETS], {})
+        build = ["deploy/environments/build", *IMAGE_TARGETS]
+        # Of a release that Debian changes daily: an index may be older than what it names.
+        if not (_step("images", build, counts) or _step("images", build, counts)):
+            return False
     return _step("environment", ["deploy/environments/build", *targets], counts)
 
 
@@ -149,8 +158,23 @@ def summary(counts: Mapping[str, Counts]) -> str:
     lines += ["", f"{'suite':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
     for name, c in counts.items():
         lines.append(f"{name:<12}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
+    lines += _details(counts)
     n_passed = sum(c.n_passed for c in counts.values())
     n_failed = sum(c.n_failed for c in counts.values())
     n_skipped = sum(c.n_skipped for c in counts.values())
     lines += ["", f"{n_passed} passed, {n_failed} failed, {n_skipped} skipped"]
     return "\n".join(lines)
+
+
+def _details(counts: Mapping[str, Counts]) -> list[str]:
+    """Return why tests were skipped, which needed a second try, and which took longest."""
+    lines = []
+    if skips := [(n, f"{name}: {why}") for name, c in counts.items() for why, n in c.skips]:
+        lines += ["", "skipped", *(f"{n:>5}  {why:.150}" for n, why in skips)]
+    if second_tries := [test for c in counts.values() for test in c.second_tries]:
+        lines += ["", "passed only at the second try", *second_tries]
+    durations = sorted((-s, test) for c in counts.values() for test, s in c.durations)
+    if durations:
+        slowest = durations[:N_SLOWEST]
+        lines += ["", "slowest tests", *(f"{-s:>6.1f} s  {test}" for s, test in slowest)]
+    return lines

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
+from tests.results import Result, files_of, read_results, unexpected_skips
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OUTPUT_DIR = CHECKOUT / "tests" / "output"
 BIN_DIR = Plan().environment("test") / "bin"
 # Ends a suite that hangs; the longest one, with real trainings, takes minutes.
 TIMEOUT_S = 3600
+PYTEST_TESTS_FAILED = 1
 PYTEST_RAN_NO_TEST = 5
-N_REASON_LINES = 12
+# What fails by chance fails in few places; more is broken, and a second try would only cost time.
+MOST_FILES_AGAIN = 5
+MOST_SECOND_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +30,14 @@ class Counts:
     """How the tests of one suite ended.
 
     Args:
-        n_passed: Tests that passed.
-        n_failed: Tests that failed or could not be run.
+        n_passed: Tests that passed, those at the second try among them.
+        n_failed: Tests that failed or could not be run, and skips that are not allowed.
         n_skipped: Tests that said why they cannot be run here.
         took_s: Wall-clock time, seconds.
         failures: Each failed test with the lines that say why.
+        skips: Each reason for a skip, with how often it was given.
+        second_tries: Tests that passed only at the second try, with why they failed at first.
+        durations: Each test with the seconds that it took.
     """
 
     n_passed: int = 0
@@ -38,6 +45,9 @@ class Counts:
     n_skipped: int = 0
     took_s: float = 0.0
     failures: tuple[str, ...] = ()
+    skips: tuple[tuple[str, int], ...] = ()
+    second_tries: tuple[str, ...] = ()
+    durations: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,95 +147,112 @@ def run_suite(suite: Suite, pytest_arguments: Sequence[str]) -> Counts:
         How its tests ended.
     """
     before = time.monotonic()
-    failures: tuple[str, ...] = ()
     if suite.commands:
         statuses = [_status_of(command) for command in suite.commands]
-        n_passed, n_failed, n_skipped = statuses.count(0), len(statuses) - statuses.count(0), 0
+        n_passed = statuses.count(0)
+        counts = Counts(n_passed=n_passed, n_failed=len(statuses) - n_passed)
     else:
-        n_passed, n_failed, n_skipped = _run_pytest(suite, pytest_arguments)
-        failures = read_failures(_report_of(suite))
-    return Counts(
-        n_passed=n_passed,
-        n_failed=n_failed,
-        n_skipped=n_skipped,
-        took_s=time.monotonic() - before,
-        failures=failures,
-    )
+        counts = _run_tests(suite, pytest_arguments)
+    return replace(counts, took_s=time.monotonic() - before)
 
 
-def _run_pytest(suite: Suite, arguments: Sequence[str]) -> tuple[int, int, int]:
+def _run_tests(suite: Suite, arguments: Sequence[str]) -> Counts:
+    folder = CHECKOUT / "tests" / suite.folder
+    status, results = _run_pytest(suite, [folder, *arguments], _report_of(suite))
+    failed = [result for result in results if result.failure is not None]
+    files = _files_to_try_again(failed)
+    if not files:
+        return count(results, status, is_selection=bool(arguments))
+    print(f"\n== {suite.name}: {len(files)} files once more", flush=True)
+    if suite.needs_cluster:
+        # Starts again what the tests may have left broken.
+        _status_of([str(CHECKOUT / "deploy" / "up")])
+    _, again = _run_pytest(suite, [*files, *arguments], _report_of(suite, "-again"))
+    return count(with_second_try(results, again), status, is_selection=bool(arguments))
+
+
+def _files_to_try_again(failed: Sequence[Result]) -> list[Path]:
+    """Return files that may have failed by chance: few of them, whole, since tests lean on it."""
+    try:
+        files = files_of(failed, CHECKOUT)
+    except LookupError:
+        return []
+    return files if len(files) <= MOST_FILES_AGAIN else []
+
+
+def _run_pytest(
+    suite: Suite, arguments: Sequence[str | Path], report: Path
+) -> tuple[int, tuple[Result, ...]]:
     OUTPUT_DIR.mkdir(exist_ok=True)
-    report = _report_of(suite)
     report.unlink(missing_ok=True)
     pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-    status = _status_of(
-        [*pytest, *suite.options, str(CHECKOUT / "tests" / suite.folder), *arguments]
-    )
-    return with_status(read_report(report), status)
+    status = _status_of([*pytest, *suite.options, *(str(word) for word in arguments)])
+    return status, read_results(report)
 
 
-def with_status(counted: tuple[int, int, int], status: int) -> tuple[int, int, int]:
-    """Let a run that pytest calls unsuccessful count as a failure even if no test failed.
+def with_second_try(first: Sequence[Result], again: Sequence[Result]) -> list[Result]:
+    """Take for each test that failed how it ended at the second try.
 
     Args:
-        counted: Numbers of passed, failed and skipped tests in its report.
-        status: Exit status of pytest: 0 for success, 5 where no test was selected.
+        first: Every test of the suite.
+        again: Tests of the files that had a failure.
 
     Returns:
-        The numbers, with at least one failure for any other status.
+        Every test. One that passed only at the second try keeps its first failure in
+        `passed_after`.
+    """
+    passed = {r.test for r in again if r.failure is None and r.skip is None}
+    return [
+        replace(result, failure=None, passed_after=result.failure)
+        if result.failure is not None and result.test in passed
+        else result
+        for result in first
+    ]
+
+
+def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Counts:
+    """Count how tests ended; what pytest calls unsuccessful is a failure, whatever is counted.
+
+    Args:
+        results: Every test of the suite.
+        status: Exit status of pytest's first run: 0 for success, 1 for failed tests, 5 where no
+            test was selected.
+        is_selection: Whether a part of the suite was asked for, which may be none of it.
+
+    Returns:
+        The numbers, with a failure for each skip that is not allowed, for a suite without a test
+        and for a run that was cut off.
 
     Source:
         https://docs.pytest.org/en/stable/reference/exit-codes.html
     """
-    n_passed, n_failed, n_skipped = counted
-    is_success = status in {0, PYTEST_RAN_NO_TEST}
-    return n_passed, n_failed or int(not is_success), n_skipped
+    failures = [f"{r.test}\n{r.failure}" for r in results if r.failure is not None]
+    not_allowed = unexpected_skips(results)
+    failures += [f"{r.test}\n  must not be skipped: {r.skip}" for r in not_allowed]
+    second_tries = tuple(f"{r.test}\n{r.passed_after}" for r in results if r.passed_after)
+    if len(second_tries) > MOST_SECOND_TRIES:
+        failures.append(f"{len(second_tries)} tests passed only at the second try")
+    if not results and not (is_selection and status == PYTEST_RAN_NO_TEST):
+        failures.append("no test was run")
+    if status not in {0, PYTEST_TESTS_FAILED, PYTEST_RAN_NO_TEST}:
+        failures.append(f"pytest ended with status {status}")
+    if status == PYTEST_TESTS_FAILED and not failures and not second_tries:
+        failures.append("pytest says that tests failed and names none")
+    skipped = [r.skip for r in results if r.skip is not None]
+    n_passed = sum(r.failure is None and r.skip is None for r in results)
+    return Counts(
+        n_passed=n_passed,
+        n_failed=len(failures),
+        n_skipped=len(skipped) - len(not_allowed),
+        failures=tuple(failures),
+        skips=tuple(Counter(skipped).items()),
+        second_tries=second_tries,
+        durations=tuple((r.test, r.took_s) for r in results),
+    )
 
 
-def read_report(path: Path) -> tuple[int, int, int]:
-    """Count the tests in a report of pytest.
-
-    Args:
-        path: JUnit XML; may be missing or cut off.
-
-    Returns:
-        Numbers of passed, failed and skipped tests.
-    """
-    try:
-        cases = list(ElementTree.parse(path).getroot().iter("testcase"))
-    except (OSError, ElementTree.ParseError):
-        return 0, 0, 0
-    kinds = [{child.tag for child in case} for case in cases]
-    n_failed = sum(bool(kind & {"failure", "error"}) for kind in kinds)
-    n_skipped = sum("skipped" in kind for kind in kinds)
-    return len(cases) - n_failed - n_skipped, n_failed, n_skipped
-
-
-def read_failures(path: Path) -> tuple[str, ...]:
-    """Return what failed in a report of pytest, and why.
-
-    Args:
-        path: JUnit XML; may be missing or cut off.
-
-    Returns:
-        For each failure the name of the test and the last lines that pytest marks with "E".
-    """
-    try:
-        cases = list(ElementTree.parse(path).getroot().iter("testcase"))
-    except (OSError, ElementTree.ParseError):
-        return ()
-    failures = []
-    for case in cases:
-        for found in (*case.iter("failure"), *case.iter("error")):
-            marked = [line for line in (found.text or "").splitlines() if line.startswith("E ")]
-            reasons = marked[-N_REASON_LINES:] or [str(found.get("message", ""))]
-            name = f"{case.get('classname', '')}::{case.get('name', '')}"
-            failures.append("\n".join([name, *(f"  {line:.300}" for line in reasons)]))
-    return tuple(failures)
-
-
-def _report_of(suite: Suite) -> Path:
-    return OUTPUT_DIR / f"{suite.name}.xml"
+def _report_of(suite: Suite, suffix: str = "") -> Path:
+    return OUTPUT_DIR / f"{suite.name}{suffix}.xml"
 
 
 def _status_of(command: Sequence[str]) -> int:

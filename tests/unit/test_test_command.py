@@ -10,7 +10,8 @@ import pytest
 from tests import command, suites
 from tests.command import parse_arguments, summary
 from tests.eventually import eventually, eventually_async
-from tests.suites import Counts, Suite, read_failures, read_report, run_suite, with_status
+from tests.results import Result, read_results
+from tests.suites import Counts, Suite, count, run_suite
 
 # What the sample needs: nothing; so it starts in no time.
 BARE_PYTEST = ["--noconftest", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:asyncio"]
@@ -40,7 +41,7 @@ def test_passed_failed_and_skipped_tests_are_counted(tmp_path: Path) -> None:
         "import pytest\n"
         "def test_a(): pass\n"
         "def test_b(): raise ValueError\n"
-        "@pytest.mark.skip(reason='none here')\n"
+        "@pytest.mark.skip(reason='this cluster has real GPUs')\n"
         "def test_c(): pass\n"
     )
 
@@ -59,25 +60,118 @@ def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:
     assert "assert {'left': 4} == {'left': 5}" in printed
 
 
-def test_the_reasons_of_a_report_that_is_missing_are_none(tmp_path: Path) -> None:
-    assert read_failures(tmp_path / "a.xml") == ()
+PASSED = Result(test="a", took_s=2.0)
+FAILED = Result(test="b", failure="  E assert 0")
+SKIPPED = Result(test="tests.templates.test_mpi::x", skip="Horovod is built without MPI: build it")
+ODD_SKIP = Result(test="tests.hub.test_login::x", skip="no browser here")
 
 
 @pytest.mark.parametrize(
-    ("counted", "status", "expected"),
+    ("results", "status", "expected"),
     [
-        ((3, 0, 1), 0, (3, 0, 1)),
-        ((3, 2, 0), 1, (3, 2, 0)),
-        ((0, 0, 0), 5, (0, 0, 0)),
-        ((3, 0, 0), 2, (3, 1, 0)),
-        ((0, 0, 0), -9, (0, 1, 0)),
+        ([PASSED, SKIPPED], 0, (1, 0, 1)),
+        ([PASSED, FAILED], 1, (1, 1, 0)),
+        ([PASSED, ODD_SKIP], 0, (1, 1, 0)),
+        ([PASSED], 2, (1, 1, 0)),
+        ([PASSED], 1, (1, 1, 0)),
+        ([], 5, (0, 1, 0)),
+        ([], -9, (0, 2, 0)),
+        ([], 0, (0, 1, 0)),
     ],
-    ids=["success", "failures", "nothing selected", "interrupted", "killed"],
+    ids=[
+        "success",
+        "a failure",
+        "a skip that is not allowed",
+        "interrupted",
+        "a failure that the report does not have",
+        "no test",
+        "killed",
+        "no report",
+    ],
 )
-def test_a_run_that_did_not_end_well_counts_as_failed(
-    counted: tuple[int, int, int], status: int, expected: tuple[int, int, int]
+def test_a_run_counts_as_failed_for_whatever_went_wrong(
+    results: list[Result], status: int, expected: tuple[int, int, int]
 ) -> None:
-    assert with_status(counted, status) == expected
+    counts = count(results, status, is_selection=False)
+
+    assert (counts.n_passed, counts.n_failed, counts.n_skipped) == expected
+
+
+def test_a_selection_may_leave_a_suite_without_a_test() -> None:
+    assert count([], 5, is_selection=True) == Counts()
+
+
+def test_a_skip_that_is_not_allowed_is_named_with_its_reason() -> None:
+    counts = count([ODD_SKIP], 0, is_selection=False)
+
+    assert "tests.hub.test_login::x\n  must not be skipped: no browser here" in summary(
+        {"hub": counts}
+    )
+
+
+def test_the_summary_counts_each_reason_for_a_skip_and_names_the_slowest() -> None:
+    slow = Result(test="tests.hub.test_x::slow", took_s=75.25)
+
+    printed = summary({"hub": count([PASSED, SKIPPED, SKIPPED, slow], 0, is_selection=False)})
+
+    assert "    2  hub: Horovod is built without MPI: build it" in printed
+    assert printed.index("  75.2 s  tests.hub.test_x::slow") < printed.index("   2.0 s  a")
+
+
+FAILS_AT_FIRST = """\
+from pathlib import Path
+marker = Path(__file__).with_name("marker")
+def test_before(): pass
+def test_by_chance():
+    was_there = marker.exists()
+    marker.touch()
+    assert was_there
+"""
+
+
+@pytest.fixture
+def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    (tmp_path / "tests" / "sample").mkdir(parents=True)
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
+    monkeypatch.setattr(suites, "CHECKOUT", tmp_path)
+    return tmp_path
+
+
+def test_what_passes_only_at_the_second_try_is_no_failure_and_is_named(checkout: Path) -> None:
+    (checkout / "tests/sample/test_sample.py").write_text(FAILS_AT_FIRST)
+
+    counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
+
+    assert (counts.n_passed, counts.n_failed) == (2, 0)
+    printed = summary({"sample": counts})
+    assert "passed only at the second try\ntests.sample.test_sample::test_by_chance" in printed
+    assert "E       assert False" in printed
+
+
+def test_what_fails_twice_is_a_failure(checkout: Path) -> None:
+    (checkout / "tests/sample/test_sample.py").write_text("def test_a(): assert 0\n")
+
+    counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
+
+    assert (counts.n_passed, counts.n_failed, counts.second_tries) == (0, 1, ())
+
+
+def test_a_run_with_failures_in_many_files_gets_no_second_try(checkout: Path) -> None:
+    for n in range(suites.MOST_FILES_AGAIN + 1):
+        (checkout / f"tests/sample/test_{n}.py").write_text(FAILS_AT_FIRST.replace("ker", f"{n}"))
+
+    counts = run_suite(Suite(name="sample", folder="sample", needs_cluster=False), BARE_PYTEST)
+
+    assert counts.n_failed == suites.MOST_FILES_AGAIN + 1
+
+
+def test_more_than_a_few_second_tries_fail_the_run() -> None:
+    by_chance = [
+        Result(test=str(n), passed_after="  E assert 0") for n in range(suites.MOST_SECOND_TRIES)
+    ]
+
+    assert count(by_chance, 1, is_selection=False).n_failed == 0
+    assert count([*by_chance, by_chance[0]], 1, is_selection=False).n_failed == 1
 
 
 def test_a_check_that_is_missing_counts_as_failed() -> None:
@@ -92,7 +186,7 @@ def test_a_report_that_is_missing_or_cut_off_holds_no_passed_test(tmp_path: Path
     cut_off = tmp_path / "a.xml"
     cut_off.write_text("<testsuites><testcase/>")
 
-    assert read_report(cut_off) == read_report(tmp_path / "b.xml") == (0, 0, 0)
+    assert read_results(cut_off) == read_results(tmp_path / "b.xml") == ()
 
 
 def test_the_cluster_is_started_once_and_its_failure_fails_the_run(
@@ -131,6 +225,11 @@ def test_pytest_gets_what_follows_the_dashes() -> None:
 
 def test_benchmarks_run_only_when_asked_for() -> None:
     assert "bench" not in [suite.name for suite in parse_arguments([])[0]]
+    assert "bench" in [suite.name for suite in parse_arguments(["all"])[0]]
+
+
+def test_a_push_is_what_runs_without_a_name() -> None:
+    assert parse_arguments(["push"]) == parse_arguments([])
 
 
 def test_waiting_shows_how_the_last_attempt_failed() -> None:
