@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from portal.server.errors import LogdirError
 from portal.server.logdir import parse_request, resolve_logdir
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -92,12 +96,31 @@ def test_what_is_no_folder_gets_a_sentence(root: Path, name: str, sentence: str)
     assert len(refused.value.message) < 300
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read every folder")
-def test_a_folder_that_may_not_be_read_gets_a_sentence(root: Path) -> None:
-    (root / "runs").chmod(0)
+@pytest.fixture
+def as_somebody() -> Iterator[None]:
+    """Root may read every folder, so the test is somebody else while it asks."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
 
-    with pytest.raises(LogdirError, match=r"may not read|cannot be opened"):
-        resolve_logdir("runs", root=root)
+
+@pytest.fixture
+def open_root() -> Iterator[Path]:
+    """A folder that everybody reaches; those of pytest are its owner's alone."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        (Path(folder) / "runs").mkdir(mode=0)
+        yield Path(folder)
+
+
+def test_a_folder_that_may_not_be_read_gets_a_sentence(open_root: Path, as_somebody: None) -> None:
+    with pytest.raises(LogdirError, match="may not read"):
+        resolve_logdir("runs", root=open_root)
 
 
 @pytest.mark.parametrize(
