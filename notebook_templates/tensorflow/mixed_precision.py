@@ -32,6 +32,7 @@ from charts import draw_bars, panels
 from digits_data import load_digits
 from digits_model import accuracy, describe_devices, make_model
 from gradients import SMALLEST_FP16, draw_gradient_sizes, gradient_sizes
+from quiet import quiet_libraries
 
 print(describe_devices())
 
@@ -52,6 +53,8 @@ HAS_GPU = bool(tf.config.list_physical_devices("GPU"))
 N_IMAGES = 8_000 if HAS_GPU else 1_500
 EPOCHS = 4
 BATCH_SIZE = 64
+# Cores without a unit for a format convert each number, which may take a hundred times as long.
+LONGEST_S = 45
 
 digits = load_digits()
 images, labels = digits.train_images[:N_IMAGES], digits.train_labels[:N_IMAGES]
@@ -69,10 +72,15 @@ def train(policy):
     seconds = []
     for _ in range(EPOCHS):
         began = time.perf_counter()
-        model.fit(images, labels, batch_size=BATCH_SIZE, verbose=0)
+        # On cores without FP16, oneDNN notes that it leaves the work to other code.
+        with quiet_libraries():
+            model.fit(images, labels, batch_size=BATCH_SIZE, verbose=0)
         seconds.append(time.perf_counter() - began)
+        if sum(seconds) > LONGEST_S:
+            break
     return {
         "model": model,
+        "epochs": len(seconds),
         # The first epoch includes compiling.
         "images/s": N_IMAGES / min(seconds),
         "accuracy": accuracy(model, digits.test_images, digits.test_labels),
@@ -90,10 +98,12 @@ def train(policy):
 runs = {}
 for name, policy in POLICIES.items():
     runs[name] = train(policy)
+    n_epochs = runs[name]["epochs"]
+    cut = "" if n_epochs == EPOCHS else f" after {n_epochs} of {EPOCHS} epochs"
     print(
         f"{name}  {runs[name]['images/s']:>7,.0f} images/s, "
         f"{runs[name]['images/s'] / runs['FP32']['images/s']:.2f} times FP32, "
-        f"test accuracy {runs[name]['accuracy']:.4f}",
+        f"test accuracy {runs[name]['accuracy']:.4f}{cut}",
         flush=True,
     )
 keras.config.set_dtype_policy("float32")
@@ -105,7 +115,8 @@ accuracies = {name: run["accuracy"] for name, run in runs.items()}
 draw_bars(right, accuracies, xlabel="test accuracy", form="{:.1%}")
 
 # %%
-apart = max(accuracies.values()) - min(accuracies.values())
+whole = [run["accuracy"] for run in runs.values() if run["epochs"] == EPOCHS]
+apart = max(whole) - min(whole)
 fp32 = accuracies["FP32"]
 by_chance = (fp32 * (1 - fp32) / len(digits.test_labels)) ** 0.5
 print(
@@ -114,8 +125,8 @@ print(
 )
 if not HAS_GPU:
     print(
-        "These cores have no unit for FP16 or BF16 and convert each number, so the short formats "
-        "are slow here. The gain is on GPUs: published V100 runs of ResNet50 are 65 to 91 % "
+        "Some cores compute in BF16 or FP16 themselves. Others convert each number, and the short "
+        "format is slow. The gain is on GPUs: published V100 runs of ResNet50 are 65 to 91 % "
         "faster in FP16 than in FP32."
     )
 
@@ -147,4 +158,4 @@ print(f"{lost:.1%} of the gradients are lost in FP16; with the scaled loss {lost
 # 4. Compare the accuracy with FP32 once, as above.
 
 # %%
-print(f"Figure: accuracy = {runs['BF16']['accuracy']:.4f}")
+print(f"Figure: accuracy = {min(whole):.4f}")

@@ -81,13 +81,14 @@ def test_the_first_notebook_says_what_the_session_has(start_here, session):
 
 def test_the_three_precisions_stand_beside_each_other(mixed_precision):
     rows = re.findall(
-        r"^(\w+) +[\d,]+ images/s, ([\d.]+) times FP32, test accuracy ([\d.]+)$",
+        r"^(\w+) +[\d,]+ images/s, [\d.]+ times FP32, test accuracy ([\d.]+)( after .*)?$",
         mixed_precision.text,
         re.MULTILINE,
     )
 
     assert [name for name, _, _ in rows] == ["FP32", "BF16", "FP16"]
-    accuracies = [float(accuracy) for _, _, accuracy in rows]
+    # A processor that computes in one of them only with conversions is given less to do.
+    accuracies = [float(accuracy) for _, accuracy, cut in rows if not cut]
     assert max(accuracies) - min(accuracies) < 0.05
 
 
