@@ -13,6 +13,7 @@ from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 SITE_TARGETS = ("ansible", "promtool")
 BROWSER_TARGETS = ("browser", "axe")
+FRONT_END_TARGETS = ("nginx",)
 KERNEL_TARGETS = ("modules", "jython")
 IMAGE_TARGETS = ("apptainer", "image", "registry")
 TIERS = ("push", "all")
@@ -103,6 +104,8 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         targets += SITE_TARGETS
     if any(suite.needs_browser for suite in suites):
         targets += BROWSER_TARGETS
+    if any(suite.needs_front_end for suite in suites):
+        targets += FRONT_END_TARGETS
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS

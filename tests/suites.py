@@ -62,6 +62,7 @@ class Suite:
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
         needs_kernels: Whether it starts kernels from modules, images and Jython.
+        needs_front_end: Whether it starts the TLS front end of the example.
         is_default: Whether it runs when no suite is named.
     """
 
@@ -72,6 +73,7 @@ class Suite:
     needs_cluster: bool = True
     needs_browser: bool = False
     needs_kernels: bool = False
+    needs_front_end: bool = False
     is_default: bool = True
 
     @property
@@ -121,7 +123,7 @@ SUITES = (
     Suite(name="site", folder="foreign"),
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True),
-    Suite(name="hub", folder="hub", needs_browser=True),
+    Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
     Suite(

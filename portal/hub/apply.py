@@ -26,7 +26,14 @@ from portal.hub.other_login import (
     check_options,
     other_authenticator,
 )
-from portal.hub.pages import HEADERS, STATIC_DIR, TEMPLATES_DIR, PortalView, static_route
+from portal.hub.pages import (
+    HEADERS,
+    STATIC_DIR,
+    TEMPLATES_DIR,
+    PortalView,
+    cookie_options,
+    static_route,
+)
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
@@ -57,6 +64,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     hub = settings.hub
     api_url = f"http://{_bracketed(hub.address)}:{hub.api_port}"
     c.JupyterHub.bind_url = f"http://:{hub.public_port}"
+    # The hub itself sees plain requests of the proxy; here it learns of TLS.
+    c.JupyterHub.public_url = f"{hub.public_url.rstrip('/')}/" if hub.public_url else ""
     c.JupyterHub.hub_bind_url = api_url
     c.JupyterHub.hub_connect_url = api_url
     c.JupyterHub.proxy_class = "configurable-http-proxy"
@@ -121,7 +130,10 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
     ]
     form_handlers.register()
-    c.JupyterHub.tornado_settings = {"headers": dict(HEADERS)}
+    c.JupyterHub.tornado_settings = {
+        "headers": dict(HEADERS),
+        "cookie_options": cookie_options(settings.hub.public_url),
+    }
 
 
 def _apply_login(c: Any, settings: Settings) -> None:

@@ -47,7 +47,8 @@ class HubSettings:
     )
     public_url: str = setting(
         "Address that users open, where a front end with TLS stands before public_port, such as"
-        " https://portal.example.com. 'dsportal check' looks at its certificate.",
+        " https://portal.example.com. With https, cookies are sent over TLS only; 'dsportal check'"
+        " looks at the certificate.",
         default="",
         check=check_public_url,
     )

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tornado.web import StaticFileHandler
 
@@ -68,6 +69,23 @@ class PortalView:
         """
         content = (STATIC_DIR / name).read_bytes()
         return f"{STATIC_URL}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def cookie_options(public_url: str) -> dict[str, Any]:
+    """Return what every cookie of the hub says of itself, and of sessions too.
+
+    Args:
+        public_url: Address under which users open the portal; empty where nobody told.
+
+    Returns:
+        Options of Tornado: other sites' pages may lead here but post nothing in a user's name,
+        and what was set over TLS is never sent without it.
+
+    Source:
+        JupyterHub 6.1 goes by public_url for most cookies, but not for `_xsrf`.
+    """
+    is_tls = urlsplit(public_url).scheme == "https"
+    return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
 
 
 class PortalStaticHandler(StaticFileHandler):

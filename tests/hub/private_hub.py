@@ -40,6 +40,7 @@ public_port = {public_port}
 proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
 admin_users = ["grace"]
+{hub_lines}
 
 [login]
 {login}
@@ -131,16 +132,20 @@ def node_line(name: str, *, n_used: int = 0, state: str = "idle") -> str:
 
 
 @contextlib.contextmanager
-def running_hub(folder: Path, servers: list[str], ca: Path) -> Iterator[PrivateHub]:
+def running_hub(
+    folder: Path, servers: list[str], ca: Path, hub_lines: str = ""
+) -> Iterator[PrivateHub]:
     """Run a hub that asks LDAP, and its proxy; yield it when it answers."""
     login = LDAP_LOGIN.format(servers=json.dumps(servers), ca=ca, base=BASE)
-    with running_hub_with(folder, login) as hub:
+    with running_hub_with(folder, login, hub_lines) as hub:
         yield hub
 
 
 @contextlib.contextmanager
-def running_hub_with(folder: Path, login: str, **environment: str) -> Iterator[PrivateHub]:
-    """Run a hub with these keys of [login], and its proxy; yield it when it answers."""
+def running_hub_with(
+    folder: Path, login: str, hub_lines: str = "", **environment: str
+) -> Iterator[PrivateHub]:
+    """Run a hub with these keys of [login] and [hub], and its proxy; yield it when it answers."""
     folder.mkdir()
     api_port, public_port, proxy_port, server_port = (free_port() for _ in range(4))
     settings = folder / "portal.toml"
@@ -151,6 +156,7 @@ def running_hub_with(folder: Path, login: str, **environment: str) -> Iterator[P
             proxy_port=proxy_port,
             folder=folder,
             login=login,
+            hub_lines=hub_lines,
         )
     )
     config = folder / "config.py"

@@ -235,13 +235,19 @@ TARGETS = (
         "registry",
         "unpacking a container registry for the kernel tests",
         "docker-registry",
-        "docker-registry",
+        "usr/bin/docker-registry",
     ),
     _unpacked_target(
         "promtool",
         "unpacking promtool for the tests of the alerts",
         "prometheus",
-        "promtool",
+        "usr/bin/promtool",
+    ),
+    _unpacked_target(
+        "nginx",
+        "unpacking nginx for the tests of the TLS front end",
+        "nginx",
+        "usr/sbin/nginx",
     ),
     Target(
         name="apptainer",
@@ -264,7 +270,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = (
-    *("test", "browser", "axe", "ansible", "promtool"),
+    *("test", "browser", "axe", "ansible", "promtool", "nginx"),
     *("modules", "jython", "registry", "apptainer", "image"),
 )
 OPTIONAL = ("mxnet",)

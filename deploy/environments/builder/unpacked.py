@@ -12,18 +12,18 @@ from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 
 
-def program(plan: Plan, package: str, name: str) -> Path:
+def program(plan: Plan, package: str, path: str) -> Path:
     """Return a program of an unpacked package.
 
     Args:
         plan: Folders and choices.
         package: Name of the Debian package.
-        name: Name of the program.
+        path: The program, from the root of the file system, such as "usr/sbin/nginx".
 
     Returns:
         Its path.
     """
-    return _folder(plan, package) / "usr/bin" / name
+    return _folder(plan, package) / path
 
 
 def unpack(plan: Plan, package: str, log: IO[str]) -> None:

@@ -50,6 +50,8 @@ server {{
     ssl_certificate     /etc/ssl/certs/portal.pem;
     ssl_certificate_key /etc/ssl/private/portal.key;
     ssl_protocols TLSv1.2 TLSv1.3;
+    # Browsers then ask for https themselves, for a year.
+    add_header Strict-Transport-Security "max-age=31536000" always;
 
     # Notebooks are saved in one piece; kernels and terminals keep their connections for hours.
     client_max_body_size 512m;
@@ -63,8 +65,14 @@ server {{
         proxy_set_header Host $host;
         proxy_set_header Upgrade $http_upgrade;
         proxy_set_header Connection $connection_upgrade;
-        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        # What a browser sends under these names is dropped: who it is, is seen here.
+        proxy_set_header X-Forwarded-For $remote_addr;
+        proxy_set_header X-Forwarded-Host $host;
+        proxy_set_header X-Forwarded-Port 443;
         proxy_set_header X-Forwarded-Proto https;
+        proxy_set_header X-Real-IP $remote_addr;
+        proxy_set_header X-Scheme https;
+        proxy_set_header Forwarded "";
     }}
 }}
 

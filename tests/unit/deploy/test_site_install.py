@@ -221,6 +221,14 @@ def test_the_front_end_keeps_connections_of_kernels_open() -> None:
     assert "proxy_read_timeout 1d;" in NGINX
 
 
+@pytest.mark.parametrize("name", ["For", "Host", "Port", "Proto"])
+def test_the_front_end_passes_no_address_on_that_a_browser_wrote(name: str) -> None:
+    (line,) = [line for line in NGINX.splitlines() if f" X-Forwarded-{name} " in line]
+
+    assert "$proxy_add" not in line
+    assert "$http_" not in line
+
+
 def test_the_version_is_that_of_the_package_unless_named(tmp_path: Path) -> None:
     given = ["--shared", str(tmp_path / "x"), "--users-group", "users"]
 

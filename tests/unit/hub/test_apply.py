@@ -177,3 +177,24 @@ def test_partitions_groups_and_users_have_what_the_settings_give_them(
     assert spawner.group_limits == {"students": student}
     assert spawner.user_limits == {"ada": {"max_gpus": 3}}
     assert config.PortalLDAPAuthenticator.manage_groups is True
+
+
+@pytest.mark.parametrize(
+    ("public_url", "told", "options"),
+    [
+        ("https://portal.example.com", "https://portal.example.com/", {"secure": True}),
+        ("https://portal.example.com/", "https://portal.example.com/", {"secure": True}),
+        ("http://portal.example.com", "http://portal.example.com/", {}),
+        ("", "", {}),
+    ],
+)
+def test_cookies_are_kept_to_tls_where_users_come_by_tls(
+    load: Load, minimal_toml: str, public_url: str, told: str, options: dict[str, bool]
+) -> None:
+    config = Config()
+    toml = minimal_toml.replace("[hub]\n", f'[hub]\npublic_url = "{public_url}"\n')
+    apply_settings(config, load(toml))
+
+    assert config.JupyterHub.public_url == told
+    cookie_options = config.JupyterHub.tornado_settings["cookie_options"]
+    assert cookie_options == {"samesite": "Lax", **options}

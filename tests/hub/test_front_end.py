@@ -1,0 +1,132 @@
+"""The portal behind the TLS front end of the example, a real nginx, and without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.cookies import Morsel, SimpleCookie
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub
+from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
+from tests.hub.private_slapd import PASSWORD, SLAPD, Authority, running_slapd
+
+pytestmark = pytest.mark.skipif(
+    not (SLAPD and find_proxy().exists() and find_nginx().exists()),
+    reason=f"slapd, {find_proxy()} and {find_nginx()} are needed",
+)
+LOGIN_COOKIES = {"jupyterhub-hub-login", "jupyterhub-session-id", "_xsrf"}
+
+
+@pytest.fixture(scope="module")
+def front_end() -> FrontEnd:
+    return FrontEnd.on_free_ports()
+
+
+@pytest.fixture(scope="module")
+def hub_behind(
+    tmp_path_factory: pytest.TempPathFactory, authority: Authority, front_end: FrontEnd
+) -> Iterator[PrivateHub]:
+    """Yield a hub behind nginx."""
+    folder = tmp_path_factory.mktemp("front-end")
+    lines = f'public_address = "127.0.0.1"\npublic_url = "{front_end.url}"'
+    with (
+        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
+        running_hub(
+            folder / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate, lines
+        ) as hub,
+        running_nginx(folder / "nginx", front_end, authority, urlsplit(hub.url).port or 0),
+    ):
+        hub.url = front_end.url
+        yield hub
+
+
+@pytest.fixture
+def browser(hub_behind: PrivateHub, authority: Authority) -> Browser:
+    browser = Browser(hub_behind)
+    browser.http.verify = str(authority.certificate)
+    # Else the authorities that the environment names are asked in its place.
+    browser.http.trust_env = False
+    return browser
+
+
+def cookies_of(*answers: requests.Response) -> dict[str, Morsel[str]]:
+    """Return the cookies that answers set, with what they say of each."""
+    read: SimpleCookie = SimpleCookie()
+    for answer in answers:
+        for line in answer.raw.headers.getlist("Set-Cookie"):
+            read.load(line)
+    return dict(read)
+
+
+def logged_in(browser: Browser) -> dict[str, Morsel[str]]:
+    """Log in; return the cookies of every step."""
+    form = browser.get("/hub/login")
+    home = browser.log_in("ada")
+    assert home.url.endswith("/hub/home"), home.text
+    return cookies_of(form, *home.history, home)
+
+
+def test_behind_tls_the_cookies_of_the_login_stay_with_tls_and_this_site(
+    browser: Browser,
+) -> None:
+    cookies = logged_in(browser)
+
+    assert set(cookies) >= LOGIN_COOKIES
+    for name in cookies:
+        assert cookies[name]["secure"], name
+        assert cookies[name]["samesite"] == "Lax", name
+    for name in LOGIN_COOKIES - {"_xsrf"}:
+        assert cookies[name]["httponly"], name
+
+
+def test_without_tls_the_cookies_of_the_login_stay_usable(hub: PrivateHub) -> None:
+    cookies = logged_in(Browser(hub))
+
+    assert set(cookies) >= LOGIN_COOKIES
+    assert not any(cookies[name]["secure"] for name in cookies)
+    assert {cookies[name]["samesite"] for name in cookies} == {"Lax"}
+
+
+def test_browsers_learn_to_ask_for_tls_themselves(browser: Browser, front_end: FrontEnd) -> None:
+    for path in ("/hub/login", "/hub/no-such-page"):
+        kept = browser.get(path).headers["Strict-Transport-Security"]
+        assert kept == "max-age=31536000"
+
+    plain = requests.get(
+        f"http://localhost:{front_end.plain_port}/hub/login", allow_redirects=False, timeout=10
+    )
+    assert plain.status_code == 301
+    assert plain.headers["Location"] == "https://localhost/hub/login"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"X-Scheme": "http", "X-Forwarded-Proto": "http", "Forwarded": "proto=http"},
+        {"X-Forwarded-Host": "evil.example", "X-Forwarded-Port": "1", "X-Real-IP": "192.0.2.1"},
+    ],
+    ids=["scheme", "host"],
+)
+def test_what_a_browser_says_of_itself_changes_no_cookie_and_no_address(
+    browser: Browser, forged: dict[str, str]
+) -> None:
+    browser.http.headers.update(forged)
+
+    cookies = logged_in(browser)
+
+    assert all(cookies[name]["secure"] for name in cookies)
+    assert "evil.example" not in browser.get("/hub/home").text
+    lines = browser.hub.log_path.read_text().splitlines()
+    assert not any("192.0.2.1" in line for line in lines)
+
+
+def test_an_address_of_a_session_leads_to_the_page_that_users_open(browser: Browser) -> None:
+    logged_in(browser)
+
+    page = browser.get("/user/ada/lab")
+
+    assert page.url.startswith(f"{browser.hub.url}/hub/")
+    assert PASSWORD not in page.text
