@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from portal.hub import form_handlers
+from portal.hub import form_handlers, http_server
 from portal.hub.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.cluster_handlers import cluster_routes
 from portal.hub.drain import shared_drain
@@ -130,9 +130,11 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
     ]
     form_handlers.register()
+    http_server.register()
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
+        http_server.GUARDED: True,
     }
 
 

@@ -94,6 +94,9 @@ class PrivateHub:
     url: str
     cluster_path: Path
     log_path: Path
+    # Where nodes reach the hub, without the proxy.
+    direct_url: str = ""
+    pid: int = 0
     cluster: dict[str, Any] = field(default_factory=dict)
 
     def set_cluster(self, **changes: Any) -> None:
@@ -161,7 +164,12 @@ def running_hub_with(
     )
     config = folder / "config.py"
     config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=[str(find_proxy())]))
-    hub = PrivateHub(f"http://127.0.0.1:{public_port}", folder / "cluster.json", folder / "hub.log")
+    hub = PrivateHub(
+        f"http://127.0.0.1:{public_port}",
+        folder / "cluster.json",
+        folder / "hub.log",
+        f"http://127.0.0.1:{api_port}",
+    )
     hub.reset_cluster()
     environment |= os.environ | {
         "PYTHONPATH": str(ROOT),
@@ -176,6 +184,7 @@ def running_hub_with(
             stdout=log,
             stderr=subprocess.STDOUT,
         )
+    hub.pid = process.pid
     try:
         eventually(lambda: answers(process, hub), timeout_s=START_TIMEOUT_S)
         yield hub

@@ -73,6 +73,12 @@ server {{
         proxy_set_header X-Real-IP $remote_addr;
         proxy_set_header X-Scheme https;
         proxy_set_header Forwarded "";
+
+        # The hub takes forms, no files; the rest is as above.
+        location /hub/ {{
+            client_max_body_size 1m;
+            proxy_pass http://127.0.0.1:8000;
+        }}
     }}
 }}
 

@@ -229,6 +229,13 @@ def test_the_front_end_passes_no_address_on_that_a_browser_wrote(name: str) -> N
     assert "$http_" not in line
 
 
+def test_the_front_end_limits_bodies_for_the_hub_and_not_for_sessions() -> None:
+    hub = NGINX.partition("location /hub/ {")[2].partition("}")[0]
+
+    assert "client_max_body_size 1m;" in hub
+    assert NGINX.count("client_max_body_size 512m;") == 1
+
+
 def test_the_version_is_that_of_the_package_unless_named(tmp_path: Path) -> None:
     given = ["--shared", str(tmp_path / "x"), "--users-group", "users"]
 
