@@ -152,6 +152,10 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     from jupyterhub.singleuser.extension import JupyterHubSingleUser
     from traitlets.config import Config
 
+    from spawner import http_server
+
+    http_server.register()
+
     class SessionServer(ServerApp):
         """A notebook server on a given socket."""
 

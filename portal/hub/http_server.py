@@ -21,6 +21,8 @@ from tornado.httputil import (
     responses,
 )
 
+from spawner.http_server import ClosingServer
+
 # Forms and REST send some kB. The front end's example has the same limit for /hub/.
 MOST_BODY_BYTES = 1024 * 1024
 # A client that still sends may lose the answer if the connection is closed at once.
@@ -35,7 +37,7 @@ TOO_LONG = (
 _PAGE = "<!DOCTYPE html><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
 
 
-class GuardedServer(HTTPServer):
+class GuardedServer(ClosingServer):
     """An HTTP server that refuses early, for applications that ask for it by a setting `GUARDED`.
 
     Source:
