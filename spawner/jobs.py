@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spawner.states import JobState, parse_cancelled_by, parse_state
+from spawner.units import parse_time_left
 
 SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
 
 # Free text stands last, so that a "|" inside it moves nothing that is read before it.
-_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%j|%k|%r"
+_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%L|%j|%k|%r"
 
 _SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|BatchHost)=")
 
@@ -45,6 +46,8 @@ class JobRecord:
         comment: Its comment.
         reason: Why it waits, in Slurm's word; "None" for a running job.
         ends_at: When its time is over, written as `starts_at`; empty where Slurm does not know.
+        left_s: Seconds until then, by Slurm's own reckoning at that moment; None where it has no
+            limit or Slurm does not say. It is another one at each look, and so no news.
     """
 
     key: JobKey
@@ -54,6 +57,7 @@ class JobRecord:
     comment: str
     reason: str
     ends_at: str = ""
+    left_s: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,18 +117,19 @@ def parse_squeue(text: str, mark: str) -> list[JobRecord]:
     """
     records = []
     for line in text.split("\n"):
-        line_mark, *fields = line.split("|", 9)
-        if line_mark != mark or len(fields) != 9 or not fields[0].isdecimal():
+        line_mark, *fields = line.split("|", 10)
+        if line_mark != mark or len(fields) != 10 or not fields[0].isdecimal():
             continue
         records.append(
             JobRecord(
-                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[6]),
+                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[7]),
                 state=parse_state(fields[2]),
                 node=_known(fields[3]),
                 starts_at=_known(fields[4]),
                 ends_at=_known(fields[5]),
-                comment=_known(fields[7]),
-                reason=fields[8],
+                left_s=parse_time_left(fields[6]),
+                comment=_known(fields[8]),
+                reason=fields[9],
             )
         )
     return records

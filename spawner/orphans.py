@@ -14,7 +14,7 @@ from spawner.slurm import Slurm
 from spawner.states import Phase
 
 
-async def _ignore(jobs: list[JobRecord]) -> None:
+async def _ignore(jobs: list[JobRecord], asked_at: float) -> None:
     pass
 
 
@@ -29,7 +29,7 @@ class OrphanSearch:
         known_marks: Returns the marks of all sessions in the hub's database.
         interval_s: Seconds between two searches.
         after_s: Seconds for which an orphan is left alone.
-        on_jobs: Is given all jobs of the cluster each time.
+        on_jobs: Is given all jobs of the cluster each time, and when they were asked for.
         clock: Seconds that only grow.
         log: Where each orphan is told of.
     """
@@ -43,7 +43,7 @@ class OrphanSearch:
         interval_s: float,
         after_s: float,
         log: logging.Logger,
-        on_jobs: Callable[[list[JobRecord]], Awaitable[None]] = _ignore,
+        on_jobs: Callable[[list[JobRecord], float], Awaitable[None]] = _ignore,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slurm = slurm
@@ -71,8 +71,9 @@ class OrphanSearch:
         Raises:
             SlurmError: If Slurm could not be asked.
         """
+        asked_at = self._clock()
         jobs = await self._slurm.find_jobs()
-        await self._on_jobs(jobs)
+        await self._on_jobs(jobs, asked_at)
         # Read after the answer: a session that began meanwhile is in the database already.
         known = self._known_marks()
         now = self._clock()

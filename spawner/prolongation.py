@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from spawner.extension import (
@@ -14,16 +14,13 @@ from spawner.extension import (
     check_times,
     decide_limit,
 )
-from spawner.jobs import JobRecord
 from spawner.session import comment_of
-from spawner.states import Phase
 from spawner.timelimit import RunningJob, TimeLimits
 from spawner.traits import SiteTraits
 
 if TYPE_CHECKING:
     from spawner.spawner import SlurmGPUSpawner
 
-_LOOK_TIMEOUT_S = 3.0
 _NOT_RUNNING = "The session was to be extended, but its job does not run. Start a new session."
 
 
@@ -44,25 +41,6 @@ def policy_of(traits: SiteTraits) -> ExtensionPolicy:
     )
 
 
-def left_s(record: JobRecord | None, now_s: float) -> int | None:
-    """Return how long a session goes on.
-
-    Args:
-        record: What squeue said last about its job.
-        now_s: The present, seconds since 1970.
-
-    Returns:
-        Whole seconds, 0 or more; None where Slurm does not say.
-    """
-    if record is None or record.state.phase is not Phase.RUNNING:
-        return None
-    try:
-        ends_s = datetime.fromisoformat(record.ends_at).timestamp()
-    except ValueError:
-        return None
-    return max(0, round(ends_s - now_s))
-
-
 def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
     """Return what the server of a session is told about its time.
 
@@ -77,7 +55,7 @@ def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
     policy = policy_of(spawner)
     n_left = max(0, policy.most_times - n_done) if policy.step_s else 0
     return {
-        "left_s": left_s(spawner.job_record, time.time()),
+        "left_s": spawner.left_s,
         "extension": {"step_s": policy.step_s if n_left else 0, "n_left": n_left},
     }
 
@@ -100,6 +78,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
             timeout_s=spawner.slurm_timeout_s,
         )
         policy = policy_of(spawner)
+        read_at = time.monotonic()
         job, n_extensions = await _read_job(spawner, limits, policy)
         new_limit_s = decide_limit(
             policy,
@@ -115,8 +94,21 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
         if not await limits.lengthen(job, new_limit_s):
             raise ExtensionError(_NOT_RUNNING)
         spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
-        spawner.cluster.watcher.look_soon()
-        await spawner.cluster.watcher.next_look(_LOOK_TIMEOUT_S)
+        # Said at once: a look at Slurm that is under way is older than the order.
+        gained_s = new_limit_s - (job.limit_s or 0)
+        passed_s = time.monotonic() - read_at
+        spawner.set_end(
+            left_s=round(job.left_s + gained_s - passed_s),
+            ends_at=_later(job.ends_at, gained_s),
+        )
+
+
+def _later(moment: str, seconds: int) -> str:
+    try:
+        later = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    except ValueError:
+        return ""
+    return later.isoformat(timespec="seconds")
 
 
 async def _read_job(

@@ -22,7 +22,7 @@ from spawner.script import Job
 from spawner.session import Session
 from spawner.session_log import SessionLog
 from spawner.states import Phase
-from spawner.watcher import Watch
+from spawner.watch import Watch
 
 Probe = Callable[[str, int], Awaitable[object]]
 
@@ -206,6 +206,22 @@ class SessionJob:
     def record(self) -> JobRecord | None:
         """What squeue said last about the job; None before its first answer."""
         return None if self._watch is None else self._watch.record
+
+    @property
+    def left_s(self) -> int | None:
+        """Seconds until the job's time is over; None where it does not run or has no limit."""
+        return None if self._watch is None else self._cluster.watcher.left_s(self._watch)
+
+    def set_end(self, *, left_s: int, ends_at: str) -> None:
+        """Note an end that Slurm has just taken, and have it confirmed soon.
+
+        Args:
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        if self._watch is not None:
+            self._cluster.watcher.set_end(self._watch, left_s=left_s, ends_at=ends_at)
+            self._cluster.watcher.look_soon()
 
     def close(self) -> None:
         """Forget the job; nothing is done to it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -143,10 +144,12 @@ def parse_jobs(body: bytes) -> list[JobRecord]:
         ) from error
     if errors:
         raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=json.dumps(errors)[:500])
-    return [_parse_job(job) for job in jobs if isinstance(job, dict) and "job_id" in job]
+    now_s = _number(answer.get("last_update")) or round(time.time())
+    return [_parse_job(job, now_s) for job in jobs if isinstance(job, dict) and "job_id" in job]
 
 
-def _parse_job(job: Mapping[str, Any]) -> JobRecord:
+def _parse_job(job: Mapping[str, Any], now_s: int) -> JobRecord:
+    end_s = _number(job.get("end_time"))
     return JobRecord(
         key=JobKey(
             job_id=int(job["job_id"]),
@@ -157,6 +160,7 @@ def _parse_job(job: Mapping[str, Any]) -> JobRecord:
         node=str(job.get("batch_host") or ""),
         starts_at=_parse_time(job.get("start_time")),
         ends_at=_parse_time(job.get("end_time")),
+        left_s=max(0, end_s - now_s) if end_s else None,
         comment=str(job.get("comment") or ""),
         reason=str(job.get("state_reason") or ""),
     )
@@ -169,13 +173,18 @@ def _parse_state(value: object) -> JobState:
     return parse_state(str(value))
 
 
-def _parse_time(value: object) -> str:
+def _number(value: object) -> int:
     # Newer releases write {"set": true, "infinite": false, "number": 1795249542}.
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else 0
-    if type(value) is not int or value <= 0:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _parse_time(value: object) -> str:
+    seconds = _number(value)
+    if not seconds:
         return ""
-    return datetime.fromtimestamp(value).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class _UnixResolver(Resolver):

@@ -65,6 +65,11 @@ class SlurmGPUSpawner(EquippingSpawner):
         return None if self._job is None else self._job.record
 
     @property
+    def left_s(self) -> int | None:
+        """Seconds until the session's time is over; None where it does not run or has no limit."""
+        return None if self._job is None else self._job.left_s
+
+    @property
     def start_progress(self) -> Progress:
         """The steps of the start so far, and the facts of this moment."""
         return self._progress
@@ -206,6 +211,16 @@ class SlurmGPUSpawner(EquippingSpawner):
         if self._job is not None:
             self._job.session = self._job.session.changed(**changes)
             self._save(self._job.session)
+
+    def set_end(self, *, left_s: int, ends_at: str) -> None:
+        """Note a new end of the session that Slurm has just taken.
+
+        Args:
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        if self._job is not None:
+            self._job.set_end(left_s=left_s, ends_at=ends_at)
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Take up the session in a saved state.

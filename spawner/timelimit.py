@@ -10,9 +10,9 @@ from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
 from spawner.errors import OptionsError, SlurmError
 from spawner.extension import ExtensionError, WaitingJob
 from spawner.jobs import JobKey, new_mark
-from spawner.units import parse_time_limit
+from spawner.units import parse_time_left, parse_time_limit
 
-_JOB_FIELDS = "%A|%u|%U|%T|%l|%P|%q|%a|%j|%k"
+_JOB_FIELDS = "%A|%u|%U|%T|%l|%L|%e|%P|%q|%a|%j|%k"
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not let the hub run dsportal-extender "
     "as Slurm's account. Tell the administrators; meanwhile save your work."
@@ -27,6 +27,8 @@ class RunningJob:
         key: Which job.
         user_id: Its user's number.
         limit_s: Its time limit in seconds, or None for no limit.
+        left_s: Seconds until that is reached; 0 where Slurm does not say.
+        ends_at: When that is, as squeue writes it.
         partition: Its partition.
         qos: Its quality of service; may be empty.
         account: Its account; may be empty.
@@ -36,6 +38,8 @@ class RunningJob:
     key: JobKey
     user_id: int
     limit_s: int | None
+    left_s: int
+    ends_at: str
     partition: str
     qos: str
     account: str
@@ -157,8 +161,8 @@ def parse_running_job(line: str, mark: str) -> RunningJob | None:
     """Return the running job in a line of squeue.
 
     Args:
-        line: A line with the fields id, user, user's number, state, time limit, partition, QOS,
-            account, name and comment, separated by "|".
+        line: A line with the fields id, user, user's number, state, time limit, time left, end,
+            partition, QOS, account, name and comment, separated by "|".
         mark: What each line of Slurm's own begins with.
 
     Returns:
@@ -167,15 +171,17 @@ def parse_running_job(line: str, mark: str) -> RunningJob | None:
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
     """
-    line_mark, *fields = line.split("|", 10)
-    if line_mark != mark or len(fields) != 10 or fields[3] != "RUNNING":
+    line_mark, *fields = line.split("|", 12)
+    if line_mark != mark or len(fields) != 12 or fields[3] != "RUNNING":
         return None
-    job_id, user, user_id, _, limit, partition, qos, account, name, comment = fields
+    job_id, user, user_id, _, limit, left, ends_at, partition, qos, account, name, comment = fields
     try:
         return RunningJob(
             key=JobKey(job_id=int(job_id), user=user, name=name),
             user_id=int(user_id),
             limit_s=parse_time_limit(limit),
+            left_s=parse_time_left(left) or 0,
+            ends_at=ends_at,
             partition=partition,
             qos=qos if qos != "(null)" else "",
             account=account if account != "(null)" else "",

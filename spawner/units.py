@@ -45,13 +45,7 @@ def parse_walltime(text: str) -> int:
             f"The time {text[:40]!r} cannot be read. Write hours:minutes:seconds such as "
             "08:00:00, days-hours:minutes:seconds such as 1-00:00:00, or a number of minutes."
         )
-    part = {name: int(digits or 0) for name, digits in match.groupdict().items()}
-    walltime_s = (
-        part["days"] * 86_400
-        + (part["day_hours"] + part["hours"]) * 3_600
-        + (part["day_minutes"] + part["hour_minutes"] + part["minutes"]) * 60
-        + (part["day_seconds"] + part["hour_seconds"] + part["seconds"])
-    )
+    walltime_s = _seconds_of(match)
     if walltime_s < _SHORTEST_WALLTIME_S:
         raise OptionsError(
             f"The time {text[:40]!r} is under one minute, the shortest that Slurm allows. "
@@ -78,6 +72,25 @@ def parse_time_limit(text: str) -> int | None:
     if text.strip().lower() in _NO_LIMIT:
         return None
     return parse_walltime(text)
+
+
+def parse_time_left(text: str) -> int | None:
+    """Return the seconds that a job goes on.
+
+    Args:
+        text: A time such as "1-02:03:04", "2:03:04" or "0:30", or one of Slurm's words.
+
+    Returns:
+        Whole seconds, 0 also for a job that is over its limit; None where there is no limit.
+
+    Source:
+        squeue(1), %L, and secs2time_str() of Slurm 22.05 to 25.11, which writes "INVALID" for
+        what is below zero.
+    """
+    match = _WALLTIME.fullmatch(text.strip())
+    if match is None:
+        return 0 if text.strip() == "INVALID" else None
+    return _seconds_of(match)
 
 
 def format_walltime(walltime_s: int) -> str:
@@ -153,3 +166,13 @@ def format_memory(memory_mib: int) -> str:
     if memory_mib < 1:
         raise OptionsError(f"A memory of {memory_mib} MiB cannot be asked for. Ask for 1 or more.")
     return f"{memory_mib}M"
+
+
+def _seconds_of(match: re.Match[str]) -> int:
+    part = {name: int(digits or 0) for name, digits in match.groupdict().items()}
+    return (
+        part["days"] * 86_400
+        + (part["day_hours"] + part["hours"]) * 3_600
+        + (part["day_minutes"] + part["hour_minutes"] + part["minutes"]) * 60
+        + (part["day_seconds"] + part["hour_seconds"] + part["seconds"])
+    )

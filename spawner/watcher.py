@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.jobs import JobEnd, JobKey, JobRecord, match_job
-from spawner.states import JobState, Phase
+from spawner.states import Phase
+from spawner.watch import Watch, forget_news
 
 ListJobs = Callable[[Sequence[int]], Awaitable[list[JobRecord]]]
 ReadEnds = Callable[[Sequence[JobKey]], Awaitable["dict[JobKey, JobEnd] | None"]]
@@ -22,58 +23,6 @@ _CLOSEST_S = 0.2
 _MOST_EARLY_LOOKS = 4
 _LONGEST_BACK_OFF_S = 60.0
 _FEWEST_ABSENCES = 3
-
-
-class Watch:
-    """What the watcher knows about one job.
-
-    Attributes:
-        key: The job.
-        is_hot: Somebody waits for it, so Slurm is asked often.
-        record: What squeue said last; None before the first answer.
-        is_over: The job has ended, beyond doubt.
-        is_gone: Slurm's cleaning on the node has ended, too.
-        on_news: Called when something new is known.
-    """
-
-    def __init__(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> None:
-        self.key = key
-        self.is_hot = is_hot
-        self.record: JobRecord | None = None
-        self.is_over = False
-        self.is_gone = False
-        self.on_news = on_news
-        self.absent_since: float | None = None
-        self.n_absences = 0
-
-    @property
-    def state(self) -> str:
-        """The job waits, starts or runs: "waiting", "starting" or "running"."""
-        if not self.is_hot:
-            return "running"
-        is_started = self.record is not None and self.record.state.phase is Phase.RUNNING
-        return "starting" if is_started else "waiting"
-
-    def see(self, record: JobRecord) -> None:
-        """Take in what squeue says.
-
-        Args:
-            record: The line of this very job.
-        """
-        is_new = self.record != record
-        self.record = record
-        self.absent_since, self.n_absences = None, 0
-        if record.state.phase is Phase.OVER:
-            self.is_over = True
-            self.is_gone = record.state is not JobState.COMPLETING
-        if is_new:
-            self.on_news()
-
-    def vanish(self) -> None:
-        """Note that Slurm has no such job any more."""
-        if not self.is_gone:
-            self.is_over = self.is_gone = True
-            self.on_news()
 
 
 class Watcher:
@@ -153,7 +102,7 @@ class Watcher:
         Args:
             watch: What `watch` returned.
         """
-        watch.on_news = _nothing
+        watch.on_news = forget_news
         self._watches.discard(watch)
 
     def count_states(self) -> Counter[str]:
@@ -170,15 +119,38 @@ class Watcher:
         self._wants_look = True
         self._wake.set()
 
-    async def take(self, records: Sequence[JobRecord]) -> None:
+    async def take(self, records: Sequence[JobRecord], asked_at: float) -> None:
         """Use an answer that was asked for another reason in place of the next look.
 
         Args:
             records: All jobs of the cluster.
+            asked_at: When Slurm was asked for them, by this watcher's clock.
         """
         self._looked_at, self._is_postponed = self._clock(), True
         self._wake.set()
-        await self._judge(self._open_watches(), records)
+        await self._judge(self._open_watches(), records, asked_at)
+
+    def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
+        """Note an end that Slurm has just taken; a look that is under way may still show the old.
+
+        Args:
+            watch: What `watch` returned.
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        watch.set_end(self._clock(), left_s=left_s, ends_at=ends_at)
+
+    def left_s(self, watch: Watch) -> int | None:
+        """Return how long a job goes on.
+
+        Args:
+            watch: What `watch` returned.
+
+        Returns:
+            Whole seconds, 0 or more; None where it does not run, has no limit, or Slurm has not
+            told yet.
+        """
+        return watch.left_s(self._clock())
 
     async def next_look(self, timeout_s: float) -> bool:
         """Wait until Slurm has answered once more.
@@ -240,18 +212,20 @@ class Watcher:
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
         self._n_failures, self.answered_at = 0, time.time()
-        await self._judge(watches, records)
+        await self._judge(watches, records, now)
 
     def _open_watches(self) -> list[Watch]:
         return [watch for watch in self._watches if not watch.is_gone]
 
-    async def _judge(self, watches: Sequence[Watch], records: Sequence[JobRecord]) -> None:
+    async def _judge(
+        self, watches: Sequence[Watch], records: Sequence[JobRecord], asked_at: float
+    ) -> None:
         by_id = {record.key.job_id: record for record in records}
         absent = []
         for watch in watches:
             record = by_id.get(watch.key.job_id)
             if record is not None and match_job(watch.key, [record]):
-                watch.see(record)
+                watch.see(record, asked_at)
             else:
                 absent.append(watch)
         if absent:
@@ -285,10 +259,6 @@ class Watcher:
                     now - watch.absent_since,
                 )
                 watch.vanish()
-
-
-def _nothing() -> None:
-    pass
 
 
 async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:

@@ -133,7 +133,7 @@ class HomePage:
             What the template shows.
         """
         usage, storage = await asyncio.gather(self._describe_usage(user), self._ask_storage(user))
-        cards = tuple(describe_cards(user, now=self._now()))
+        cards = tuple(describe_cards(user))
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
             cards=cards,
@@ -173,29 +173,28 @@ class HomePage:
         return Part(bars=tuple(bars))
 
 
-def describe_cards(user: Any, *, now: datetime) -> list[SessionCard]:
+def describe_cards(user: Any) -> list[SessionCard]:
     """Return a card for each session of a user, active or not.
 
     Args:
         user: JupyterHub's user.
-        now: The present, local time of Slurm without a zone.
 
     Returns:
         The session without a name first, the others by their names.
     """
     names = ["", *sorted(name for name in user.orm_user.orm_spawners if name)]
     return [
-        _describe_card(name, user.spawners[name], number, now)
+        _describe_card(name, user.spawners[name], number)
         for number, name in enumerate(names)
         if not name or user.allow_named_servers or user.spawners[name].active
     ]
 
 
-def _describe_card(name: str, spawner: Any, number: int, now: datetime) -> SessionCard:
+def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
     return SessionCard(
         name=name,
         title=f"Session {name}" if name else "Your session",
-        view=describe_session(spawner, now),
+        view=describe_session(spawner),
         is_active=bool(spawner.active),
         is_ready=bool(spawner.ready),
         is_stopping=spawner.pending == "stop",

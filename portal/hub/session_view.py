@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from portal.hub.failure_view import describe_ending, describe_failure
@@ -22,13 +22,13 @@ class Fact:
         name: For example "Time left".
         value: In words.
         detail: The small print.
-        ends_at: What the value counts down to, in seconds since 1970 (UTC); None for no countdown.
+        left_s: Seconds from which the value counts down to 0; None for no countdown.
     """
 
     name: str
     value: str
     detail: str = ""
-    ends_at: float | None = None
+    left_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,11 @@ class SessionView:
         return self.ended_at is not None
 
 
-def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
+def describe_session(spawner: Any) -> SessionView:
     """Return a spawner's session in words.
 
     Args:
         spawner: A SlurmGPUSpawner, running or not.
-        now: The present, local time without a zone, as Slurm gives it.
 
     Returns:
         The words.
@@ -79,7 +78,7 @@ def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
         )
     if not spawner.active:
         return _describe_idle(spawner)
-    facts = _facts(spawner, now or datetime.now())
+    facts = _facts(spawner)
     if spawner.pending:
         return SessionView(
             state="Starting",
@@ -131,7 +130,7 @@ def describe_request(spawner: Any) -> str:
     return f"{gpus} for {format_hours(session.walltime_s)}"
 
 
-def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
+def _facts(spawner: Any) -> tuple[Fact, ...]:
     session: Session | None = spawner.session
     if session is None:
         return ()
@@ -140,21 +139,18 @@ def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
     record: JobRecord | None = spawner.job_record
     if record is not None and record.state.phase is Phase.RUNNING:
         facts.append(Fact("Node", record.node))
-        facts.extend(_time_left(record, session, now))
+        facts.extend(_time_left(spawner, record))
     if session.job_id:
         facts.append(Fact("Slurm job", str(session.job_id)))
     return tuple(facts)
 
 
-def _time_left(record: JobRecord, session: Session, now: datetime) -> list[Fact]:
-    try:
-        if record.ends_at:
-            ends_at = datetime.fromisoformat(record.ends_at)
-        else:
-            started_at = datetime.fromisoformat(record.starts_at)
-            ends_at = started_at + timedelta(seconds=session.walltime_s)
-    except ValueError:
+def _time_left(spawner: Any, record: JobRecord) -> list[Fact]:
+    left_s: int | None = spawner.left_s
+    if left_s is None:
         return []
-    left_s = (ends_at - now).total_seconds()
-    until = f"until {ends_at:%H:%M}"
-    return [Fact("Time left", format_time_left(left_s), until, ends_at.timestamp())]
+    try:
+        until = f"until {datetime.fromisoformat(record.ends_at):%H:%M}"
+    except ValueError:
+        until = ""
+    return [Fact("Time left", format_time_left(left_s), until, left_s)]

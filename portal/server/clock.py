@@ -74,6 +74,7 @@ class SessionClock:
         self.notices: tuple[str, ...] = ()
         self._asked_s = -ANSWER_AGE_S
         self._asking: asyncio.Future[None] | None = None
+        self._n_extended = 0
 
     def hear_signal(self) -> None:
         """Note that Slurm has warned the job."""
@@ -100,12 +101,18 @@ class SessionClock:
         Raises:
             HubError: If it may not be, with the reason, or the hub did not answer.
         """
-        self._take(await self._hub.extend())
+        answer = await self._hub.extend()
+        self._n_extended += 1
+        self._take(answer)
         return self._time_left()
 
     async def _ask(self) -> None:
+        n_extended = self._n_extended
         try:
-            self._take(await self._hub.read_session())
+            answer = await self._hub.read_session()
+            # The hub may have read the old end before it extended the session.
+            if n_extended == self._n_extended:
+                self._take(answer)
         except HubError:
             self._asked_s = self._now()
         finally:

@@ -130,7 +130,7 @@ def test_1_home_shows_the_running_session_and_its_time_left(
     facts = ada.locator(".portal-facts").first
     expect(facts).to_contain_text(re.compile(r"GPUs\s*2\s*simulated"))
     expect(facts).to_contain_text(re.compile(r"node0[12]"))
-    expect(ada.locator("[data-ends-at]")).to_have_text(re.compile("7 h 5[0-9] min"))
+    expect(ada.locator("[data-left-s]")).to_have_text(re.compile("7 h 5[0-9] min"))
     expect_accessible(ada)
     expect_no_wider_than_a_phone(ada)
     picture(ada, "home-running")
@@ -143,7 +143,7 @@ def test_2_time_left_counts_down_without_asking_the_hub(ada: Page) -> None:
 
     ada.clock.fast_forward("01:00:00")
 
-    expect(ada.locator("[data-ends-at]")).to_have_text(re.compile("6 h 5[0-9] min"))
+    expect(ada.locator("[data-left-s]")).to_have_text(re.compile("6 h 5[0-9] min"))
     ada.unroute("**/hub/home")
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +123,7 @@ class PrivateHub:
             step=99,
             stop_s=0,
             facts=[],
-            starts_at=datetime.now().isoformat(timespec="seconds"),
+            ends_at=(datetime.now() + timedelta(hours=8)).isoformat(timespec="seconds"),
         )
 
 

@@ -107,6 +107,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     start_progress = Progress()
     session: Session | None = None
     job_record: JobRecord | None = None
+    left_s: int | None = None
     most_gpus = 4
 
     @property
@@ -184,10 +185,12 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
             key=JobKey(job_id=4711, user=self.user.name, name="dsportal-0"),
             state=JobState.RUNNING,
             node="node01",
-            starts_at=self.cluster.starts_at,
+            starts_at="",
             comment="",
             reason="None",
+            ends_at=self.cluster.ends_at,
         )
+        self.left_s = 8 * 3600 - 1
 
 
 def end_of_job(message: str) -> JobEndedError:

@@ -10,17 +10,26 @@ function inWords(seconds) {
   return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
+// When each countdown is over, by the page's own clock: the computer's may be off.
+const ends = new WeakMap();
+
 function countDown() {
-  for (const element of document.querySelectorAll("[data-ends-at]")) {
-    const words = inWords(Number(element.dataset.endsAt) - Date.now() / 1000);
+  for (const element of document.querySelectorAll("[data-left-s]")) {
+    if (!ends.has(element)) ends.set(element, performance.now() + Number(element.dataset.leftS) * 1000);
+    const words = inWords((ends.get(element) - performance.now()) / 1000);
     if (element.textContent !== words) element.textContent = words;
   }
+}
+
+// What a page shows; its countdowns begin at another number each time.
+function shown(part) {
+  return part.innerHTML.replaceAll(/ data-left-s="\d+"/g, "");
 }
 
 // The parts that nobody is busy with are replaced; nothing moves where nothing has changed.
 function replace(live, fresh) {
   if (live.contains(document.activeElement) && document.activeElement !== document.body) return;
-  if (live.innerHTML !== fresh.innerHTML) live.innerHTML = fresh.innerHTML;
+  if (shown(live) !== shown(fresh)) live.innerHTML = fresh.innerHTML;
   live.dataset.refreshS = fresh.dataset.refreshS;
   countDown();
 }

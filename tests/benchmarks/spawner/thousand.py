@@ -63,7 +63,8 @@ for number in range(1, int(n_sessions) + 1):
     db.add(orm.Spawner(name="", user=user, server=server, state=session.to_state(),
                        started=datetime.now(timezone.utc).replace(tzinfo=None)))
     values = {"%A": number, "%u": name, "%T": "RUNNING", "%B": "node01", "%j": session.job_name,
-              "%S": "2026-01-01T00:00:00", "%e": "2046-01-01T00:00:00", "%k": comment, "%r": "None"}
+              "%S": "2026-01-01T00:00:00", "%e": "2046-01-01T00:00:00", "%L": "7:00:00",
+              "%k": comment, "%r": "None"}
     print("|".join(str(values[field]) for field in fields))
 db.commit()
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,14 +15,13 @@ from spawner.jobs import JobKey, JobRecord
 from spawner.session import Session
 from spawner.states import JobState
 
-NOW = datetime(2026, 11, 20, 14, 20)
 SESSION = Session(mark="0", user="ada", n_gpus=2, walltime_s=28800, job_id=17)
 
 
-def record(state: JobState, *, node: str = "node01", starts_at: str = "2026-11-20T14:00:00") -> Any:
+def record(state: JobState, *, node: str = "node01", ends_at: str = "2026-11-20T22:00:00") -> Any:
     key = JobKey(job_id=17, user="ada", name="dsportal-0")
     return JobRecord(
-        key=key, state=state, node=node, starts_at=starts_at, comment="", reason="None"
+        key=key, state=state, node=node, starts_at="", ends_at=ends_at, comment="", reason="None"
     )
 
 
@@ -33,6 +31,7 @@ def spawner(**changes: Any) -> Any:
         "pending": None,
         "session": SESSION,
         "job_record": record(JobState.RUNNING),
+        "left_s": (7 * 60 + 40) * 60,
         "simulated_gpus": False,
         "ending": None,
         "user_options": {},
@@ -45,7 +44,7 @@ def facts(view: Any) -> dict[str, str]:
 
 
 def test_a_running_session_shows_gpus_node_time_left_and_job() -> None:
-    view = describe_session(spawner(), NOW)
+    view = describe_session(spawner())
 
     assert view.state == "Running"
     assert not view.is_changing
@@ -58,14 +57,14 @@ def test_a_running_session_shows_gpus_node_time_left_and_job() -> None:
 
 
 def test_simulated_gpus_are_called_so() -> None:
-    assert facts(describe_session(spawner(simulated_gpus=True), NOW))["GPUs"] == "2 simulated"
+    assert facts(describe_session(spawner(simulated_gpus=True)))["GPUs"] == "2 simulated"
     assert describe_request(spawner(simulated_gpus=True)) == "2 simulated GPUs for 8 hours"
 
 
 def test_a_session_in_the_queue_has_no_node_and_no_time_left_yet() -> None:
-    waiting = record(JobState.PENDING, node="", starts_at="2026-11-20T18:00:00")
+    waiting = record(JobState.PENDING, node="")
 
-    view = describe_session(spawner(pending="spawn", job_record=waiting), NOW)
+    view = describe_session(spawner(pending="spawn", job_record=waiting))
 
     assert view.state == "Starting"
     assert view.is_changing
@@ -73,24 +72,25 @@ def test_a_session_in_the_queue_has_no_node_and_no_time_left_yet() -> None:
 
 
 def test_a_session_of_which_slurm_has_not_told_yet_shows_what_is_known() -> None:
-    assert facts(describe_session(spawner(job_record=None), NOW)) == {
+    assert facts(describe_session(spawner(job_record=None))) == {
         "GPUs": "2",
         "Slurm job": "17",
     }
-    assert describe_session(spawner(session=None, job_record=None), NOW).facts == ()
+    assert describe_session(spawner(session=None, job_record=None)).facts == ()
     assert describe_request(spawner(session=None)) == ""
 
 
-def test_an_unreadable_start_time_leaves_the_time_left_out() -> None:
-    odd = record(JobState.RUNNING, starts_at="")
+def test_an_unreadable_end_leaves_the_hour_out_and_an_unknown_one_the_time_left() -> None:
+    odd = record(JobState.RUNNING, ends_at="")
 
-    assert "Time left" not in facts(describe_session(spawner(job_record=odd), NOW))
+    assert facts(describe_session(spawner(job_record=odd)))["Time left"] == "7 h 40 min"
+    assert "Time left" not in facts(describe_session(spawner(left_s=None)))
 
 
 def test_the_home_page_tells_of_a_start_that_failed() -> None:
     error = StartFailed(JobEndedError("The node failed. Start again.", next_step="Start again."))
 
-    view = describe_session(spawner(active=False, _failed=error), NOW)
+    view = describe_session(spawner(active=False, _failed=error))
 
     assert view.state == "Not running"
     assert view.sentence == "The last start failed: The node failed."
@@ -102,7 +102,7 @@ def test_the_home_page_tells_why_a_session_ended_that_nobody_had_stopped() -> No
     error = JobEndedError("The time is over. Start again.", next_step="Start again.")
     ending = Ending(at=1_795_000_000.0, error=error)
 
-    view = describe_session(spawner(active=False, ending=ending), NOW)
+    view = describe_session(spawner(active=False, ending=ending))
 
     assert view.sentence == "The last session has ended: The time is over."
     assert (view.has_ended, view.ended_at) == (True, 1_795_000_000.0)
@@ -114,4 +114,4 @@ def test_the_home_page_tells_why_a_session_ended_that_nobody_had_stopped() -> No
     [(False, None, "Not running"), (True, "stop", "Stopping"), (True, "spawn", "Starting")],
 )
 def test_every_state_has_a_word(active: bool, pending: str | None, state: str) -> None:
-    assert describe_session(spawner(active=active, pending=pending), NOW).state == state
+    assert describe_session(spawner(active=active, pending=pending)).state == state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -23,14 +24,20 @@ class FakeHub:
         self.left_s: float | None = 600
         self.is_away = False
         self.n_asked = 0
+        self.asked = asyncio.Event()
         self.notices: list[str] = []
+        self.answer_after: asyncio.Event | None = None
 
     async def read_session(self) -> dict[str, Any]:
         self.n_asked += 1
+        self.asked.set()
         if self.is_away:
             raise HubError("away", 503)
         extension = {"step_s": 3600, "n_left": 1}
-        return {"left_s": self.left_s, "extension": extension, "notices": self.notices}
+        answer = {"left_s": self.left_s, "extension": extension, "notices": self.notices}
+        if self.answer_after is not None:
+            await self.answer_after.wait()
+        return answer
 
     async def extend(self) -> dict[str, Any]:
         return {"left_s": 4200, "extension": {"step_s": 0, "n_left": 0}}
@@ -104,6 +111,20 @@ async def test_an_extension_is_seen_at_once() -> None:
     left = await clock.extend()
 
     assert (left.left_s, left.step_s) == (4200, 0)
+
+
+async def test_an_answer_that_was_asked_for_before_an_extension_does_not_undo_it() -> None:
+    hub = FakeHub()
+    hub.answer_after = asyncio.Event()
+    clock = SessionClock(hub, {}, now=lambda: 0.0)
+    tab = asyncio.ensure_future(clock.read())
+    await hub.asked.wait()
+
+    assert (await clock.extend()).left_s == 4200
+    hub.answer_after.set()
+
+    assert (await tab).left_s == 4200
+    assert (await clock.read()).n_left == 0
 
 
 async def test_a_warning_of_slurm_is_counted() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from spawner import extender
+from spawner import extender, prolongation
+from spawner.associations import Associations
 from spawner.extender import RequestError, order_of
 from spawner.extension import (
     Ceiling,
@@ -19,7 +22,9 @@ from spawner.extension import (
     decide_limit,
     in_hours,
 )
-from spawner.timelimit import parse_running_job
+from spawner.jobs import JobKey
+from spawner.session import Session, comment_of
+from spawner.timelimit import RunningJob, parse_running_job
 
 HOUR = 3600
 POLICY = ExtensionPolicy(
@@ -109,21 +114,25 @@ def test_lengths_are_told_in_words(seconds: int, words: str) -> None:
 
 
 def test_a_running_job_is_read_with_its_limit_and_marks() -> None:
-    line = "m|42|ada|20001|RUNNING|1-02:00:00|jupyter|normal|(null)|dsportal-01|a | b"
+    line = (
+        "m|42|ada|20001|RUNNING|1-02:00:00|1-01:59:30|2026-11-21T22:00:00|jupyter|normal|(null)|"
+        "dsportal-01|a | b"
+    )
 
     job = parse_running_job(line, "m")
 
     assert job is not None
     assert (job.limit_s, job.user_id, job.partition) == (26 * HOUR, 20001, "jupyter")
+    assert (job.left_s, job.ends_at) == (26 * HOUR - 30, "2026-11-21T22:00:00")
     assert (job.qos, job.account, job.comment) == ("normal", "", "a | b")
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "x|42|ada|20001|RUNNING|2:00:00|jupyter|normal|a|dsportal-01|c",
-        "m|42|ada|20001|PENDING|2:00:00|jupyter|normal|a|dsportal-01|c",
-        "m|42|ada|20001|RUNNING|soon|jupyter|normal|a|dsportal-01|c",
+        "x|42|ada|20001|RUNNING|2:00:00|1:59:00|2026-11-21T22:00:00|jupyter|normal|a|dsportal-01|c",
+        "m|42|ada|20001|PENDING|2:00:00|2:00:00|N/A|jupyter|normal|a|dsportal-01|c",
+        "m|42|ada|20001|RUNNING|soon|1:59:00|2026-11-21T22:00:00|jupyter|normal|a|dsportal-01|c",
         "",
     ],
 )
@@ -200,3 +209,67 @@ def test_the_extender_never_shortens(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(RequestError, match="already"):
         extender.extend(order_of(json.dumps(ORDER).encode()))
+
+
+async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = RunningJob(
+        key=JobKey(job_id=42, user="ada", name="dsportal-0"),
+        user_id=20001,
+        limit_s=8 * HOUR,
+        left_s=7 * HOUR,
+        ends_at="2026-11-21T22:00:00",
+        partition="jupyter",
+        qos="",
+        account="",
+        comment=comment_of("hub"),
+    )
+    lengthened = []
+
+    class Limits:
+        def __init__(self, **settings: object) -> None:
+            pass
+
+        async def read_job(self, key: JobKey) -> RunningJob:
+            return job
+
+        async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
+            return ()
+
+        async def lengthen(self, job: RunningJob, limit_s: int) -> bool:
+            lengthened.append(limit_s)
+            return True
+
+    class Ceilings:
+        async def read_associations(self) -> Associations:
+            return Associations()
+
+    async def read_catalog() -> object:
+        return SimpleNamespace(partitions={"jupyter": SimpleNamespace(max_walltime_s=None)})
+
+    said: dict[str, object] = {}
+    spawner = SimpleNamespace(
+        **dict.fromkeys(("extender_argv", "sudo_argv"), ()),
+        slurm_user="slurm",
+        slurm_timeout_s=1.0,
+        extension_s=2 * HOUR,
+        max_extended_s=12 * HOUR,
+        max_extensions=2,
+        extend_while_others_wait=False,
+        extension_lock=asyncio.Lock(),
+        session=Session(mark="0", user="ada", job_id=42, walltime_s=8 * HOUR),
+        cluster=SimpleNamespace(hub="hub", slurm=SimpleNamespace(accounting=Ceilings())),
+        read_catalog=read_catalog,
+        change_session=lambda **changes: said.update(changes),
+        set_end=lambda **end: said.update(end),
+    )
+    monkeypatch.setattr(prolongation, "TimeLimits", Limits)
+
+    await prolongation.extend_session(spawner)  # type: ignore[arg-type]
+
+    assert lengthened == [10 * HOUR]
+    assert said == {
+        "walltime_s": 10 * HOUR,
+        "n_extensions": 1,
+        "left_s": 9 * HOUR,
+        "ends_at": "2026-11-22T00:00:00",
+    }

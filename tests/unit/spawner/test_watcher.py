@@ -6,13 +6,15 @@ import asyncio
 import heapq
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from spawner.errors import SlurmUnavailableError
 from spawner.jobs import JobEnd, JobKey, JobRecord
 from spawner.states import JobState
-from spawner.watcher import Watch, Watcher
+from spawner.watch import Watch
+from spawner.watcher import Watcher
 
 
 class Clock:
@@ -67,13 +69,14 @@ class FakeCluster:
         self.n_running += 1
         assert self.n_running == 1, "never two at once"
         try:
+            jobs = dict(self.jobs)
             if self.answer_after is not None:
                 await self.answer_after.wait()
         finally:
             self.n_running -= 1
         if self.is_down:
             raise SlurmUnavailableError("Slurm did not answer", stderr="Unable to contact")
-        return [self.jobs[job_id] for job_id in job_ids if job_id in self.jobs]
+        return [jobs[job_id] for job_id in job_ids if job_id in jobs]
 
     async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
         if isinstance(self.ends, SlurmUnavailableError):
@@ -82,9 +85,16 @@ class FakeCluster:
             return None
         return {key: self.ends[key] for key in keys if key in self.ends}
 
-    def put(self, key: JobKey, state: JobState) -> None:
+    def put(self, key: JobKey, state: JobState, *, left_s: int | None = None) -> None:
         self.jobs[key.job_id] = JobRecord(
-            key=key, state=state, node="n1", starts_at="", comment="", reason="None"
+            key=key,
+            state=state,
+            node="n1",
+            starts_at="",
+            ends_at=str(left_s),
+            left_s=left_s,
+            comment="",
+            reason="None",
         )
 
 
@@ -160,10 +170,10 @@ async def test_an_answer_that_was_asked_for_another_reason_takes_the_place_of_a_
 
     for _ in range(6):
         await clock.advance(10)
-        await watcher.take(list(cluster.jobs.values()))
+        await watcher.take(list(cluster.jobs.values()), clock.now)
     assert len(cluster.asked_at) == before
     cluster.put(one.key, JobState.FAILED)
-    await watcher.take(list(cluster.jobs.values()))
+    await watcher.take(list(cluster.jobs.values()), clock.now)
 
     assert one.is_over
     assert not other.is_over
@@ -401,3 +411,70 @@ async def test_nothing_is_asked_when_nothing_is_watched(
     watch(watcher, cluster, 2)
     await clock.advance(1)
     assert len(cluster.asked_at) == before + 1
+
+
+async def test_time_left_is_slurms_and_runs_down_between_two_looks(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    told: list[None] = []
+    one = watch(watcher, cluster, on_news=lambda: told.append(None))
+    assert watcher.left_s(one) is None
+    cluster.put(one.key, JobState.RUNNING, left_s=600)
+    await clock.advance(0)
+    await clock.advance(10)
+    assert watcher.left_s(one) == 590
+
+    cluster.jobs[1] = replace(cluster.jobs[1], left_s=580)
+    await clock.advance(7)
+
+    assert 580 - 7 <= (watcher.left_s(one) or 0) <= 580
+    assert len(told) == 1, "that time goes by is no news"
+
+
+async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_shows(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    cluster.put(one.key, JobState.RUNNING, left_s=600)
+    await clock.advance(10)
+    cluster.answer_after = asyncio.Event()
+    watcher.look_soon()
+    await clock.advance(2)
+
+    watcher.set_end(one, left_s=7788, ends_at="7788")
+    assert watcher.left_s(one) == 7788
+    cluster.put(one.key, JobState.RUNNING, left_s=7700)
+    cluster.answer_after.set()
+    await clock.advance(1)
+
+    assert watcher.left_s(one) == 7787
+    assert one.record is not None
+    assert one.record.ends_at == "7788"
+    watcher.look_soon()
+    await clock.advance(1)
+    assert one.record.ends_at == "7700"
+
+
+async def test_an_answer_for_another_reason_that_was_asked_before_is_older_too(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    cluster.put(one.key, JobState.RUNNING, left_s=600)
+    await clock.advance(1)
+    asked_at, records = clock.now, list(cluster.jobs.values())
+    await clock.advance(1)
+
+    watcher.set_end(one, left_s=7788, ends_at="7788")
+    await watcher.take(records, asked_at)
+
+    assert watcher.left_s(one) == 7788
+
+
+async def test_a_job_that_waits_again_has_no_time_left(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    cluster.put(one.key, JobState.PENDING, left_s=600)
+    await clock.advance(1)
+
+    assert watcher.left_s(one) is None
