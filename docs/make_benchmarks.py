@@ -54,7 +54,7 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
     lines = [
         f"## {report.get('title', name)}",
         "",
-        f"{report['machine']}; {report['date']}; `{report['command']}`",
+        f"{_machine(report['machine'])}; {report['date']}; `{report['command']}`",
         "",
         *_table(("figure", "value", "what it is"), rows),
     ]
@@ -63,6 +63,18 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
     notes = report.get("notes", [])
     lines += ["", *(f"* {note}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
+
+
+def _machine(machine: str | Mapping[str, Any]) -> str:
+    """Return one line about the machine; older reports hold it as a line."""
+    if isinstance(machine, str):
+        return machine
+    flags = f" ({', '.join(machine['flags'])})" if machine["flags"] else ""
+    commit = f"commit {machine['commit'][:7]}{' with changes' if machine['is_dirty'] else ''}"
+    return (
+        f"{machine['n_cores']} cores of {machine['cpu']}{flags}, {machine['memory_gib']} GiB,"
+        f" {machine['system']}; {commit}"
+    )
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:

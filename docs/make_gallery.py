@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
     Returns:
         The content of docs/benchmarks/templates.json.
     """
-    from tests.benchmarks.report import describe_machine
+    from tests.benchmarks.machine import read_machine
 
     notebooks = dict(earlier.get("notebooks", {})) | {
         name: _row(record) for name, record in records.items()
@@ -106,7 +107,7 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
     ]
     return {
         "title": "Template notebooks",
-        "machine": describe_machine() if records or not earlier else earlier["machine"],
+        "machine": asdict(read_machine()) if records or not earlier else earlier["machine"],
         "date": max((row["date"] for row in notebooks.values()), default=""),
         "command": "tests/run templates",
         "figures": figures,

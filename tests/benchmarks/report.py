@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+
+from tests.benchmarks.machine import read_machine
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RESULTS_DIR = CHECKOUT / "docs" / "benchmarks"
@@ -55,7 +55,7 @@ def write_report(
     path = RESULTS_DIR / f"{name}.json"
     report = {
         "title": title,
-        "machine": describe_machine(),
+        "machine": asdict(read_machine()),
         "date": date.today().isoformat(),
         "command": f"tests/run bench -- -k {name}",
         "figures": dict(figures),
@@ -71,15 +71,3 @@ def write_report(
     for figure, value in figures.items():
         print(f"{figure:>32} {value}")
     return path
-
-
-def describe_machine() -> str:
-    """Return what the machine is, without its name."""
-    model = "unknown CPU"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = " ".join(line.partition(":")[2].split())
-            break
-    memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
-    system = platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
-    return f"{os.cpu_count()} cores of {model}, {memory_kib / 2**20:.0f} GiB, no GPU, {system}"

@@ -17,8 +17,9 @@ pytestmark = pytest.mark.cluster
 
 WORDS = {
     "start_vs_bare": "start button to first answer, median, over bare sbatch of the same job",
-    "start_vs_stock": "the same over batchspawner's SlurmSpawner",
-    "slurm_calls_per_min_waiting": "questions to Slurm in a minute with 200 running and 20 waiting",
+    "start_vs_stock": "the same over batchspawner's SlurmSpawner with JupyterHub's own server",
+    "slurm_calls_per_min_waiting": "questions about jobs to slurmctld in a minute, 200 running and "
+    "20 waiting, no page open",
     "slurm_calls_per_min_running": "the same with 200 running and none waiting",
     "stock_slurm_calls_per_min": "batchspawner's with 200 running and 20 waiting",
     "hub_cpu_cores_at_1000": "CPU of the hub and its commands with 1,000 sessions, cores",
@@ -26,10 +27,12 @@ WORDS = {
     "take_up_s_at_1000": "start of a killed hub until its 1,000 sessions are ready, seconds",
 }
 NOTES = (
-    "Starts: JupyterLab of the server environment, the same program three times; they take turns.",
+    "Starts take turns. Portal and bare start the portal's own server, which loads less; stock "
+    "starts JupyterHub's by batchspawner's wrapper, and so differs in the server as well as the spawner.",
     "slurmctld looks at new jobs once a second: all three wait for that, half a second on average.",
     "Bare is sbatch of the portal's own job script; a stand-in for the hub says yes to the server.",
-    "Loads: real jobs on the real cluster, with a small server; slurmctld counts the questions.",
+    "Loads: real jobs on the real cluster, with a small server; slurmctld counts the questions "
+    "about jobs; sbatch, sinfo, forecasts and accounting are not in it.",
     "1,000 sessions: real hub, database, watcher and proxy. squeue is a stand-in that prints 1,000 "
     "lines, and one small server answers for all. "
     "The servers' own reports of activity are not part of it.",
