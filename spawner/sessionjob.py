@@ -29,6 +29,7 @@ Probe = Callable[[str, int], Awaitable[object]]
 # The launcher of a hub that died has ended by then.
 _FIND_TIMEOUT_S = 30.0
 _CANCEL_TIMEOUT_S = 60.0
+_CANCEL_PAUSE_S = 2.0
 _STOP_LOOK_S = 0.5
 _GONE_TIMEOUT_S = 15.0
 
@@ -335,4 +336,4 @@ class SessionJob:
             except SlurmUnavailableError:
                 if time.monotonic() >= give_up_at:
                     raise
-                await asyncio.sleep(2.0)
+                await asyncio.sleep(_CANCEL_PAUSE_S)

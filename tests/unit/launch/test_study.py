@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from portal.launch import study as study_module
 from portal.launch.errors import LaunchError
 from portal.launch.study import complete, load, scaling
 from portal.launch.study_config import make_configs, summarize
@@ -93,3 +94,27 @@ def test_the_report_is_one_page_with_every_figure_and_no_markup_of_a_name(tmp_pa
     assert "1x2, batch 32, fp32" in page
     assert page.count("<svg") == 2
     assert "http" not in page
+
+
+def test_a_study_shares_its_folder_only_with_one_of_the_same_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(study_module, "parent_folder", lambda: tmp_path)
+    monkeypatch.setattr(
+        study_module, "run", lambda work, train, config, *rest, **shape: steps(config)
+    )
+    same = {"shapes": ("1x1",), "steps": 30, "warmup_steps": 5}
+    others = (
+        {"steps": 40},
+        {"warmup_steps": 1},
+        {"shapes": ("1x2",)},
+        {"batch_sizes": (64,)},
+        {"precisions": ("mixed",)},
+        {"threads": (4,)},
+        {"shapes": ("1x2",), "scaling": "strong"},
+    )
+
+    first = scaling("resnet50", **same)
+    folders = [scaling("resnet50", **same | other).folder for other in others]
+
+    assert scaling("resnet50", **same).folder == first.folder
+    assert scaling("vgg16", **same).folder not in {first.folder, *folders}
+    assert len({first.folder, *folders}) == 1 + len(others)

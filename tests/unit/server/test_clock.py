@@ -105,6 +105,19 @@ async def test_while_the_hub_is_away_the_clock_goes_on() -> None:
     assert (await clock.read()).left_s == 540
 
 
+async def test_a_hub_that_is_away_is_asked_no_more_often_than_one_that_answers() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.is_away = True
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "36000"}, now=lambda: now_s[0])
+
+    for _ in range(20):
+        await clock.read()
+    assert hub.n_asked == 1
+    now_s[0] = ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 2
+
+
 async def test_an_extension_is_seen_at_once() -> None:
     clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
 

@@ -179,3 +179,33 @@ def test_it_needs_nothing_but_pythons_own_library() -> None:
     }
 
     assert imported <= sys.stdlib_module_names
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder where commands of Slurm leave their arguments and where they ran."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("sbatch", "squeue", "scancel"):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\necho "$PWD" "$@" > {tmp_path}/{name}\necho 42\n')
+        program.chmod(0o755)
+    monkeypatch.setattr(launcher, "PATH", f"{programs}:/usr/bin:/bin")
+    return tmp_path
+
+
+def test_a_job_is_cancelled_although_its_users_home_is_out_of_reach(slurm: Path) -> None:
+    request = {"verb": "cancel", "job_id": 1, "job_name": "dsportal-0"}
+
+    assert launcher.answer_request(request, ACCOUNT) == {"ok": True, "found": False}
+
+    assert (slurm / "squeue").read_text().startswith("/ ")
+
+
+def test_the_limits_of_the_hubs_process_are_not_those_of_a_session(slurm: Path) -> None:
+    home = pwd.struct_passwd((*ACCOUNT[:5], str(slurm), "/bin/sh"))
+    request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
+
+    launcher.answer_request(request, home)
+
+    assert "--propagate=NONE" in (slurm / "sbatch").read_text().split()

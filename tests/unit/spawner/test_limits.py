@@ -30,6 +30,13 @@ def test_of_several_groups_the_most_generous_counts() -> None:
     assert limits.max_walltime_s == 24 * 3600
 
 
+def test_who_is_in_several_groups_may_use_the_partitions_of_all_of_them() -> None:
+    group_limits = {"students": {"partitions": ["jupyter"]}, "staff": {"partitions": ["big"]}}
+
+    assert SITE.for_groups(["students"], group_limits).partitions == ("jupyter",)
+    assert SITE.for_groups(["students", "staff"], group_limits).partitions == ("jupyter", "big")
+
+
 def test_a_group_never_raises_the_limits_of_the_site() -> None:
     limits = SITE.for_groups(["root"], {"root": {"max_gpus": 99, "max_hours": 99}})
 

@@ -157,6 +157,16 @@ def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> N
         JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, Shape())
 
 
+def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_it(
+    catalog: Catalog,
+) -> None:
+    limits = Limits(partitions=("jupyter", "big"), gpu_types=("v100",))
+
+    JobOptions(gpu_type="v100").check(catalog, limits, Shape())
+    with pytest.raises(OptionsError, match="offered to you are v100"):
+        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, Shape())
+
+
 def test_a_session_longer_than_allowed_is_refused(catalog: Catalog) -> None:
     options = JobOptions.parse({"hours": 30})
 
@@ -170,6 +180,13 @@ def test_a_session_goes_to_the_first_offered_partition_that_can_hold_it(catalog:
     assert JobOptions(n_gpus=4).choose_partition(catalog, limits) == "jupyter"
     assert JobOptions(n_gpus=8).choose_partition(catalog, limits) == "big"
     assert JobOptions(n_gpus=8).choose_partition(catalog, Limits()) is None
+
+
+def test_a_session_goes_where_gpus_of_its_type_are(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"))
+
+    assert JobOptions(n_gpus=2, gpu_type="a100").choose_partition(catalog, limits) == "big"
+    assert JobOptions(n_gpus=2, gpu_type="v100").choose_partition(catalog, limits) == "jupyter"
 
 
 def test_the_most_gpus_are_those_of_the_largest_node_offered(catalog: Catalog) -> None:

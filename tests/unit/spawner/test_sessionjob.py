@@ -11,12 +11,16 @@ from typing import Any
 
 import pytest
 
+from spawner import sessionjob
+from spawner.errors import SlurmUnavailableError
 from spawner.failure import StartFailed
+from spawner.jobs import JobKey, JobRecord
 from spawner.progress import Progress
 from spawner.script import JobPlan, build_job
 from spawner.session import Session
 from spawner.sessionjob import SessionJob
 from spawner.shape import Shape
+from spawner.states import JobState
 from spawner.watcher import Watcher
 from tests.eventually import eventually_async
 from tests.unit.spawner.fake_cluster import FakeCluster
@@ -203,3 +207,71 @@ async def test_a_job_that_slurm_lost_is_over_after_a_while(setting: Setting) -> 
         return not await setting.job.is_alive(0.1)
 
     await eventually_async(is_over, 15)
+
+
+async def test_a_job_whose_submission_nobody_heard_of_is_the_sessions(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = setting.cluster.slurm.submit
+
+    async def unheard(*arguments: Any, **options: Any) -> None:
+        await submit(*arguments, **options)
+        raise SlurmUnavailableError("no answer in time")
+
+    monkeypatch.setattr(setting.cluster.slurm, "submit", unheard)
+
+    await setting.submit("exec sleep 60")
+
+    assert setting.saved[-1].job_id == 1
+    await setting.job.stop()
+    assert setting.job.is_over
+
+
+async def test_a_job_of_somebody_else_with_the_sessions_name_is_not_taken(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = JobRecord(
+        key=JobKey(job_id=7, user="mallory", name=setting.job.session.job_name),
+        state=JobState.RUNNING,
+        node="n1",
+        starts_at="",
+        comment="c",
+        reason="None",
+    )
+
+    async def unheard(*arguments: Any, **options: Any) -> None:
+        raise SlurmUnavailableError("no answer in time")
+
+    async def find_jobs(*, name: str) -> list[JobRecord]:
+        return [theirs]
+
+    monkeypatch.setattr(setting.cluster.slurm, "submit", unheard)
+    monkeypatch.setattr(setting.cluster.slurm, "find_jobs", find_jobs)
+
+    with pytest.raises(SlurmUnavailableError):
+        await setting.submit("exec sleep 60")
+
+    assert setting.job.session.job_id == 0
+
+
+async def test_stopping_is_tried_again_until_slurm_answers(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await setting.submit("exec sleep 60")
+    cancel = setting.cluster.slurm.cancel
+    n_asked = 0
+
+    async def cancel_at_the_third_time(key: JobKey) -> bool:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked < 3:
+            raise SlurmUnavailableError("no answer in time")
+        return await cancel(key)
+
+    monkeypatch.setattr(setting.cluster.slurm, "cancel", cancel_at_the_third_time)
+    monkeypatch.setattr(sessionjob, "_CANCEL_PAUSE_S", 0.01)
+
+    await setting.job.stop()
+
+    assert n_asked == 3
+    assert setting.job.is_over

@@ -359,6 +359,27 @@ async def test_an_absent_job_goes_on_while_accounting_does_not_call_it_ended(
     assert not one.is_over
 
 
+async def test_one_look_after_a_long_silence_does_not_end_a_session(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    await clock.advance(1)
+    cluster.jobs.clear()
+    await clock.advance(17)
+    cluster.is_down = True
+    await clock.advance(3600)
+    cluster.is_down = False
+    n_asked = len(cluster.asked_at)
+
+    # A slurmctld that has just been started may not know its jobs yet.
+    while len(cluster.asked_at) == n_asked:
+        await clock.advance(1)
+    assert not one.is_over
+    await clock.advance(60)
+
+    assert one.is_over
+
+
 async def test_a_job_that_shows_again_is_counted_anew(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:
