@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import urllib.error
@@ -25,7 +26,6 @@ from deploy.one_machine.layout import (
     PREFIX_DIR,
 )
 from deploy.one_machine.network import HEAD_ADDRESS
-from deploy.one_machine.pidfile import running
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import PARTITION
 from deploy.one_machine.users import DEMO_ADMINISTRATOR
@@ -42,19 +42,14 @@ HUB_TIMEOUT_S = 90
 HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
 SECRET_BYTES = 32
 
-# The one program that users reach.
+# The one program that users reach. It becomes the proxy, with the site's settings.
 PROXY = Daemon(
     name="proxy",
     user=ACCOUNT,
     cwd=HUB_STATE_DIR,
     argv=(
-        str(PREFIX_DIR / "proxy" / "bin" / "configurable-http-proxy"),
-        "--ip=0.0.0.0",
-        f"--port={PUBLIC_PORT}",
-        "--api-ip=127.0.0.1",
-        f"--api-port={PROXY_API_PORT}",
-        f"--default-target=http://{HEAD_ADDRESS}:{HUB_API_PORT}",
-        f"--error-target=http://{HEAD_ADDRESS}:{HUB_API_PORT}/hub/error",
+        str(HUB_ENVIRONMENT_DIR / "bin" / "dsportal"),
+        *("run", "proxy", "--settings", str(PORTAL_TOML)),
     ),
 )
 # It restarts without ending a session: the proxy and the jobs are not its children.
@@ -144,12 +139,17 @@ def ensure_settings(cluster: Cluster) -> str:
 
 
 def ensure_proxy() -> str:
-    """Start the proxy unless it runs.
+    """Start the proxy unless it runs with what is installed.
 
     Returns:
         What was done, in words.
     """
-    was_started = ensure_started(replace(PROXY, environment=_secrets()))
+    script = _hub_package_dir() / "portal" / "hub" / "proxy.mjs"
+    read_at_start = [PORTAL_TOML.read_bytes(), script.read_bytes()]
+    fingerprint = hashlib.sha256(b"".join(read_at_start)).hexdigest()
+    was_started = ensure_started(
+        replace(PROXY, environment=_secrets(), fingerprint=fingerprint),
+    )
     wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
     return "started" if was_started else "runs"
 
@@ -202,10 +202,7 @@ def _hub_package_dir() -> Path:
 def _fingerprint(package_dir: Path) -> str:
     # pip writes RECORD anew with each install: a new package restarts the hub, new settings too.
     read_at_start = [PORTAL_TOML, *package_dir.glob("data_scientist_portal-*.dist-info/RECORD")]
-    changed = [path.stat().st_mtime_ns for path in read_at_start]
-    # A new proxy knows no session; the hub tells it about all of them when it starts.
-    proxy = running(PROXY.name)
-    return " ".join(str(number) for number in [*changed, proxy.start_ticks if proxy else 0])
+    return " ".join(str(path.stat().st_mtime_ns) for path in read_at_start)
 
 
 def _status(port: int, path: str) -> int | None:

@@ -68,7 +68,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.public_url = f"{hub.public_url.rstrip('/')}/" if hub.public_url else ""
     c.JupyterHub.hub_bind_url = api_url
     c.JupyterHub.hub_connect_url = api_url
-    c.JupyterHub.proxy_class = "configurable-http-proxy"
+    c.JupyterHub.proxy_class = "portal.hub.proxy.SessionProxy"
     c.ConfigurableHTTPProxy.should_start = False
     c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
     # Sessions and the proxy outlive a restart of the hub.

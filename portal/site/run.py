@@ -8,11 +8,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import portal.hub
 from portal.hub.settings import Settings, load_settings
 from portal.hub.tokens import CULLER, read_token
 from spawner.errors import SiteError
 
-PROXY = "proxy/bin/configurable-http-proxy"
+SCRIPT = Path(str(portal.hub.__file__)).with_name("proxy.mjs")
+NODE = "node/bin/node"
+PROXY = "proxy/node_modules/configurable-http-proxy"
 
 
 def run_part(arguments: argparse.Namespace) -> int:
@@ -41,33 +44,35 @@ def run_part(arguments: argparse.Namespace) -> int:
 
 def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
     if part == "proxy":
-        # Beside the environment of the hub, two folders up.
-        return proxy_argv(settings, Path(sys.prefix).resolve().parents[1] / PROXY), {}
+        # Node and the proxy are beside the environment of the hub, two folders up.
+        return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
     if not settings.culler.idle_hours:
         return (), {}
     token = read_token(settings.hub.state_dir, CULLER)
     return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
 
 
-def proxy_argv(settings: Settings, program: Path) -> list[str]:
+def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
     """Return the command of the proxy.
 
     Args:
         settings: The site's settings.
-        program: configurable-http-proxy.
+        prefix: Folder with Node and configurable-http-proxy.
 
     Returns:
         Program and arguments; its token is in the environment.
 
     Source:
-        configurable-http-proxy 5, --help.
+        configurable-http-proxy 5, --help; `portal/hub/proxy.mjs`.
     """
     hub = settings.hub
     api = hub.proxy_api_url.rpartition("://")[2].rstrip("/")
     api_host, _, api_port = api.rpartition(":")
     base = f"http://{f'[{hub.address}]' if ':' in hub.address else hub.address}:{hub.api_port}"
     return [
-        str(program),
+        str(prefix / NODE),
+        str(SCRIPT),
+        f"--configurable-http-proxy={prefix / PROXY}",
         f"--ip={hub.public_address}",
         f"--port={hub.public_port}",
         f"--api-ip={api_host.strip('[]')}",

@@ -8,6 +8,7 @@ import time
 import pytest
 import requests
 
+from deploy.one_machine.pidfile import running
 from tests import parts
 from tests.eventually import eventually
 from tests.portal_client import ADDRESS, PortalClient, sessions_of
@@ -66,3 +67,27 @@ def test_starting_a_session_while_slurm_is_down_says_so_and_leaves_no_job() -> N
         assert "Slurm" in form.text
 
     eventually(lambda: sessions_of("grace") == [], timeout_s=30)
+
+
+def test_a_proxy_that_was_killed_leads_to_the_sessions_again_without_the_hub_being_restarted() -> (
+    None
+):
+    grace = PortalClient("grace")
+    grace.login()
+    token = grace.token()
+    grace.rest("POST", "/users/grace/server", token, json={"gpus": 1}).raise_for_status()
+    hub_before = running("hub")
+    try:
+        eventually(answers_of_session, timeout_s=120)
+        parts.kill("proxy")
+        parts.start("proxy")
+        # JupyterHub itself looks every five minutes.
+        eventually(answers_of_session, timeout_s=30)
+        assert running("hub") == hub_before
+    finally:
+        grace.rest("DELETE", "/users/grace/server", token)
+        eventually(lambda: sessions_of("grace") == [], timeout_s=60)
+
+
+def answers_of_session() -> bool:
+    return requests.get(f"{ADDRESS}/user/grace/api", timeout=30).status_code == 200

@@ -31,10 +31,7 @@ def render_units(account: str) -> dict[str, str]:
             # Users' open notebooks go through it: it neither starts nor stops with the hub.
             unit=("After=network-online.target", "Wants=network-online.target"),
             lines=(
-                # A new proxy knows no session; a hub that runs tells it about all of them when it
-                # starts, by itself only within five minutes.
-                "ExecStartPost=-+/bin/systemctl --no-block try-restart dsportal-hub.service",
-                # How configurable-http-proxy ends when it is told to.
+                # How the proxy ends when it is told to.
                 "SuccessExitStatus=2",
                 "NoNewPrivileges=yes",
                 "ProtectHome=yes",

@@ -96,8 +96,9 @@ def test_a_line_of_json_holds_user_and_job() -> None:
 
 
 def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
-    proxy = proxy_argv(settings, Path("/opt/proxy"))
+    proxy = proxy_argv(settings, Path("/opt/portal"))
 
+    assert proxy[0] == "/opt/portal/node/bin/node"
     assert "--port=8000" in proxy
     assert "--api-ip=127.0.0.1" in proxy
     assert "--api-port=8001" in proxy

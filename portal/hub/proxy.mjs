@@ -1,0 +1,196 @@
+// The proxy that users reach: configurable-http-proxy, and two things that it does not do.
+//
+// * A hub finds out that this proxy is a new one, without routes: GET /api/start.
+// * A route may carry the certificate of the session that it leads to ("certificate", PEM, made
+//   anew for each start of a server). Then only the holder of its key gets a byte of a request.
+//
+// Its options are those of configurable-http-proxy of the same name.
+
+import crypto from "node:crypto";
+import fs from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { pathToFileURL } from "node:url";
+
+const NAMES = [
+  "configurable-http-proxy", // folder of that package
+  "ip",
+  "port",
+  "api-ip",
+  "api-port",
+  "default-target",
+  "error-target",
+  "sessions-ip", // where sessions reach the hub, by TLS
+  "sessions-port",
+  "tls-key", // of the hub, shown to sessions in both directions
+  "tls-certificate",
+];
+const FIRST_BYTE_TIMEOUT_MS = 30_000;
+const TLS_HANDSHAKE = 0x16;
+const FOR_SESSIONS = /^\/hub\/(api(\/.*)?|metrics|health)$/;
+
+const { values: options } = parseArgs({
+  options: Object.fromEntries(NAMES.map((name) => [name, { type: "string" }])),
+});
+const library = (file) =>
+  import(pathToFileURL(path.join(options["configurable-http-proxy"], "lib", file)));
+const { ConfigurableProxy } = await library("configproxy.js");
+const { defaultLogger } = await library("log.js");
+
+class SessionProxy extends ConfigurableProxy {
+  start = crypto.randomUUID();
+  agents = new Map();
+
+  constructor(options, tls) {
+    super(options);
+    this.tls = tls;
+  }
+
+  handleApiRequest(req, res) {
+    if (new URL(req.url, "https://example.com").pathname !== "/api/start") {
+      return super.handleApiRequest(req, res);
+    }
+    const isHub = req.headers.authorization === `token ${this.authToken}`;
+    res.writeHead(isHub ? 200 : 403, { "Content-Type": "application/json" });
+    res.end(isHub ? JSON.stringify({ start: this.start }) : "");
+  }
+
+  postRoutes(req, res, path, data) {
+    const problem = findProblem(data);
+    if (!problem) return super.postRoutes(req, res, path, data);
+    this.log.error("Route %s is refused: %s", path, problem);
+    res.writeHead(400);
+    res.end(problem);
+  }
+
+  async addRoute(path, data) {
+    if (data.certificate) {
+      const pin = fingerprint(data.certificate);
+      if (!this.agents.has(pin)) this.agents.set(pin, this.makeAgent(data.certificate, pin));
+    }
+    const before = await this._routes.get(this._routes.cleanPath(path));
+    await super.addRoute(path, data);
+    this.forget(before, data);
+  }
+
+  async removeRoute(path) {
+    const before = await this._routes.get(path);
+    await super.removeRoute(path);
+    this.forget(before);
+  }
+
+  forget(before, after) {
+    if (before?.certificate && before.certificate !== after?.certificate) {
+      this.agents.delete(fingerprint(before.certificate));
+    }
+  }
+
+  makeAgent(certificate, pin) {
+    return new https.Agent({
+      keepAlive: true,
+      // Each connection proves anew who is at the other end.
+      maxCachedSessions: 0,
+      minVersion: "TLSv1.2",
+      ...this.tls,
+      ca: [certificate],
+      // Asked before anything is written.
+      checkServerIdentity: (_host, peer) =>
+        peer.fingerprint256 === pin ? undefined : new Error("This is not the session's server"),
+    });
+  }
+
+  async targetForReq(req) {
+    const match = await super.targetForReq(req);
+    const route = match && (await this._routes.get(match.prefix));
+    if (!route?.certificate) return match;
+    return { ...match, target: `${match.target}#${fingerprint(route.certificate)}` };
+  }
+
+  proxyOptsForTarget(target) {
+    if (!target.protocol.startsWith("https")) return super.proxyOptsForTarget(target);
+    const agent = this.agents.get(decodeURIComponent(target.hash.slice(1)));
+    if (!agent) throw new Error("The session of this route has ended");
+    target.hash = "";
+    return { target, secure: true, agent };
+  }
+}
+
+function fingerprint(certificate) {
+  return new crypto.X509Certificate(certificate).fingerprint256;
+}
+
+function findProblem({ target, certificate }) {
+  const isTls = String(target).startsWith("https:");
+  if (isTls !== Boolean(certificate)) {
+    return "A target with https needs the session's certificate, and no other has one.";
+  }
+  try {
+    if (certificate) fingerprint(certificate);
+  } catch (error) {
+    return `The certificate cannot be read: ${error.message}`;
+  }
+  return "";
+}
+
+// Sessions reach the hub by TLS, and by plain HTTP those that started before it was switched on.
+function listenForSessions(proxy, target, tls) {
+  const answer = (req, res) => {
+    if (!FOR_SESSIONS.test(new URL(req.url, "http://example.com").pathname)) {
+      res.writeHead(404);
+      res.end("This address is for sessions. Users open the portal's own address.");
+      return;
+    }
+    proxy.proxy.web(req, res, { target, agent: proxy.httpAgent, secure: false }, (error) => {
+      proxy.log.warn("The hub did not answer a session: %s", error.message);
+      if (!res.headersSent) res.writeHead(503);
+      res.end();
+    });
+  };
+  const plain = http.createServer(answer);
+  const secure = https.createServer({ ...tls, minVersion: "TLSv1.2" }, answer);
+  const server = net.createServer((socket) => {
+    const close = () => socket.destroy();
+    socket.once("error", close);
+    socket.setTimeout(FIRST_BYTE_TIMEOUT_MS, close);
+    socket.once("readable", () => {
+      const first = socket.read(1);
+      if (first === null) return close();
+      socket.off("error", close);
+      socket.off("timeout", close);
+      socket.setTimeout(0);
+      socket.unshift(first);
+      (first[0] === TLS_HANDSHAKE ? secure : plain).emit("connection", socket);
+    });
+  });
+  server.listen(Number(options["sessions-port"]), options["sessions-ip"]);
+}
+
+const log = defaultLogger({ level: "info" });
+const tls = options["tls-key"] && {
+  key: fs.readFileSync(options["tls-key"]),
+  cert: fs.readFileSync(options["tls-certificate"]),
+};
+const authToken = process.env.CONFIGPROXY_AUTH_TOKEN;
+if (!authToken) {
+  log.error("CONFIGPROXY_AUTH_TOKEN is not set: whoever reaches the API could change the routes.");
+  process.exit(1);
+}
+const defaultTarget = options["default-target"];
+const proxy = new SessionProxy(
+  { log, authToken, defaultTarget, errorTarget: options["error-target"], headers: {}, xfwd: true },
+  tls,
+);
+proxy.proxyServer.listen(Number(options.port), options.ip);
+proxy.apiServer.listen(Number(options["api-port"]), options["api-ip"]);
+if (options["sessions-port"]) listenForSessions(proxy, defaultTarget, tls);
+log.info("Proxying http://%s:%s to %s", options.ip, options.port, defaultTarget);
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(2));
+// One request that goes wrong must not end everybody's connections; a port that is taken must.
+process.on("uncaughtException", (error) => {
+  log.error("Uncaught exception: %s", error.stack ?? error.message);
+  if (error.syscall === "listen") process.exit(1);
+});

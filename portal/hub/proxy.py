@@ -1,0 +1,66 @@
+"""The hub's side of the proxy: a proxy that is new is given all routes at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+from jupyterhub.httpclient import fetch
+from jupyterhub.proxy import ConfigurableHTTPProxy
+from jupyterhub.utils import url_path_join
+
+LOOK_S = 1.0
+_ANSWER_TIMEOUT_S = 5.0
+_NOT_FOUND = 404
+
+
+class SessionProxy(ConfigurableHTTPProxy):
+    """The proxy of `proxy.mjs`; works with configurable-http-proxy itself, too.
+
+    JupyterHub looks at the routes every five minutes. A proxy that was started alone would answer
+    404 for every session until then.
+    """
+
+    _start = ""
+    _watch: asyncio.Task[None] | None = None
+
+    async def check_routes(self, *arguments: Any, **options: Any) -> None:
+        """Compare the proxy's routes with the hub's; from the first time on, watch for a new proxy.
+
+        Args:
+            arguments: As JupyterHub's.
+            options: As JupyterHub's.
+        """
+        # Not earlier: before that the hub has not read its sessions.
+        if self._watch is None:
+            self._watch = asyncio.ensure_future(self._watch_starts())
+        await super().check_routes(*arguments, **options)
+
+    async def _watch_starts(self) -> None:
+        while True:
+            try:
+                start = await self._read_start()
+                if start is None:
+                    return
+                if start != self._start:
+                    await self.restore_routes()
+                    self._start = start
+            except (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError) as error:
+                self.log.debug("The proxy does not answer: %s", error)
+            except Exception:
+                self.log.exception("The routes of the sessions could not be given to the proxy")
+            await asyncio.sleep(LOOK_S)
+
+    async def _read_start(self) -> str | None:
+        """Return what is new with each start of the proxy; None for a proxy that does not say."""
+        answer = await fetch(
+            url_path_join(self.api_url, "api/start"),
+            headers={"Authorization": f"token {self.auth_token}"},
+            raise_for_status=False,
+            timeout=aiohttp.ClientTimeout(total=_ANSWER_TIMEOUT_S),
+        )
+        if answer.status == _NOT_FOUND:
+            return None
+        answer.raise_for_status()
+        return str((await answer.json())["start"])
