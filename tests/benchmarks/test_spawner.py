@@ -28,7 +28,7 @@ WORDS = {
 }
 NOTES = (
     "Starts take turns. Portal and bare start the portal's own server, which loads less; stock "
-    "starts JupyterHub's by batchspawner's wrapper, and so differs in the server as well as the spawner.",
+    "starts JupyterHub's by batchspawner's wrapper: it differs in server and spawner.",
     "slurmctld looks at new jobs once a second: all three wait for that, half a second on average.",
     "Bare is sbatch of the portal's own job script; a stand-in for the hub says yes to the server.",
     "Loads: real jobs on the real cluster, with a small server; slurmctld counts the questions "
