@@ -5,25 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
+from spawner.no_answer import is_no_answer
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 # Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
 _KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
 NO_ANSWER_TEXT = "Slurm did not answer. Sessions that run go on; try again in a minute."
-_NO_ANSWER = re.compile(
-    r"unable to contact|timed out|connection (?:refused|reset)|connection failure"
-    r"|no route to host|authentication (?:error|failure)|munge|not responding|zero bytes"
-    r"|unexpected message|gave no answer|communication|could not resolve|unable to connect"
-    r"|try again later|in standby mode|configuration source",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,22 +107,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError, asyncio.TimeoutError):
         process.kill()
         await asyncio.wait_for(process.communicate(), timeout=1.0)
-
-
-def is_no_answer(stderr: str) -> bool:
-    """Return whether Slurm did not answer, which says nothing about any job.
-
-    Args:
-        stderr: What a command said went wrong.
-
-    Returns:
-        False where it answered, whatever it said.
-
-    Source:
-        Seen on Slurm 22.05.8 with slurmctld killed, munged stopped and a dropped connection; the
-        other texts are from slurm_errno.c of 22.05 to 25.11.
-    """
-    return _NO_ANSWER.search(stderr) is not None
 
 
 def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:

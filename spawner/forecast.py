@@ -11,7 +11,8 @@ from datetime import datetime
 
 from spawner.advice import Diagnosis
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
-from spawner.rejections import explain_rejection, is_no_answer, said_by_slurm
+from spawner.no_answer import is_no_answer
+from spawner.rejections import explain_rejection, said_by_slurm
 
 # From 25.11 on the name of the cluster and a stray "a" can stand behind the time.
 _STARTS_AT = re.compile(

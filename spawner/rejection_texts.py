@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 from spawner.advice import Words
+from spawner.no_answer import UNAUTHENTICATED, UNREACHABLE
 
 LATER = "Try again in a minute; if it does not help, ask the administrators."
 _ADMIN = "Ask the administrators."
-
-NO_ANSWER = (
-    "Unable to contact slurm controller",
-    "Connection refused",
-    "Connection timed out",
-    "Communication connection failure",
-    "Communication shutdown failure",
-    "Socket timed out",
-    "in standby mode",
-    "Zero Bytes were",
-    "Message send failure",
-    "Message receive failure",
-    "connect failure",
-)
-NO_MUNGE = (
-    "Protocol authentication error",
-    "Invalid authentication credential",
-    "Authentication credential",
-    "Authentication failure",
-    "munge",
-)
 
 # Texts that sbatch prints and the words for them, the more telling texts first; upper and lower
 # case do not matter. {partition} is " jupyter" or empty.
@@ -184,11 +164,11 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Slurm does not let you submit jobs.",
         "Ask the administrators whether your user is known on the head of the cluster.",
     ),
-    NO_ANSWER: (
+    UNREACHABLE: (
         "Slurm did not answer, so nothing is known about the session.",
         LATER,
     ),
-    NO_MUNGE: (
+    UNAUTHENTICATED: (
         "Slurm could not check who you are: its authentication service does not answer.",
         LATER,
     ),

@@ -6,7 +6,7 @@ import re
 
 from spawner.advice import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
 from spawner.limit_reasons import explain_limit, parse_limit
-from spawner.rejection_texts import LATER, NO_ANSWER, NO_MUNGE, REJECTIONS
+from spawner.rejection_texts import LATER, REJECTIONS
 
 _TEXTS = tuple((tuple(t.lower() for t in texts), words) for texts, words in REJECTIONS.items())
 
@@ -47,22 +47,6 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
         next_step="Change what you ask for if this tells you how, or show it to the "
         "administrators.",
     )
-
-
-def is_no_answer(stderr: str) -> bool:
-    """Return whether Slurm gave no answer at all, so that nothing was decided.
-
-    Args:
-        stderr: What a Slurm command printed on standard error.
-
-    Returns:
-        True where slurmctld or its authentication could not be reached.
-
-    Source:
-        slurm_errno.c of Slurm 22.05 to 25.11, and our captures of 22.05.8.
-    """
-    lower = stderr.lower()
-    return any(text.lower() in lower for text in (*NO_ANSWER, *NO_MUNGE))
 
 
 def said_by_slurm(stderr: str) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spawner.as_user import Launcher
-from spawner.command import PATH, Completed, error_of, is_no_answer, run_command
+from spawner.command import PATH, Completed, error_of, run_command
 from spawner.errors import OptionsError, SlurmError
 from spawner.extension import ExtensionError, WaitingJob
 from spawner.jobs import JobKey, new_mark
+from spawner.no_answer import is_no_answer
 from spawner.units import parse_time_left, parse_time_limit
 
 _JOB_FIELDS = "%A|%u|%U|%T|%l|%L|%e|%P|%q|%a|%j|%k"
