@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
-from traitlets import Unicode
+from traitlets import List, Unicode
 
 from portal.hub.accounts import read_account
+from portal.hub.client_address import client_address, parse_networks
 from portal.hub.credentials import Credentials, LoginError, format_wait
-from portal.hub.lockout import Lockout
+from portal.hub.guessing import Attempt, Guessing, Outcome
+from portal.hub.known_browsers import read_browser, remember_browser
+from portal.hub.turns import LONGEST_WAIT_S, NoTurnError, Turns
 
 T = TypeVar("T")
 
@@ -27,10 +30,13 @@ class Admission(Authenticator):
     """Base of the portal's authenticators: who gave the right password still needs an account."""
 
     support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
+    trusted_proxies = List(
+        Unicode(), help="Addresses or networks of front ends whose X-Forwarded-For is believed."
+    ).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._lockout = Lockout()
+        self._turns = Turns(Guessing())
         self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
@@ -58,40 +64,80 @@ class Admission(Authenticator):
         """Whom users ask."""
         return self.support or "your administrator"
 
-    def count_attempt(self, credentials: Credentials) -> None:
-        """Count a login as wrong until `forgive` or `take_back` says otherwise.
+    async def check_in_turn(
+        self, handler: Any, credentials: Credentials, ask: Callable[[], Awaitable[T | None]]
+    ) -> T | None:
+        """Check a password when its turn has come: at once, unless there were many wrong ones.
 
         Args:
-            credentials: The name, and where the attempt comes from.
+            handler: The request's handler.
+            credentials: The name and the password.
+            ask: Returns the user, or None where the password is wrong.
+
+        Returns:
+            What `ask` returned.
 
         Raises:
-            LoginError: If there were too many wrong passwords.
+            LoginError: If `ask` raises it, which counts for nothing, if very many others wait
+                (429), or if the password is wrong after many others (403).
         """
-        wait_s = self._lockout.wait_s(credentials.name, credentials.address)
-        if wait_s > 0:
-            raise LoginError(
-                429,
-                f"Too many wrong passwords. Wait {format_wait(wait_s)}, then try again."
-                f" If you forgot your password, ask {self.whom}.",
-                retry_after_s=wait_s,
+        attempt = Attempt(
+            name=credentials.name,
+            address=client_address(handler.request, parse_networks(self.trusted_proxies)),
+            browser=read_browser(handler, credentials.name),
+        )
+        arrived_s = time.monotonic()
+        try:
+            await self._turns.wait(attempt)
+        except NoTurnError:
+            raise self._no_turn(attempt) from None
+        if (waited_s := time.monotonic() - arrived_s) >= 1:
+            self.log.warning(
+                "%s from %s: checked after %.0f s, since there were many wrong passwords",
+                attempt.name,
+                attempt.address,
+                waited_s,
             )
-        self._lockout.count(credentials.name, credentials.address)
+        outcome = Outcome.WRONG
+        try:
+            user = await ask()
+            outcome = Outcome.WRONG if user is None else Outcome.RIGHT
+        except LoginError:
+            outcome = Outcome.UNKNOWN
+            raise
+        finally:
+            self._turns.finish(attempt, outcome)
+        if user is None:
+            self._say_if_slow(attempt)
+            return None
+        remember_browser(handler, attempt.name, attempt.browser)
+        return user
 
-    def take_back(self, credentials: Credentials) -> None:
-        """Let an attempt whose password could not be checked count no more.
+    def _say_if_slow(self, attempt: Attempt) -> None:
+        spacing_s = self._turns.guessing.spacing_s(attempt)
+        self.log.warning(
+            "%s from %s: wrong password; the next check is made after %.1f s",
+            attempt.name,
+            attempt.address,
+            spacing_s,
+        )
+        if spacing_s > 0:
+            raise LoginError(
+                403,
+                "Invalid username or password. There were many wrong ones lately, so the next"
+                f" answer takes {format_wait(spacing_s)} or more. The right password is let in all"
+                f" the same; if you forgot yours, ask {self.whom}.",
+            )
 
-        Args:
-            credentials: The name, and where the attempt came from.
-        """
-        self._lockout.take_back(credentials.name, credentials.address)
-
-    def forgive(self, credentials: Credentials) -> None:
-        """Forget the wrong passwords before the right one.
-
-        Args:
-            credentials: The name, and where the attempt came from.
-        """
-        self._lockout.forgive(credentials.name, credentials.address)
+    def _no_turn(self, attempt: Attempt) -> LoginError:
+        self.log.warning("%s from %s: not checked, too many wait", attempt.name, attempt.address)
+        return LoginError(
+            429,
+            "Your password was not checked, since very many others are being tried for this name or"
+            f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}. In a browser in which"
+            f" you have logged in before you need not wait. If this goes on, tell {self.whom}.",
+            retry_after_s=LONGEST_WAIT_S,
+        )
 
     async def unix_groups(self, name: str, deadline_s: float) -> list[str]:
         """Return the UNIX groups of a user, whose jobs the cluster could run.

@@ -155,6 +155,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
             authenticator.auth_state_groups_key = lambda _: ()
     admin_users = set(settings.hub.admin_users)
     authenticator.support = settings.site.support
+    authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
     authenticator.allow_all = login.allow_all
     authenticator.allowed_users = admin_users | set(login.allowed_users)
     authenticator.admin_users = admin_users

@@ -40,6 +40,24 @@ def check_http_url(url: str) -> None:
         raise ValueError('it must look like "http://127.0.0.1:8001".')
 
 
+def check_networks(texts: tuple[str, ...]) -> None:
+    """Refuse what is neither an address nor a network.
+
+    Args:
+        texts: The values in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for text in texts:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            raise ValueError(
+                f'{text!r} must look like "192.0.2.10" or "192.0.2.0/28": {error}.'
+            ) from error
+
+
 def check_database_url(url: str) -> None:
     """Refuse what is no address of a PostgreSQL database, or holds a password; empty is accepted.
 

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError
@@ -14,7 +13,6 @@ from tornado.web import HTTPError
 USER_NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LONGEST_PASSWORD = 1024
-SECONDS_PER_MINUTE = 60
 
 
 class LoginError(HTTPError):
@@ -34,11 +32,10 @@ class LoginError(HTTPError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A name that a UNIX account may have, a password, and where they came from."""
+    """A name that a UNIX account may have, and a password."""
 
     name: str
     password: str
-    address: str
 
 
 def read_credentials(
@@ -65,38 +62,7 @@ def read_credentials(
     name, password = normalize(form.get("username", "")), form.get("password", "")
     if not USER_NAME.fullmatch(name) or not password.strip() or len(password) > LONGEST_PASSWORD:
         return None
-    return Credentials(name=name, password=password, address=client_address(request))
-
-
-def client_address(request: HTTPServerRequest) -> str:
-    """Return the address that a login comes from, which a client cannot choose.
-
-    Args:
-        request: A request that came through the proxy, or straight to the hub.
-
-    Returns:
-        The last address of X-Forwarded-For where the proxy sent it: a peer on the hub's own host,
-        or one of JupyterHub's `trusted_downstream_ips`. Else the peer's own: nodes reach the hub
-        directly, and what they put into that header is theirs.
-
-    Source:
-        configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
-        X-Real-Ip, which Tornado prefers, on as the client sent it.
-    """
-    peer = _untrusted_peer(request)
-    forwarded = request.headers.get("X-Forwarded-For", "")
-    return peer or forwarded.rpartition(",")[2].strip() or str(request.remote_ip)
-
-
-def _untrusted_peer(request: HTTPServerRequest) -> str:
-    connection = getattr(request, "connection", None)
-    context = getattr(connection, "context", None)
-    stream = getattr(connection, "stream", None)
-    if context is None or stream is None or not isinstance(context.address, tuple):
-        return ""
-    peer, own = str(context.address[0]), str(stream.socket.getsockname()[0])
-    is_proxy = peer == own or ip_address(peer).is_loopback or peer in context.trusted_downstream
-    return "" if is_proxy else peer
+    return Credentials(name=name, password=password)
 
 
 def format_wait(wait_s: float) -> str:

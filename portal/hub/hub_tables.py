@@ -12,6 +12,7 @@ from portal.hub.checks import (
     check_address,
     check_database_url,
     check_http_url,
+    check_networks,
     check_public_url,
     check_user_names,
 )
@@ -51,6 +52,13 @@ class HubSettings:
         " looks at the certificate.",
         default="",
         check=check_public_url,
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        "Addresses or networks of front ends before public_port, as the proxy sees them, such as"
+        " 127.0.0.1 for one on this host. Whom they name in X-Forwarded-For is where a login comes"
+        " from; nobody else is believed.",
+        default=(),
+        check=check_networks,
     )
     proxy_api_url: str = setting(
         "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",

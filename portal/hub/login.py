@@ -69,22 +69,23 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
             The user as JupyterHub wants it, or None if the name or the password is wrong.
 
         Raises:
-            LoginError: If the answer is not known (503), the account cannot be used (403), or
-                there were too many wrong passwords (429).
+            LoginError: If the answer is not known (503), the account cannot be used (403), or too
+                many attempts wait (429).
         """
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
             return None
-        self.count_attempt(credentials)
-        deadline_s = time.monotonic() + self.answer_timeout_s - ANSWER_RESERVE_S
-        try:
-            user = await self._ask_ldap(credentials.name, credentials.password, deadline_s)
-        except LoginError:
-            self.take_back(credentials)
-            raise
+        deadline_s = 0.0
+
+        async def ask() -> dict[str, Any] | None:
+            # The time that the attempt waited for its turn is not the server's.
+            nonlocal deadline_s
+            deadline_s = time.monotonic() + self.answer_timeout_s - ANSWER_RESERVE_S
+            return await self._ask_ldap(credentials.name, credentials.password, deadline_s)
+
+        user = await self.check_in_turn(handler, credentials, ask)
         if user is None:
             return None
-        self.forgive(credentials)
         return user | {"groups": await self.unix_groups(credentials.name, deadline_s)}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:

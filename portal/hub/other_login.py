@@ -30,6 +30,7 @@ OWN_OPTIONS = {
     "allowed_users": "allowed_users in [login]",
     "manage_groups": "allowed_groups in [login]",
     "support": "support in [site]",
+    "trusted_proxies": "trusted_proxies in [hub]",
 }
 LDAP_OPTIONS = {
     "servers": "servers in [login]",
@@ -62,7 +63,7 @@ class OtherAdmission(Admission):
             The user as JupyterHub wants it, or None where the authenticator refuses.
 
         Raises:
-            LoginError: If the account cannot be used, or there were too many wrong passwords.
+            LoginError: If the account cannot be used, or too many attempts wait.
         """
         if not isinstance(data, Mapping) or "password" not in data:
             user = await maybe_future(super().authenticate(handler, data, **kwargs))
@@ -70,13 +71,14 @@ class OtherAdmission(Admission):
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
             return None
-        self.count_attempt(credentials)
         form = {**data, "username": credentials.name}
-        user = await maybe_future(super().authenticate(handler, form, **kwargs))
-        if not user:
-            return None
-        self.forgive(credentials)
-        return await self._with_account(user)
+        authenticate = super().authenticate
+
+        async def ask() -> Any:
+            return await maybe_future(authenticate(handler, form, **kwargs)) or None
+
+        user = await self.check_in_turn(handler, credentials, ask)
+        return await self._with_account(user) if user else None
 
     async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
         """Ask the authenticator whether a user is still one; groups remain the UNIX account's.

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from http.cookies import Morsel, SimpleCookie
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 import requests
+from requests.adapters import HTTPAdapter
 
 from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
@@ -17,7 +23,8 @@ pytestmark = pytest.mark.skipif(
     not (SLAPD and find_proxy().exists() and find_nginx().exists()),
     reason=f"slapd, {find_proxy()} and {find_nginx()} are needed",
 )
-LOGIN_COOKIES = {"jupyterhub-hub-login", "jupyterhub-session-id", "_xsrf"}
+NOBODY_UID = 65534
+LOGIN_COOKIES = {"jupyterhub-hub-login", "jupyterhub-session-id", "portal-browser-ada", "_xsrf"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +38,11 @@ def hub_behind(
 ) -> Iterator[PrivateHub]:
     """Yield a hub behind nginx."""
     folder = tmp_path_factory.mktemp("front-end")
-    lines = f'public_address = "127.0.0.1"\npublic_url = "{front_end.url}"'
+    lines = f"""\
+public_address = "127.0.0.1"
+public_url = "{front_end.url}"
+trusted_proxies = ["127.0.0.1"]
+"""
     with (
         running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
         running_hub(
@@ -78,7 +89,7 @@ def test_behind_tls_the_cookies_of_the_login_stay_with_tls_and_this_site(
     for name in cookies:
         assert cookies[name]["secure"], name
         assert cookies[name]["samesite"] == "Lax", name
-    for name in LOGIN_COOKIES - {"_xsrf"}:
+    for name in set(cookies) - {"_xsrf"}:
         assert cookies[name]["httponly"], name
 
 
@@ -130,3 +141,63 @@ def test_an_address_of_a_session_leads_to_the_page_that_users_open(browser: Brow
 
     assert page.url.startswith(f"{browser.hub.url}/hub/")
     assert PASSWORD not in page.text
+
+
+class From(HTTPAdapter):
+    """Lets requests come from another address of the loopback."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        super().__init__()
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, source_address=(self.address, 0), **kwargs)
+
+
+def test_a_login_comes_from_where_the_browser_is_through_front_end_and_proxy(
+    browser: Browser,
+) -> None:
+    browser.http.mount("https://", From("127.0.5.9"))
+    browser.http.headers["X-Forwarded-For"] = "198.51.100.1"
+
+    browser.log_in("grace", "wrong")
+
+    assert wrong_passwords(browser.hub, "grace") == {"127.0.5.9"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")
+def test_who_goes_straight_to_the_hub_cannot_choose_an_address(hub_behind: PrivateHub) -> None:
+    settings = (hub_behind.log_path.parent / "portal.toml").read_text()
+    (port,) = re.findall(r"api_port = (\d+)", settings)
+    headers = {"X-Forwarded-For": "198.51.100.1", "X-Real-IP": "198.51.100.1"}
+    connection = HTTPConnection("127.0.0.1", int(port), timeout=30)
+    connection.sock = socket_of_another_account(int(port))
+
+    connection.request("GET", "/hub/login", headers=headers)
+    form = connection.getresponse()
+    form.read()
+    (xsrf,) = re.findall(r"_xsrf=([^;]+);", form.headers["Set-Cookie"])
+    body = urlencode({"username": "linus", "password": "wrong", "_xsrf": xsrf})
+    headers |= {
+        "Cookie": f"_xsrf={xsrf}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    connection.request("POST", "/hub/login", body, headers)
+
+    assert connection.getresponse().status == 403
+    connection.close()
+    assert wrong_passwords(hub_behind, "linus") == {"127.0.0.1"}
+
+
+def socket_of_another_account(port: int) -> socket.socket:
+    """Return a connection as a user of the hub's host has it."""
+    os.seteuid(NOBODY_UID)
+    try:
+        return socket.create_connection(("127.0.0.1", port), timeout=30)
+    finally:
+        os.seteuid(0)
+
+
+def wrong_passwords(hub: PrivateHub, name: str) -> set[str]:
+    """Return where wrong passwords for somebody came from, as the hub's log says."""
+    return set(re.findall(rf"{name} from (\S+): wrong password", hub.log_path.read_text()))

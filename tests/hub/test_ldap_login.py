@@ -7,10 +7,10 @@ import grp
 import os
 import pwd
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
 from portal.hub.credentials import LoginError
+from portal.hub.guessing import PER_NAME
 from portal.hub.login import PortalLDAPAuthenticator
 from portal.hub.settings import load_settings
 from tests.hub.private_slapd import (
@@ -38,6 +39,7 @@ ACCOUNTS = {"ada": 20001, "grace": 20002, "daemon": 1}
 ANSWER_TIMEOUT_S = 5
 USUAL_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
+OWNER_WAITS_S = 5.0
 
 Authenticators = Callable[..., PortalLDAPAuthenticator]
 
@@ -94,22 +96,46 @@ def authenticator(tmp_path: Path, authority: Authority) -> Authenticators:
     return make
 
 
+class Form:
+    """What the authenticator asks of the handler of a login form.
+
+    Its cookies stay with the browser; that they are signed is Tornado's affair.
+    """
+
+    hub = SimpleNamespace(base_url="/hub/")
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(
+        self, form: dict[str, str], address: str, cookies: dict[str, bytes] | None
+    ) -> None:
+        self.cookies = {} if cookies is None else cookies
+        self.request = SimpleNamespace(
+            body_arguments={key: [value.encode()] for key, value in form.items()},
+            headers=HTTPHeaders(),
+            remote_ip=address,
+        )
+
+    def get_secure_cookie(self, name: str, max_age_days: float) -> bytes | None:
+        return self.cookies.get(name)
+
+    def set_secure_cookie(self, name: str, value: str, **options: Any) -> None:
+        assert options["path"] == "/hub/login"
+        self.cookies[name] = value.encode()
+
+
 async def log_in(
     authenticator: PortalLDAPAuthenticator,
     name: str,
     password: str = PASSWORD,
     address: str = "192.0.2.7",
+    cookies: dict[str, bytes] | None = None,
 ) -> dict[str, Any] | None:
     """Do what the hub's login page does with a form."""
     form = {"username": name, "password": password}
-    request = SimpleNamespace(
-        body_arguments={key: [value.encode()] for key, value in form.items()},
-        headers=HTTPHeaders({"X-Forwarded-For": f"203.0.113.1, {address}"}),
-        remote_ip="127.0.0.1",
-    )
+    handler = Form(form, address, cookies)
     # tornado strips the name and turns control characters into spaces before JupyterHub sees it.
     seen = {"username": name.replace("\0", " ").strip(), "password": password}
-    return await authenticator.get_authenticated_user(SimpleNamespace(request=request), seen)
+    return await authenticator.get_authenticated_user(handler, seen)
 
 
 @asynccontextmanager
@@ -345,32 +371,66 @@ async def test_a_wrong_password_is_not_tried_on_the_second_server(
     assert time.monotonic() - before < 1
 
 
-async def test_five_wrong_passwords_make_the_sixth_attempt_wait(
+async def test_the_right_password_is_let_in_while_others_guess(
     authenticator: Authenticators, slapd: Any
 ) -> None:
     everybody = authenticator(slapd.url)
-    for _ in range(5):
-        assert await log_in(everybody, "ada", "wrong") is None
+    guesses = [
+        asyncio.create_task(log_in(everybody, "ada", f"guess {n}", f"198.51.100.{n}"))
+        for n in range(15)
+    ]
+    await asyncio.gather(*guesses[:5], return_exceptions=True)
 
-    status, sentence = await refusal(everybody, "ada")
+    before = time.monotonic()
+    user = await log_in(everybody, "ada")
+    took_s = time.monotonic() - before
 
-    assert status == 429
-    assert "Wait 1 second" in sentence
-    assert await log_in(everybody, "ada", address="192.0.2.8"), "ada at another desk is let in"
+    assert user is not None
+    assert took_s < OWNER_WAITS_S
+    assert not all(guess.done() for guess in guesses), "the guesser still waits"
+    for guess in guesses:
+        guess.cancel()
+    await asyncio.gather(*guesses, return_exceptions=True)
+
+
+async def test_a_wrong_password_after_many_others_says_that_the_next_answer_takes_longer(
+    authenticator: Authenticators, slapd: Any
+) -> None:
+    everybody = authenticator(slapd.url)
+    for n in range(4):
+        assert await log_in(everybody, "ada", f"guess {n}") is None
+
+    status, sentence = await refusal(everybody, "ada", "guess 4")
+
+    assert status == 403
+    assert "Invalid username or password" in sentence
+    assert "takes 1 second or more" in sentence
+    assert "help@example.com" in sentence
     assert await log_in(everybody, "grace"), "others at the same desk are let in"
 
 
-async def test_a_burst_of_guesses_is_counted_before_any_is_answered(
+async def test_a_browser_that_has_logged_in_before_waits_for_no_guesser(
     authenticator: Authenticators, slapd: Any
 ) -> None:
     everybody = authenticator(slapd.url)
+    own: dict[str, bytes] = {}
+    assert await log_in(everybody, "ada", cookies=own)
+    assert list(own) == ["portal-browser-ada"]
+    guesses = [
+        asyncio.create_task(log_in(everybody, "ada", f"guess {n}", cookies={})) for n in range(40)
+    ]
+    answers = await asyncio.gather(*guesses[:5], return_exceptions=True)
+    assert len(answers) == 5
 
-    answers = await asyncio.gather(
-        *(log_in(everybody, "ada", f"guess {n}") for n in range(30)), return_exceptions=True
-    )
+    assert await log_in(everybody, "ada", cookies=own)
 
-    assert answers.count(None) == 5
-    assert sum(isinstance(answer, LoginError) for answer in answers) == 25
+    assert not all(guess.done() for guess in guesses), "the guesser still waits"
+    for guess in guesses:
+        guess.cancel()
+    ended = await asyncio.gather(*guesses, return_exceptions=True)
+    too_many = [one for one in ended if isinstance(one, LoginError) and one.status_code == 429]
+    assert len(too_many) == 40 - 5 - PER_NAME.most_waiting
+    assert "was not checked" in too_many[0].jupyterhub_message
 
 
 async def test_servers_that_do_not_answer_count_as_no_wrong_password(

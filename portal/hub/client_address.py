@@ -1,0 +1,146 @@
+"""The address that a request comes from, through proxies of which each says whom it saw."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Collection
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from pathlib import Path
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+End = tuple[Address, int]
+
+TABLES_DIR = Path("/proc/net")
+_UID_FIELD = 7
+
+
+def parse_networks(texts: Collection[str]) -> tuple[Network, ...]:
+    """Return the proxies whose X-Forwarded-For is believed.
+
+    Args:
+        texts: Addresses or networks, such as "192.0.2.10" or "192.0.2.0/28".
+
+    Returns:
+        The networks; an address is one of a single host.
+
+    Raises:
+        ValueError: If one is neither.
+    """
+    return tuple(ip_network(text) for text in texts)
+
+
+def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()) -> str:
+    """Return the address that a request comes from, which a client cannot choose.
+
+    Args:
+        request: A request that came through the proxy, or straight to the hub.
+        trusted: Front ends before the portal's proxy.
+
+    Returns:
+        The last address of X-Forwarded-For that is no trusted front end's, where the portal's proxy
+        sent the request: a process of the hub's own account on this host, or one of JupyterHub's
+        `trusted_downstream_ips`. Else the peer's own: what nodes, and users of this host who come
+        straight to the hub's port, write into that header is theirs.
+
+    Source:
+        configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
+        X-Real-Ip, which Tornado prefers, on as the client sent it.
+    """
+    ends = _ends_of(request)
+    if ends is None:
+        return str(request.remote_ip)
+    peer, own = ends
+    client = peer[0]
+    if not (_is_named_proxy(request, client) or socket_owner(peer, own) == os.geteuid()):
+        return str(client)
+    for text in reversed(request.headers.get("X-Forwarded-For", "").split(",")):
+        hop = _parse(text.strip())
+        if hop is None:
+            break
+        client = hop
+        if not _is_in(client, trusted):
+            break
+    return str(client)
+
+
+def socket_owner(here: End, there: End, tables_dir: Path = TABLES_DIR) -> int | None:
+    """Return the uid that owns a TCP socket of this host, asked for by its two ends.
+
+    Args:
+        here: The end that is the socket itself.
+        there: The end that it is connected to.
+        tables_dir: Where the kernel's tables `tcp` and `tcp6` are.
+
+    Returns:
+        The uid, or None where this host has no such socket, or its tables cannot be read.
+
+    Source:
+        proc(5), /proc/net/tcp: addresses as words in the machine's byte order, in hexadecimal.
+    """
+    for name, is_wide in (("tcp", False), ("tcp6", True)):
+        if here[0].version == 6 and not is_wide:
+            continue
+        ends = [_table_form(here, is_wide=is_wide), _table_form(there, is_wide=is_wide)]
+        try:
+            lines = (tables_dir / name).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            if fields[1:3] == ends:
+                return int(fields[_UID_FIELD])
+    return None
+
+
+def _ends_of(request: HTTPServerRequest) -> tuple[End, End] | None:
+    """Return the peer's end of a TCP connection and the hub's; None for any other kind."""
+    connection: Any = getattr(request, "connection", None)
+    stream = getattr(connection, "stream", None)
+    context = getattr(connection, "context", None)
+    if stream is None or context is None or not isinstance(context.address, tuple):
+        return None
+    peer, own = _end(context.address), _end(stream.socket.getsockname())
+    return None if peer is None or own is None else (peer, own)
+
+
+def _is_named_proxy(request: HTTPServerRequest, peer: Address) -> bool:
+    connection: Any = request.connection
+    return str(peer) in connection.context.trusted_downstream
+
+
+def _end(name: tuple[Any, ...]) -> End | None:
+    address = _parse(str(name[0]))
+    return None if address is None else (address, int(name[1]))
+
+
+def _parse(text: str) -> Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    # As a socket for both families sees an IPv4 peer.
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _is_in(address: Address, networks: Collection[Network]) -> bool:
+    return any(address in network for network in networks)
+
+
+def _table_form(end: End, *, is_wide: bool) -> str:
+    address, port = end
+    packed = address.packed
+    if is_wide and address.version == 4:
+        packed = bytes(10) + b"\xff\xff" + packed
+    words = struct.unpack(f"={len(packed) // 4}I", packed)
+    return "".join(f"{word:08X}" for word in words) + f":{port:04X}"
