@@ -65,6 +65,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
             host=_host(plan, node),
             shown=shown,
             show=show,
+            may_leave_out=False,
             on_start=_pass_warnings_on,
         )
     except Told:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import BytesIO
 
 from portal.launch.environment import RENDEZVOUS_VARIABLE
 from portal.launch.folder import RunFolder
@@ -32,6 +33,7 @@ def drive(
     show: Callable[[str], object],
     on_start: Callable[[Step], object] = lambda step: None,
     on_pace: Callable[[Pace, bool], object] = lambda pace, is_end: None,
+    may_leave_out: bool = True,
 ) -> End:
     """Run the ranks to their end.
 
@@ -46,6 +48,7 @@ def drive(
         on_start: Takes the step when it has been started.
         on_pace: Takes how far the ranks are, once a second where they report it, and whether that
             is the last; called from another thread.
+        may_leave_out: Whether a part of very long output is not shown.
 
     Returns:
         How the ranks ended; it is written down too. What ends this function from outside, such as
@@ -66,7 +69,7 @@ def drive(
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
     with (
         Store(host) as store,
-        RankOutput(log_paths, shown, show) as output,
+        RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
         PaceReader(store, folder, plan.n_ranks, on_pace),
     ):
         address, port = store.horovod_address
@@ -78,11 +81,11 @@ def drive(
         step = Step(argv, environ, name)
         try:
             on_start(step)
-            for line in step.lines():
+            for line in step.lines(on_pause=output.flush):
                 output.feed(line)
             status = step.wait()
         except BaseException:
-            for line in step.stop().splitlines(keepends=True):
+            for line in BytesIO(step.stop()):
                 output.feed(line)
             with suppress(OSError):
                 _note(folder, End(status=1, was_stopped=True))

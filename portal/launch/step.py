@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from portal.launch.plan import Plan
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5
+PAUSE_S = 0.1
+_READ_BYTES = 64 * 1024
 _SLURM_TIMEOUT_S = 1
 
 
@@ -85,6 +89,8 @@ class Step:
         self._environ = step_environment(environ)
         self._name = name
         self._rest = b""
+        self._partial = b""
+        self._unread: deque[bytes] = deque()
         try:
             # In a session of its own: the notebook's interrupt button signals a whole group.
             self._srun = subprocess.Popen(
@@ -98,10 +104,34 @@ class Step:
         except OSError as error:
             raise StepError(f"Slurm's srun could not be started: {error}.") from error
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield what the ranks and srun print, line by line, until all have ended."""
-        if self._srun.stdout is not None:
-            yield from iter(self._srun.stdout.readline, b"")
+    def lines(self, on_pause: Callable[[], object] = lambda: None) -> Iterator[bytes]:
+        """Yield what the ranks and srun print, line by line, until all have ended.
+
+        Args:
+            on_pause: Called when nothing was printed for a tenth of a second.
+
+        Yields:
+            Lines with their ends.
+        """
+        if self._srun.stdout is None:
+            return
+        descriptor = self._srun.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while True:
+                while self._unread:
+                    yield self._unread.popleft()
+                if not selector.select(PAUSE_S):
+                    on_pause()
+                    selector.select()
+                printed = os.read(descriptor, _READ_BYTES)
+                if not printed:
+                    break
+                *whole, self._partial = (self._partial + printed).split(b"\n")
+                self._unread.extend(line + b"\n" for line in whole)
+        if self._partial:
+            partial, self._partial = self._partial, b""
+            yield partial
 
     def wait(self) -> int:
         """Wait for the end.
@@ -136,7 +166,7 @@ class Step:
                 if not self._ended_within(KILL_WITHIN_S):
                     self._srun.kill()
                     self._ended_within(KILL_WITHIN_S)
-        return self._rest
+        return b"".join(self._unread) + self._partial + self._rest
 
     def _ended_within(self, timeout_s: float) -> bool:
         # Reads the output too: srun does not end while its pipe is full.

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from portal.launch.cell_output import CellOutput
+from portal.launch.output import RankText
+
 
 class LogTail:
     """Shows what is added to logs.
 
     Args:
         paths: Log of each rank that is shown, from rank 0 on; they may not exist yet.
-        show: Takes text for the cell.
+        show: Takes text for the cell; of very long output a part is left out.
     """
 
     def __init__(self, paths: Sequence[Path], show: Callable[[str], object]) -> None:
         self._paths = list(paths)
         self._offsets = [0] * len(self._paths)
         self._rests = [b""] * len(self._paths)
-        self._show = show
+        self._text = RankText(len(self._paths))
+        self._cell = CellOutput(show, self._paths[0] if self._paths else None)
 
     def read(self, *, is_end: bool = False) -> None:
         """Show the lines that are new.
@@ -39,7 +43,5 @@ class LogTail:
             rest = b"" if is_end or not lines or lines[-1].endswith(b"\n") else lines.pop()
             self._rests[rank] = rest
             for line in lines:
-                self._show_line(rank, line.decode(errors="replace"))
-
-    def _show_line(self, rank: int, text: str) -> None:
-        self._show(text if len(self._paths) == 1 else f"[rank {rank}] {text}")
+                self._cell.write(self._text.of(rank, line))
+        self._cell.flush(is_end=is_end)

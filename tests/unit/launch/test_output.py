@@ -33,7 +33,7 @@ def test_every_line_is_logged_and_those_of_rank_0_are_shown(tmp_path):
         for line in (b"0: one\n", b"1: two\n", b"0: three\n"):
             ranks.feed(line)
 
-    assert cell == ["one\n", "three\n"]
+    assert "".join(cell) == "one\nthree\n"
     assert [path.read_text() for path in paths] == ["one\nthree\n", "two\n"]
 
 
@@ -50,7 +50,7 @@ def test_lines_of_several_ranks_are_told_apart(tmp_path):
         ranks.feed(b"0: one\n")
         ranks.feed(b"1: two\n")
 
-    assert cell == ["[rank 0] one\n", "[rank 1] two\n"]
+    assert "".join(cell) == "[rank 0] one\n[rank 1] two\n"
 
 
 def test_what_srun_says_itself_is_kept_for_the_error(tmp_path):

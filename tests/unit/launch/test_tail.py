@@ -26,4 +26,4 @@ def test_lines_of_several_ranks_name_their_rank(tmp_path):
         log.write_text(f"loss {rank}\n")
     LogTail(logs, shown.append).read()
 
-    assert shown == ["[rank 0] loss 0\n", "[rank 1] loss 1\n"]
+    assert "".join(shown) == "[rank 0] loss 0\n[rank 1] loss 1\n"
