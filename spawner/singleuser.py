@@ -159,6 +159,13 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     class SessionServer(ServerApp):
         """A notebook server on a given socket."""
 
+        def find_server_extensions(self) -> None:
+            super().find_server_extensions()
+            # Its routes lead to every port of the node, whoever listens. A file in the user's home
+            # could switch it on again.
+            found: dict[str, bool] = self.jpserver_extensions
+            self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
+
         def start_ioloop(self) -> None:
             gc.enable()
             super().start_ioloop()

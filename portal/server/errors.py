@@ -40,3 +40,15 @@ class JobError(PortalError):
     """A Slurm job cannot be submitted, shown or cancelled as asked."""
 
     http_status = 400
+
+
+class SilentPortError(PortalError):
+    """Nothing listens on a port that the user asked for, or it does not answer."""
+
+    http_status = 502
+
+
+class ForeignPortError(PortalError):
+    """What listens on a port is another user's, or of another session."""
+
+    http_status = 403

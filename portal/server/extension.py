@@ -25,7 +25,11 @@ from portal.server.jobs_rest import (
 )
 from portal.server.kernel_socket import KernelSocket
 from portal.server.kernels import Kernels
+from portal.server.listeners import SessionPorts
 from portal.server.page import PAGES_DIR, JobsPage
+from portal.server.ports import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
+from portal.server.ports import ROUTE as PORT_ROUTE
+from portal.server.ports import VARIABLE as PORT_VARIABLE
 from portal.server.private_dir import make_private_dir
 from portal.server.proxy import TensorBoardProxy
 from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
@@ -72,6 +76,10 @@ class PortalServer(ExtensionApp):
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         tools = read_tools()
+        key = PortKey()
+        ports = {"ports": SessionPorts(), "key": key}
+        # Programs such as Dash have to know at which path their pages are.
+        os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
         self.handlers.extend(tool_handlers(tools, "/"))
         self.handlers.extend(
             [
@@ -84,6 +92,8 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
                 (r"/portal/api/tools", ToolsHandler, {"tools": tools}),
+                (PORT_ROUTE, PortHandler, ports),
+                (KEYED_ROUTE, KeyedPortHandler, ports),
                 (r"/portal/jobs", JobsPage),
                 (
                     rf"/{SCRIPT_ROUTE}",

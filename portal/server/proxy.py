@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable
-
 import httpcore
-from jupyter_server.base.handlers import JupyterHandler
-from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.access import for_the_user
+from portal.server.forwarding import ForwardingHandler
 from portal.server.tensorboard import TensorBoard
 from portal.server.tensorboards import TensorBoards
 from spawner.errors import PortalError
 
-_HOP_BY_HOP = {
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-}
-_SECRETS = {"authorization", "cookie", "referer", "x-xsrftoken"}
-_NOT_PASSED_ON = _HOP_BY_HOP | _SECRETS | {"content-length", "expect", "host"}
-_NOT_PASSED_BACK = _HOP_BY_HOP | {"date", "server", "set-cookie"}
-_SECRET_ARGUMENTS = ("token=", "_xsrf=")
 _CONNECT_TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 300
 
-_PAGE = """<!doctype html><meta charset="utf-8"><title>TensorBoard</title>
-<body style="font: 16px sans-serif; max-width: 40em; margin: 15vh auto; padding: 0 1em">
-<h1 style="font-size: 1.3em">{title}</h1><p>{text}</p>
-"""
 
+class TensorBoardProxy(ForwardingHandler):
+    """Passes every request for a TensorBoard's pages on to its unix socket."""
 
-class TensorBoardProxy(JupyterHandler):
-    """Passes every request for a TensorBoard's pages on to its unix socket.
-
-    The answer is passed back as it comes. Cookies and tokens of the session stay here.
-
-    Source:
-        Hop-by-hop headers: RFC 9110, 7.6.1.
-    """
-
+    page_title = "TensorBoard"
     auth_resource = "tensorboards"
 
     def initialize(self, tensorboards: TensorBoards) -> None:
-        """Take what the route was registered with."""
+        """Take what the route was registered with.
+
+        Args:
+            tensorboards: Those of the session.
+        """
         self.tensorboards = tensorboards
 
     def check_xsrf_cookie(self) -> None:
@@ -78,7 +53,7 @@ class TensorBoardProxy(JupyterHandler):
         try:
             board = await self.tensorboards.find_or_wake(board_id)
         except PortalError as error:
-            self._say(error.http_status, "This TensorBoard was stopped while idle", error.message)
+            self.say(error.http_status, "This TensorBoard was stopped while idle", error.message)
             return
         if board is None:
             self._say_gone()
@@ -91,11 +66,12 @@ class TensorBoardProxy(JupyterHandler):
     get = head = post = put = delete = patch = options = forward
 
     async def _forward_to(self, board: TensorBoard) -> None:
+        target = self.harmless_uri().encode("latin-1")
         timeouts = {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}
         request = httpcore.Request(
             method=str(self.request.method),
-            url=httpcore.URL(scheme=b"http", host=b"localhost", port=None, target=self._target()),
-            headers=self._request_headers(),
+            url=httpcore.URL(scheme=b"http", host=b"localhost", port=None, target=target),
+            headers=self.harmless_headers("localhost"),
             content=self.request.body or None,
             extensions={"timeout": timeouts},
         )
@@ -106,42 +82,10 @@ class TensorBoardProxy(JupyterHandler):
                 self.log.warning("TensorBoard of %s did not answer", board.folders, exc_info=True)
                 self._say_silent()
                 return
-            await self._pass_back(response)
-
-    async def _pass_back(self, response: httpcore.Response) -> None:
-        self.set_status(response.status)
-        self.clear_header("Content-Type")
-        for name, value in response.headers:
-            if name.lower().decode("latin-1") not in _NOT_PASSED_BACK:
-                self.add_header(name.decode("latin-1"), value.decode("latin-1"))
-        try:
-            await self.flush()
-            async for chunk in response.aiter_stream():
-                self.write(chunk)
-                await self.flush()
-            await self.finish()
-        except StreamClosedError:
-            self.log.debug("The browser went away before the end of %s", self.request.path)
-
-    def _target(self) -> bytes:
-        path, _, query = str(self.request.uri).partition("?")
-        parts = query.split("&") if query else []
-        kept = [part for part in parts if not part.startswith(_SECRET_ARGUMENTS)]
-        return f"{path}{'?' if kept else ''}{'&'.join(kept)}".encode("latin-1")
-
-    def _request_headers(self) -> list[tuple[bytes, bytes]]:
-        headers: Iterable[tuple[str, str]] = self.request.headers.get_all()
-        kept = [
-            (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in headers
-            if name.lower() not in _NOT_PASSED_ON
-        ]
-        if self.request.body:
-            kept.append((b"Content-Length", str(len(self.request.body)).encode("ascii")))
-        return [*kept, (b"Host", b"localhost")]
+            await self.pass_back(response)
 
     def _say_gone(self) -> None:
-        self._say(
+        self.say(
             404,
             "This TensorBoard has ended",
             "TensorBoards end with the session, or when they are stopped. Select the folder in the "
@@ -149,14 +93,9 @@ class TensorBoardProxy(JupyterHandler):
         )
 
     def _say_silent(self) -> None:
-        self._say(
+        self.say(
             502,
             "This TensorBoard does not answer",
             "Reload this page in a moment. If that does not help, stop it in the list of running "
             "kernels and terminals and open its folder again.",
         )
-
-    def _say(self, status: int, title: str, text: str) -> None:
-        self.set_status(status)
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish(_PAGE.format(title=html.escape(title), text=html.escape(text)))

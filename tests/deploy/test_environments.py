@@ -174,6 +174,7 @@ def test_jupyterlab_neither_offers_a_rebuild_nor_fetches_news() -> None:
 
     assert page["buildCheck"] is False
     assert "@jupyterlab/apputils-extension:announcements" in page["disabledExtensions"]
+    assert "@jupyterhub/jupyter-server-proxy" in page["disabledExtensions"]
 
 
 def test_the_buttons_of_the_portal_are_known_to_jupyterlab() -> None:

@@ -1,0 +1,102 @@
+"""Handlers that pass a request on to a program of the user, without the session's secrets."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+import httpcore
+from jupyter_server.base.handlers import JupyterHandler
+from tornado.iostream import StreamClosedError
+
+HOP_BY_HOP = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_SECRETS = {"authorization", "cookie", "referer", "x-xsrftoken"}
+_NOT_PASSED_ON = HOP_BY_HOP | _SECRETS | {"content-length", "expect", "host"}
+_SECRET_ARGUMENTS = ("token=", "_xsrf=")
+
+_PAGE = """<!doctype html><meta charset="utf-8"><title>{tab}</title>
+<body style="font: 16px sans-serif; max-width: 40em; margin: 15vh auto; padding: 0 1em">
+<h1 style="font-size: 1.3em">{title}</h1><p>{text}</p>
+"""
+
+
+class ForwardingHandler(JupyterHandler):
+    """Passes requests on and answers back as they come; cookies and tokens stay here.
+
+    Source:
+        Hop-by-hop headers: RFC 9110, 7.6.1.
+    """
+
+    page_title = ""
+    not_passed_back = HOP_BY_HOP | {"date", "server", "set-cookie"}
+
+    async def pass_back(self, response: httpcore.Response) -> None:
+        """Answer with what a program said, piece by piece.
+
+        Args:
+            response: Its answer, of which the content is still to come.
+        """
+        self.set_status(response.status)
+        self.clear_header("Content-Type")
+        for name, value in response.headers:
+            if name.lower().decode("latin-1") not in self.not_passed_back:
+                self.add_header(name.decode("latin-1"), value.decode("latin-1"))
+        try:
+            await self.flush()
+            async for chunk in response.aiter_stream():
+                self.write(chunk)
+                await self.flush()
+            await self.finish()
+        except StreamClosedError:
+            self.log.debug("The browser went away before the end of %s", self.request.path)
+
+    def harmless_uri(self) -> str:
+        """Return the request's path and query, in its own spelling, without tokens."""
+        path, _, query = str(self.request.uri).partition("?")
+        parts = query.split("&") if query else []
+        kept = [part for part in parts if not part.startswith(_SECRET_ARGUMENTS)]
+        return f"{path}{'?' if kept else ''}{'&'.join(kept)}"
+
+    def harmless_headers(self, host: str) -> list[tuple[bytes, bytes]]:
+        """Return the request's headers without what is for this server alone.
+
+        Args:
+            host: What the program is to read as Host.
+
+        Returns:
+            Names and values, for httpcore.
+        """
+        headers: Iterable[tuple[str, str]] = self.request.headers.get_all()
+        kept = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in headers
+            if name.lower() not in _NOT_PASSED_ON
+        ]
+        if self.request.body:
+            kept.append((b"Content-Length", str(len(self.request.body)).encode("ascii")))
+        return [*kept, (b"Host", host.encode("ascii"))]
+
+    def say(self, status: int, title: str, text: str) -> None:
+        """Answer with a page of one sentence or two.
+
+        Args:
+            status: HTTP status.
+            title: Heading.
+            text: What happened and what to do.
+        """
+        self.set_status(status)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        words = {"tab": self.page_title, "title": title, "text": text}
+        self.finish(_PAGE.format(**{name: html.escape(word) for name, word in words.items()}))

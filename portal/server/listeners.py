@@ -1,0 +1,190 @@
+"""Which TCP ports of the node are listened on by programs of this session, and by nobody else."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.server.errors import ForeignPortError, SilentPortError
+
+LOOPBACK = "127.0.0.1"
+_LISTEN = "0A"
+_JOB_OF_CGROUP = re.compile(r"/job_([0-9]+)(?:/|$)", re.ASCII | re.MULTILINE)
+
+
+def _table_form(address: str) -> str:
+    (number,) = struct.unpack("=I", socket.inet_aton(address))
+    return f"{number:08X}"
+
+
+_HERE = _table_form(LOOPBACK)
+_ANYWHERE = _table_form("0.0.0.0")  # noqa: S104
+_MAPPED = f"{0:016X}{struct.unpack('=I', bytes((0, 0, 255, 255)))[0]:08X}"
+# Where a socket may listen that gets what is sent to 127.0.0.1; one of IPv6 may take IPv4, too.
+_REACHED = {_HERE, _ANYWHERE, f"{0:032X}", _MAPPED + _HERE, _MAPPED + _ANYWHERE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpSocket:
+    """One line of the kernel's table.
+
+    Attributes:
+        here: Address in hexadecimal, in the table's own form, and port.
+        there: The other end, in the same form.
+        is_listening: Whether it waits for connections.
+        uid: User id of its creator; 0 before a connection is accepted.
+        inode: What /proc/PID/fd calls it; 0 before a connection is accepted.
+    """
+
+    here: tuple[str, int]
+    there: tuple[str, int]
+    is_listening: bool
+    uid: int
+    inode: int
+
+
+def parse_tcp_table(text: str) -> list[TcpSocket]:
+    """Return the sockets in a table of the kernel.
+
+    Args:
+        text: /proc/net/tcp or /proc/net/tcp6, with its header.
+
+    Returns:
+        All of them, in its order.
+
+    Source:
+        proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order.
+    """
+    return [_parse_line(line.split()) for line in text.splitlines()[1:]]
+
+
+def _parse_line(fields: list[str]) -> TcpSocket:
+    return TcpSocket(
+        here=_parse_end(fields[1]),
+        there=_parse_end(fields[2]),
+        is_listening=fields[3] == _LISTEN,
+        uid=int(fields[7]),
+        inode=int(fields[9]),
+    )
+
+
+def _parse_end(text: str) -> tuple[str, int]:
+    address, _, port = text.partition(":")
+    return address, int(port, 16)
+
+
+class SessionPorts:
+    """Tells the ports of this session from those of other sessions and users of the node.
+
+    Args:
+        environ: Environment of the notebook server, with SLURM_JOB_ID in a job.
+        proc: Where the kernel's process tables are.
+    """
+
+    def __init__(self, environ: Mapping[str, str] = os.environ, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+        self._pid = os.getpid()
+        self._uid = os.geteuid()
+        self._job_id = environ.get("SLURM_JOB_ID", "")
+        self._cgroup_job = self._cgroup_job_of(self._pid)
+
+    def listeners(self, port: int) -> frozenset[TcpSocket]:
+        """Return the sockets that get connections to a port of 127.0.0.1.
+
+        Args:
+            port: The port.
+
+        Returns:
+            One or more, each held by a process of this session.
+
+        Raises:
+            SilentPortError: If nothing listens there.
+            ForeignPortError: If what listens there is not this session's.
+        """
+        found = frozenset(
+            s for s in self._sockets() if s.is_listening and s.here[1] == port and _is_reached(s)
+        )
+        if not found:
+            raise SilentPortError(
+                f"Nothing listens on port {port} of 127.0.0.1. Start your program in this session "
+                "with this port, then reload the page."
+            )
+        foreign = {s.inode for s in found if s.uid != self._uid}
+        if foreign or not {s.inode for s in found} <= self._inodes({s.inode for s in found}):
+            raise ForeignPortError(
+                f"What listens on port {port} was not started in this session, so nothing was "
+                "sent to it. Give your program a port that is free."
+            )
+        return found
+
+    def check_connection(self, port: int, own_port: int, listeners: frozenset[TcpSocket]) -> None:
+        """Refuse a connection that something else may have taken meanwhile.
+
+        Args:
+            port: The port that was connected to.
+            own_port: The port at this end of the connection.
+            listeners: What listened before the connection was made.
+
+        Raises:
+            SilentPortError: If nothing listens any more.
+            ForeignPortError: If another socket listens now, or another user took the connection.
+        """
+        is_same = self.listeners(port) == listeners
+        ends = [s for s in self._sockets() if (s.here[1], s.there[1]) == (port, own_port)]
+        # Before it is accepted it has no owner: it waits at the socket that was looked at.
+        if not is_same or any(s.inode and s.uid != self._uid for s in ends) or not ends:
+            raise ForeignPortError(
+                f"What listens on port {port} changed in this moment, so nothing was sent to it. "
+                "Reload the page."
+            )
+
+    def _sockets(self) -> Iterator[TcpSocket]:
+        for name in ("tcp", "tcp6"):
+            with suppress(FileNotFoundError):
+                yield from parse_tcp_table((self._proc / "self/net" / name).read_text("ascii"))
+
+    def _inodes(self, wanted: Iterable[int]) -> set[int]:
+        """Return those that a process of the session holds."""
+        names = {f"socket:[{inode}]": inode for inode in wanted}
+        found: set[int] = set()
+        for folder in self._proc.glob("[0-9]*"):
+            # A process may end, or be somebody else's.
+            with suppress(OSError):
+                if folder.stat().st_uid == self._uid:
+                    held = {os.readlink(link) for link in (folder / "fd").iterdir()} & set(names)
+                    if held and self._is_of_session(int(folder.name)):
+                        found |= {names[name] for name in held}
+        return found
+
+    def _is_of_session(self, pid: int) -> bool:
+        if self._cgroup_job:
+            return self._cgroup_job_of(pid) == self._cgroup_job
+        if self._job_id:
+            variables = (self._proc / str(pid) / "environ").read_bytes().split(b"\0")
+            if f"SLURM_JOB_ID={self._job_id}".encode() in variables:
+                return True
+        return self._descends_from_server(pid)
+
+    def _cgroup_job_of(self, pid: int) -> str:
+        try:
+            found = _JOB_OF_CGROUP.search((self._proc / str(pid) / "cgroup").read_text("utf-8"))
+        except OSError:
+            return ""
+        return found[1] if found else ""
+
+    def _descends_from_server(self, pid: int) -> bool:
+        while pid > 1 and pid != self._pid:
+            # The name of a program may hold anything, parentheses and blanks included.
+            text = (self._proc / str(pid) / "stat").read_text("utf-8", errors="replace")
+            pid = int(text.rpartition(")")[2].split()[1])
+        return pid == self._pid
+
+
+def _is_reached(listening: TcpSocket) -> bool:
+    return listening.here[0] in _REACHED

@@ -1,0 +1,152 @@
+"""What a session of the real portal answers to somebody who wants more of it than its user."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.eventually import eventually
+from tests.portal_client import ADDRESS, PortalClient, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+USER = "grace"
+# A file that many a guide has people write.
+SWITCHED_ON = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True}}}
+LISTENER = """
+import socket, sys
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    with open(sys.argv[2] + ".new", "w") as file:
+        file.write(str(listening.getsockname()[1]))
+    import os; os.rename(sys.argv[2] + ".new", sys.argv[2])
+    while True:
+        connection, _ = listening.accept()
+        with open(sys.argv[1], "ab") as file:
+            file.write(b"connected " + connection.recv(1000))
+        connection.close()
+"""
+CONFIG = Path(".jupyter/jupyter_server_config.d/jupyter_server_proxy.json")
+
+
+class Session:
+    """A running session, asked by its own user."""
+
+    def __init__(self) -> None:
+        self.client = PortalClient(USER)
+        self.client.login()
+        self.token = self.client.token()
+        self.stop()
+        self.client.rest("POST", f"/users/{USER}/server", self.token, json={}).raise_for_status()
+        eventually(lambda: self._server()["ready"], timeout_s=90)
+
+    def _server(self) -> dict:
+        return self.client.rest("GET", f"/users/{USER}", self.token).json()["servers"].get("", {})
+
+    def stop(self) -> None:
+        self.client.rest("DELETE", f"/users/{USER}/server", self.token)
+        eventually(lambda: not self._server(), timeout_s=30)
+        eventually(lambda: not sessions_of(USER), timeout_s=30)
+
+    def pid(self) -> int:
+        """Return the notebook server's process."""
+        argv = ["pgrep", "-u", USER, "-f", "singleuser"]
+        found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
+        return int(found[0])
+
+    def ask(self, path: str, method: str = "GET") -> requests.Response:
+        return requests.request(
+            method,
+            f"{ADDRESS}/user/{USER}/{path}",
+            headers={"Authorization": f"token {self.token}"},
+            timeout=30,
+        )
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    account = pwd.getpwnam(USER)
+    config = Path(account.pw_dir) / CONFIG
+    made = [folder for folder in (config.parent.parent, config.parent) if not folder.exists()]
+    for folder in made:
+        folder.mkdir()
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    config.write_text(json.dumps(SWITCHED_ON))
+    config.chmod(0o644)
+    session = Session()
+    yield session
+    session.stop()
+    config.unlink()
+    for folder in reversed(made):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+class Neighbour:
+    """Another user's program on the node of the session."""
+
+    def __init__(self, folder: Path, session: Session) -> None:
+        self._arrived = folder / "arrived"
+        self._arrived.touch()
+        self._arrived.chmod(0o666)
+        folder.chmod(0o777)
+        port_file = folder / "port"
+        into_the_node = ["nsenter", f"--target={session.pid()}", "--net"]
+        as_somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        program = ["/usr/bin/python3", "-c", LISTENER, str(self._arrived), str(port_file)]
+        self.process = subprocess.Popen([*into_the_node, *as_somebody, *program], cwd="/")
+        self.port = eventually(lambda: int(port_file.read_text()), timeout_s=20)
+
+    def arrived(self) -> str:
+        return self._arrived.read_text()
+
+
+@pytest.fixture
+def neighbour(session: Session) -> Iterator[Neighbour]:
+    with tempfile.TemporaryDirectory(prefix="dsp-") as name:
+        neighbour = Neighbour(Path(name), session)
+        yield neighbour
+        neighbour.process.kill()
+        neighbour.process.wait()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "proxy/{port}/",
+        "proxy/{port}",
+        "proxy/absolute/{port}/",
+        "proxy/127.0.0.1:{port}/",
+        "proxy/localhost:{port}/",
+        "proxy/absolute/127.0.0.1:{port}/",
+        "proxy/http:127.0.0.1:{port}/",
+        "proxy/unix+http:x/",
+        "server-proxy/servers-info",
+    ],
+)
+def test_no_route_leads_to_all_ports_of_the_node(
+    session: Session, neighbour: Neighbour, method: str, path: str
+) -> None:
+    answer = session.ask(path.format(port=neighbour.port), method)
+
+    # Of an address with a slash at its end the server knows two methods, whatever it is.
+    assert answer.status_code in ({404} if method == "GET" else {404, 405})
+    assert neighbour.arrived() == ""
+
+
+def test_a_neighbours_port_is_refused_and_nothing_arrives(
+    session: Session, neighbour: Neighbour
+) -> None:
+    answer = session.ask(f"port/{neighbour.port}/")
+
+    assert answer.status_code == 403
+    assert "was not started in this session" in answer.text
+    assert neighbour.arrived() == ""

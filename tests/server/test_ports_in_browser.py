@@ -1,0 +1,49 @@
+"""A page of a user's own program in a headless Chromium: it works, and is no page of the portal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from tests.notebook_server import TOKEN, NotebookServer  # noqa: E402
+from tests.port_program import running_programs, server_in_a_job  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PAGE_TIMEOUT_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
+    with server_in_a_job(tensorboard_python) as server:
+        yield server
+
+
+@pytest.fixture
+def page(server: NotebookServer) -> Iterator[playwright.Page]:
+    """A page of somebody who has logged in."""
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(PAGE_TIMEOUT_MS)
+        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        yield page
+        browser.close()
+
+
+def test_a_page_loads_its_modules_data_and_websocket_but_not_the_users_files(
+    server: NotebookServer, page: playwright.Page
+) -> None:
+    with running_programs() as programs:
+        page.goto(f"{server.host}/user/ada/port/{programs.start()}/page")
+
+        page.wait_for_function("document.title != 'starts'")
+
+        assert page.title() == "POST true refused"
