@@ -43,7 +43,8 @@ class User:
 
 
 DEMO_USERS = (User(name="ada", user_id=20_001), User(name="grace", user_id=20_002))
-# Sees and stops everybody's sessions in the portal; nothing more on the machine.
+# Sees and stops everybody's sessions in the portal, without opening them; nothing more on the
+# machine.
 DEMO_ADMINISTRATOR = "grace"
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
-from traitlets import List, Unicode
+from traitlets import List, Set, Unicode
 
 from portal.hub.accounts import read_account
 from portal.hub.client_address import client_address, parse_networks
@@ -32,6 +32,9 @@ class Admission(Authenticator):
     support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
     trusted_proxies = List(
         Unicode(), help="Addresses or networks of front ends whose X-Forwarded-For is believed."
+    ).tag(config=True)
+    full_admin_users = Set(
+        Unicode(), help="Users with JupyterHub's role admin, who can act as every user."
     ).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -58,6 +61,20 @@ class Admission(Authenticator):
             403,
             f"{username} is not on the list of users of this portal. Ask {self.whom} to add you.",
         )
+
+    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
+        """Return whether this user is a full administrator, always with yes or no.
+
+        Args:
+            handler: The request's handler.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True for full administrators; a name taken off the list loses its rights.
+        """
+        if authentication["name"] in self.full_admin_users:
+            return True
+        return bool(await maybe_future(super().is_admin(handler, authentication)))
 
     @property
     def whom(self) -> str:

@@ -34,12 +34,14 @@ from portal.hub.pages import (
     cookie_options,
     static_route,
 )
+from portal.hub.roles import administrator_roles
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.tables import LoginSettings, TlsMode
 from portal.hub.tokens import services_of
+from portal.hub.visits import log_visits, visit_route
 from portal.hub.words import format_moment
 
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -85,7 +87,8 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.implicit_spawn_seconds = 0
     c.JupyterHub.oauth_require_pkce = True
-    c.JupyterHub.services, c.JupyterHub.load_roles = services_of(hub.state_dir)
+    c.JupyterHub.services, roles = services_of(hub.state_dir)
+    c.JupyterHub.load_roles = [*roles, *administrator_roles(hub)]
     is_json = hub.log_format is LogFormat.JSON
     c.JupyterHub.logging_config = SECRET_LOGGING | (JSON_LOGGING if is_json else {})
 
@@ -126,6 +129,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         static_route(),
         form_handlers.choices_route(),
         stop_route(),
+        visit_route(),
         *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
     ]
@@ -134,6 +138,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
+        "log_function": log_visits,
         http_server.GUARDED: True,
     }
 
@@ -153,12 +158,12 @@ def _apply_login(c: Any, settings: Settings) -> None:
         if "auth_state_groups_key" in cls.class_trait_names():
             # Groups are those of the UNIX account.
             authenticator.auth_state_groups_key = lambda _: ()
-    admin_users = set(settings.hub.admin_users)
     authenticator.support = settings.site.support
     authenticator.trusted_proxies = list(settings.hub.trusted_proxies)
     authenticator.allow_all = login.allow_all
-    authenticator.allowed_users = admin_users | set(login.allowed_users)
-    authenticator.admin_users = admin_users
+    authenticator.allowed_users = {*settings.hub.administrators, *login.allowed_users}
+    # JupyterHub's own admin_users would only ever add to what its database holds.
+    authenticator.full_admin_users = set(settings.hub.full_admin_users)
     authenticator.manage_groups = True
     # Having been let in once is no reason to be let in again.
     authenticator.allow_existing_users = False

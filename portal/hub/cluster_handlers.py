@@ -19,6 +19,8 @@ from portal.hub.stopping import stop_session
 from spawner.catalog import Catalog
 from spawner.errors import PortalError
 
+STOPS_SESSIONS = "delete:servers"
+
 
 class ClusterHandler(BaseHandler):
     """Shows the cluster to every user, and all sessions to administrators."""
@@ -35,10 +37,13 @@ class ClusterHandler(BaseHandler):
     async def get(self) -> None:
         """Show the page."""
         self.set_header("Cache-Control", "no-store")
-        view = await self._describe()
-        self.finish(await self.render_template("cluster.html", cluster=view))
+        # Everybody may stop their own; without a filter it is an administrator.
+        is_admin = STOPS_SESSIONS in self.expanded_scopes
+        view = await self._describe(is_admin=is_admin)
+        page = self.render_template("cluster.html", cluster=view, is_admin=is_admin)
+        self.finish(await page)
 
-    async def _describe(self) -> ClusterView:
+    async def _describe(self, *, is_admin: bool) -> ClusterView:
         spawner = self.current_user.spawner
         sessions = list_sessions(self.users.values(), datetime.now(timezone.utc))
         catalog, problem = None, ""
@@ -51,7 +56,7 @@ class ClusterHandler(BaseHandler):
             catalog=catalog,
             problem=problem,
             accuracy=spawner.cluster.forecasts.accuracy,
-            is_admin=bool(self.current_user.admin),
+            is_admin=is_admin,
             idle_after_s=self._idle_after_s,
         )
 
@@ -68,7 +73,7 @@ class MessageStopHandler(BaseHandler):
         self._notices = shared_notices(Path(notices_path))
 
     @authenticated  # type: ignore[untyped-decorator]
-    @needs_scope("admin:servers")  # type: ignore[untyped-decorator]
+    @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def get(self, user_name: str, server_name: str | None = None) -> None:
         """Ask for the message.
 
@@ -91,7 +96,7 @@ class MessageStopHandler(BaseHandler):
         self.finish(await page)
 
     @authenticated  # type: ignore[untyped-decorator]
-    @needs_scope("admin:servers")  # type: ignore[untyped-decorator]
+    @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
         """Keep the message and stop the session; tornado checks the XSRF token.
 

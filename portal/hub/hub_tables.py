@@ -76,7 +76,15 @@ class HubSettings:
         check=check_database_url,
     )
     admin_users: tuple[str, ...] = setting(
-        "Users who see and stop everybody's sessions. They may log in.",
+        "Administrators: users who see and stop everybody's sessions, and cannot open them. They"
+        " may log in.",
+        default=(),
+        check=check_user_names,
+    )
+    full_admin_users: tuple[str, ...] = setting(
+        "Full administrators, who can do at the hub what every user can: open anybody's session,"
+        " with its files and a shell, make tokens in anybody's name, add and delete users, and shut"
+        " the hub down. Leave it empty unless somebody needs that. They may log in.",
         default=(),
         check=check_user_names,
     )
@@ -89,6 +97,11 @@ class HubSettings:
     def __post_init__(self) -> None:
         if self.api_port == self.public_port:
             raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
+
+    @property
+    def administrators(self) -> frozenset[str]:
+        """Administrators of both kinds."""
+        return frozenset(self.admin_users) | frozenset(self.full_admin_users)
 
     @property
     def sqlite_path(self) -> Path:

@@ -130,20 +130,6 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
             "no LDAP server is left", is_untrusted=any(f.is_untrusted for f in failures)
         )
 
-    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
-        """Return whether the settings name this user as an administrator.
-
-        The answer is always yes or no, so that a name taken off the list loses its rights.
-
-        Args:
-            handler: The request's handler.
-            authentication: What `authenticate` returned.
-
-        Returns:
-            True for administrators.
-        """
-        return authentication["name"] in self.admin_users
-
     async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
         attempt = _Attempt(deadline_s=deadline_s)
         context = contextvars.copy_context()

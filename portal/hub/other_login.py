@@ -23,7 +23,8 @@ ENTRY_POINTS = "jupyterhub.authenticators"
 REFUSED = {"dummy": "lets everybody in with any password", "null": "lets nobody in"}
 # Set from other keys of portal.toml.
 OWN_OPTIONS = {
-    "admin_users": "admin_users in [hub]",
+    "admin_users": "full_admin_users in [hub]",
+    "full_admin_users": "full_admin_users in [hub]",
     "allow_all": "allow_all in [login]",
     "allow_existing_users": "allowed_users in [login]",
     "allowed_groups": "allowed_groups in [login]",
@@ -118,18 +119,6 @@ class OtherAdmission(Admission):
         if self.unix_allowed_groups.intersection(groups):
             return True
         return await super().check_allowed(username, authentication)
-
-    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
-        """Return whether this user is an administrator, always with yes or no.
-
-        Args:
-            handler: The request's handler.
-            authentication: What `authenticate` returned.
-
-        Returns:
-            True for administrators; a name taken off the list loses its rights.
-        """
-        return bool(await maybe_future(super().is_admin(handler, authentication)))
 
     async def _with_account(self, user: dict[str, Any] | str) -> dict[str, Any]:
         model = dict(user) if isinstance(user, Mapping) else {"name": user}

@@ -33,7 +33,7 @@ def site_problems(settings: Settings) -> list[str]:
 def _login_problems(settings: Settings) -> list[str]:
     problems = []
     login = settings.login
-    if not (login.admits_somebody or settings.hub.admin_users):
+    if not (login.admits_somebody or settings.hub.administrators):
         problems.append(
             "Nobody may log in. Set allow_all = true, allowed_users or allowed_groups in [login]."
         )

@@ -16,6 +16,7 @@ from portal.environments.registry import site_path
 from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import Home
+from portal.server.hub_api import HubApi
 from portal.server.jobqueue import JobQueue
 from portal.server.jobs_rest import (
     JobHandler,
@@ -39,6 +40,7 @@ from portal.server.templates_rest import TemplatesHandler
 from portal.server.tensorboard_script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard_script import TensorBoardScriptHandler
 from portal.server.tensorboards import TensorBoards
+from portal.server.visitors import Visitors
 from portal.server.web_tools import ToolsHandler, read_tools, tool_handlers
 
 
@@ -106,6 +108,11 @@ class PortalServer(ExtensionApp):
         # Pages of JupyterLab and Notebook load it while their user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
+        self.visitors = Visitors(
+            os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
+        )
+        if os.environ.get("JUPYTERHUB_USER"):
+            self.visitors.watch(self.serverapp.identity_provider)
         self.session = make_session(self.serverapp)
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES

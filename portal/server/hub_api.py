@@ -70,14 +70,28 @@ class HubApi:
         """
         await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
-    async def _ask(self, method: str, name: str) -> dict[str, Any]:
+    async def tell_visit(self, visitor: str, address: str) -> None:
+        """Tell the hub that somebody else uses this session.
+
+        Args:
+            visitor: Name of that user.
+            address: Where the requests come from.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        await self._ask("POST", "visit", {"visitor": visitor, "address": address})
+
+    async def _ask(
+        self, method: str, name: str, body: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
         if not self._url:
             raise HubError("This notebook server belongs to no hub. Start it from the portal.", 503)
         try:
             answer = await AsyncHTTPClient().fetch(
                 f"{self._url}/dsportal/{name}",
                 method=method,
-                body="{}" if method == "POST" else None,
+                body=json.dumps(dict(body or {})) if method == "POST" else None,
                 headers={"Authorization": f"token {self._token}"},
                 request_timeout=TIMEOUT_S,
                 connect_timeout=TIMEOUT_S,

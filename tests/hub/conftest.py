@@ -39,7 +39,10 @@ def private_hub(
         pytest.skip(f"slapd and {find_proxy()} are needed")
     folder = tmp_path_factory.mktemp("hub")
     with (
-        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
+        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus", "margaret"]) as (
+            port,
+            _,
+        ),
         running_hub(folder / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate) as hub,
     ):
         yield hub

@@ -41,6 +41,7 @@ proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
 admin_users = ["grace"]
 {hub_lines}
+full_admin_users = ["margaret"]
 
 [login]
 {login}

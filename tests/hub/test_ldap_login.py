@@ -234,18 +234,18 @@ async def test_only_the_users_and_groups_of_the_settings_are_let_in(
     assert (await refusal(only_ada, "grace"))[0] == 403
 
 
-async def test_an_administrator_is_let_in_and_one_taken_off_the_list_is_none(
+async def test_a_full_administrator_is_let_in_and_one_taken_off_the_list_is_none(
     authenticator: Authenticators, slapd: Any
 ) -> None:
     some = authenticator(slapd.url, login="")
-    some.admin_users = {"ada"}
+    some.full_admin_users = {"ada"}
     some.allowed_users = {"ada"}
 
     user = await log_in(some, "ada")
     assert user is not None
     assert user["admin"] is True
 
-    some.admin_users = set()
+    some.full_admin_users = set()
     user = await log_in(some, "ada")
     assert user is not None
     assert user["admin"] is False

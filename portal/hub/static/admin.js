@@ -1,6 +1,19 @@
-// JupyterHub's list of users: names the buttons that show only an arrow.
+// JupyterHub's list of users: names the buttons that show only an arrow, and hides those that an
+// administrator who only sees and stops sessions has no right to.
 
 const users = document.getElementById("react-admin-hook");
+const seesAndStops = users.closest("main").dataset.can === "stop";
+const NEEDS_MORE_RIGHTS = new Set([
+  "Add Users",
+  "Manage Groups",
+  "Start All",
+  "Shutdown Hub",
+  "Start Server",
+  "Spawn Page",
+  "Access Server",
+  "Edit User",
+  "Delete Server",
+]);
 
 function nameButtons() {
   for (const button of users.querySelectorAll("button[aria-controls]:not([aria-label])")) {
@@ -8,5 +21,18 @@ function nameButtons() {
   }
 }
 
-new MutationObserver(nameButtons).observe(users, { childList: true, subtree: true });
-nameButtons();
+function hideButtons() {
+  for (const button of users.querySelectorAll("button")) {
+    const isDead = NEEDS_MORE_RIGHTS.has(button.textContent.trim());
+    // A link around the button would stay in the order of the Tab key.
+    (button.closest("a") ?? button).hidden = isDead;
+  }
+}
+
+function tidy() {
+  nameButtons();
+  if (seesAndStops) hideButtons();
+}
+
+new MutationObserver(tidy).observe(users, { childList: true, subtree: true, characterData: true });
+tidy();

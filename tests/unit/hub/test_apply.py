@@ -56,11 +56,12 @@ def test_nobody_is_let_in_who_is_not_named(c: Config) -> None:
 
 def test_administrators_are_let_in(load: Load, minimal_toml: str) -> None:
     config = Config()
-    toml = minimal_toml.replace("[hub]\n", '[hub]\nadmin_users = ["grace"]\n')
+    lists = '[hub]\nadmin_users = ["grace"]\nfull_admin_users = ["linus"]\n'
+    toml = minimal_toml.replace("[hub]\n", lists)
     apply_settings(config, load(toml.replace("[login]\n", '[login]\nallowed_users = ["ada"]\n')))
 
-    assert config.PortalLDAPAuthenticator.allowed_users == {"ada", "grace"}
-    assert config.PortalLDAPAuthenticator.admin_users == {"grace"}
+    assert config.PortalLDAPAuthenticator.allowed_users == {"ada", "grace", "linus"}
+    assert config.PortalLDAPAuthenticator.full_admin_users == {"linus"}
 
 
 def test_the_spawner_gets_the_rule_of_the_site(c: Config) -> None:

@@ -48,7 +48,7 @@ def test_options_reach_the_authenticator_that_is_named(load: Load) -> None:
     assert isinstance(authenticator, GenericOAuthenticator)
     assert authenticator.token_url == "https://id.example.com/token"
     assert authenticator.scope == ["openid"]
-    assert authenticator.admin_users == {"grace"}
+    assert authenticator.full_admin_users == set()
     assert authenticator.allow_all is False
 
 
