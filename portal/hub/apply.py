@@ -8,10 +8,12 @@ from typing import Any
 
 from portal.hub import form_handlers, http_server
 from portal.hub.announcements import Announcement, AnnouncementBoard, Level
+from portal.hub.client_address import ClientAddress, parse_networks
 from portal.hub.cluster_handlers import cluster_routes
 from portal.hub.drain import shared_drain
 from portal.hub.failure_view import describe_ending, describe_failure
 from portal.hub.form import make_options_form
+from portal.hub.gate import Guarding
 from portal.hub.home import HomePage
 from portal.hub.hub_tables import LogFormat
 from portal.hub.json_log import JSON_LOGGING
@@ -135,11 +137,12 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     ]
     form_handlers.register()
     http_server.register()
+    address_of = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
         "log_function": log_visits,
-        http_server.GUARDED: True,
+        http_server.GUARDED: Guarding(traffic=settings.traffic, address_of=address_of),
     }
 
 

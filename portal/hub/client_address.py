@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Collection
+from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -63,7 +64,7 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
         return str(request.remote_ip)
     peer, own = ends
     client = peer[0]
-    if not (_is_named_proxy(request, client) or socket_owner(peer, own) == os.geteuid()):
+    if not (_is_named_proxy(request, client) or _is_own(request, peer, own)):
         return str(client)
     for text in reversed(request.headers.get("X-Forwarded-For", "").split(",")):
         hop = _parse(text.strip())
@@ -73,6 +74,28 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
         if not _is_in(client, trusted):
             break
     return str(client)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAddress:
+    """Reads addresses with the front ends that a site trusts.
+
+    Attributes:
+        trusted: Front ends before the portal's proxy.
+    """
+
+    trusted: tuple[Network, ...]
+
+    def __call__(self, request: HTTPServerRequest) -> str:
+        """Return where a request comes from.
+
+        Args:
+            request: As for `client_address`.
+
+        Returns:
+            Its address.
+        """
+        return client_address(request, self.trusted)
 
 
 def socket_owner(here: End, there: End, tables_dir: Path = TABLES_DIR) -> int | None:
@@ -117,6 +140,15 @@ def _ends_of(request: HTTPServerRequest) -> tuple[End, End] | None:
 def _is_named_proxy(request: HTTPServerRequest, peer: Address) -> bool:
     connection: Any = request.connection
     return str(peer) in connection.context.trusted_downstream
+
+
+def _is_own(request: HTTPServerRequest, peer: End, own: End) -> bool:
+    # A connection keeps its owner, and the kernel's table is long where there are many.
+    connection: Any = request.connection
+    known = getattr(connection.context, "portal_is_own", None)
+    if known is None:
+        known = connection.context.portal_is_own = socket_owner(peer, own) == os.geteuid()
+    return bool(known)
 
 
 def _end(name: tuple[Any, ...]) -> End | None:

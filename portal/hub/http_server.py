@@ -1,4 +1,4 @@
-"""The hub's own HTTP server: it refuses what would cost the hub its memory while it is still read.
+"""The hub's own HTTP server: it refuses early what would take the hub from others.
 
 Nodes reach the hub without the proxy and without a front end, so no limit of those is enough.
 """
@@ -9,9 +9,12 @@ import html
 import json
 import logging
 import sys
+from collections import Counter
+from collections.abc import Collection
+from ipaddress import ip_address
 from typing import Any, cast
 
-from tornado.http1connection import HTTP1Connection
+from tornado.http1connection import HTTP1Connection, HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
 from tornado.httputil import (
     HTTPHeaders,
@@ -20,7 +23,10 @@ from tornado.httputil import (
     ResponseStartLine,
     responses,
 )
+from tornado.iostream import IOStream
 
+from portal.hub.gate import Gate, Guarding, Refusal
+from portal.hub.traffic import Visit
 from spawner.http_server import ClosingServer
 
 # Forms and REST send some kB. The front end's example has the same limit for /hub/.
@@ -52,9 +58,15 @@ class GuardedServer(ClosingServer):
             request_callback: The application.
             kwargs: Settings of `HTTPServer`.
         """
-        self._settings = getattr(request_callback, "settings", {})
-        if GUARDED in self._settings:
+        settings = getattr(request_callback, "settings", {})
+        self._guarding: Guarding | None = settings.get(GUARDED)
+        if self._guarding is not None:
             kwargs.setdefault("body_timeout", BODY_TIMEOUT_S)
+            self._gate = Gate(settings, self._guarding)
+            self._log: logging.Logger = settings["log"]
+        self._guards: dict[object, _Guard] = {}
+        self._peers: dict[IOStream, str] = {}
+        self._n_of_peer: Counter[str] = Counter()
         super().initialize(request_callback, **kwargs)
 
     def start_request(self, server_conn: object, request_conn: Any) -> HTTPMessageDelegate:
@@ -68,19 +80,67 @@ class GuardedServer(ClosingServer):
             The application's own, behind the guard.
         """
         delegate = super().start_request(server_conn, request_conn)
-        if GUARDED not in self._settings:
+        if self._guarding is None:
             return delegate
-        return _Guard(delegate, request_conn, self._settings["log"])
+        guard = self._guards[server_conn] = _Guard(delegate, request_conn, self._gate, self._log)
+        return guard
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        """Take a connection, unless its host holds very many.
+
+        Args:
+            stream: The connection.
+            address: Its peer, as sockets have it.
+        """
+        peer = _bounded_peer(stream, address, self.trusted_downstream or ())
+        if self._guarding is not None and peer:
+            if self._n_of_peer[peer] >= self._guarding.traffic.address_at_once:
+                stream.close()
+                return
+            self._n_of_peer[peer] += 1
+            self._peers[stream] = peer
+        super().handle_stream(stream, address)
+
+    def on_close(self, server_conn: object) -> None:
+        """Forget a connection.
+
+        Args:
+            server_conn: The connection.
+        """
+        guard = self._guards.pop(server_conn, None)
+        if guard is not None:
+            guard.leave()
+        peer = self._peers.pop(cast(HTTP1ServerConnection, server_conn).stream, "")
+        if peer:
+            self._n_of_peer[peer] -= 1
+            if not self._n_of_peer[peer]:
+                del self._n_of_peer[peer]
+        super().on_close(server_conn)
+
+
+def _bounded_peer(stream: IOStream, address: Any, trusted: Collection[str]) -> str:
+    """Return the host of a connection; "" where it may be that of all users, the proxy's."""
+    if not isinstance(address, tuple):
+        return ""
+    peer, own = str(address[0]), str(stream.socket.getsockname()[0])
+    is_proxy = peer == own or ip_address(peer.partition("%")[0]).is_loopback or peer in trusted
+    return "" if is_proxy else peer
 
 
 class _Guard(HTTPMessageDelegate):
     def __init__(
-        self, delegate: HTTPMessageDelegate, connection: HTTP1Connection, log: logging.Logger
+        self,
+        delegate: HTTPMessageDelegate,
+        connection: HTTP1Connection,
+        gate: Gate,
+        log: logging.Logger,
     ) -> None:
         self._delegate = delegate
         self._connection = connection
+        self._gate = gate
         self._log = log
         self._start_line = RequestStartLine("", "", "")
+        self._visit: Visit | None = None
         self._n_bytes = 0
         self._is_refused = False
 
@@ -88,14 +148,37 @@ class _Guard(HTTPMessageDelegate):
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Any:
         self._start_line = cast(RequestStartLine, start_line)
+        entered = self._gate.enter(self._start_line, headers, self._connection)
         length = headers.get("Content-Length", "")
+        # Whoever waits for leave to send a body that nobody wants is not given it.
+        if isinstance(entered, Refusal):
+            headers.pop("Expect", None)
+            self._refuse(429, entered.text, retry_after_s=entered.retry_after_s)
+            return None
+        self._visit = entered
         # Anything else than one number is refused by Tornado, which reads it next.
         if length.isdecimal() and int(length) > MOST_BODY_BYTES:
-            # Whoever waits for leave to send the body is not given it.
             headers.pop("Expect", None)
             self._refuse(413, TOO_LONG)
             return None
+        if self._visit is not None:
+            self._leave_at_the_end()
         return self._delegate.headers_received(start_line, headers)
+
+    def leave(self) -> None:
+        """Say that the request is over."""
+        if self._visit is not None:
+            self._visit.leave()
+
+    def _leave_at_the_end(self) -> None:
+        # A connection may stay open for the next user's requests, so its end is no sign.
+        finish = self._connection.finish
+
+        def leave_and_finish() -> None:
+            self.leave()
+            finish()
+
+        self._connection.finish = leave_and_finish
 
     def data_received(self, chunk: bytes) -> Any:
         self._n_bytes += len(chunk)
@@ -111,15 +194,17 @@ class _Guard(HTTPMessageDelegate):
 
     def finish(self) -> None:
         if self._is_refused:
+            self.leave()
             self._connection.finish()
         else:
             self._delegate.finish()
 
     def on_connection_close(self) -> None:
+        self.leave()
         if not self._is_refused:
             self._delegate.on_connection_close()
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _refuse(self, status: int, text: str, *, retry_after_s: int = 0) -> None:
         self._is_refused = True
         # What still comes is dropped here; Tornado must not answer a second time.
         self._connection.set_max_body_size(sys.maxsize)
@@ -135,12 +220,15 @@ class _Guard(HTTPMessageDelegate):
             "Content-Length": str(len(content)),
             "X-Content-Type-Options": "nosniff",
         })  # fmt: skip
+        if retry_after_s:
+            headers["Retry-After"] = str(retry_after_s)
         self._connection.write_headers(
             ResponseStartLine("HTTP/1.1", status, reason),
             headers,
             content if method != "HEAD" else b"",
         )
-        self._log.warning("%d %s %.200r: refused unread", status, method, path.partition("?")[0])
+        if status == 413:
+            self._log.warning("413 %s %.200r: refused unread", method, path.partition("?")[0])
 
 
 def register() -> None:

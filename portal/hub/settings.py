@@ -34,6 +34,7 @@ from portal.hub.tables import (
     StorageSettings,
 )
 from portal.hub.tool_tables import EnvironmentSettings, TensorBoardSettings, ToolSettings
+from portal.hub.traffic_tables import TrafficSettings
 from spawner.errors import SettingsError
 
 if sys.version_info >= (3, 11):
@@ -67,6 +68,7 @@ class Settings:
     culler: CullerSettings
     storage: StorageSettings
     pages: PageSettings
+    traffic: TrafficSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
     tools: dict[str, ToolSettings]
@@ -87,6 +89,7 @@ TABLES: dict[str, type] = {
     "culler": CullerSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
+    "traffic": TrafficSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,
 }

@@ -15,7 +15,7 @@ from jupyterhub.log import log_request
 from jupyterhub.user import User
 from tornado.web import HTTPError
 
-from portal.hub.credentials import client_address
+from portal.hub.client_address import client_address, parse_networks
 from spawner.port_api import spawner_of_token
 
 ROUTE = "/api/dsportal/visit"
@@ -58,8 +58,7 @@ def log_visits(handler: Any) -> None:
             visit.visitor,
             visit.what,
             visit.host,
-            # The proxy listens for both kinds of addresses and so writes IPv4's as IPv6's.
-            client_address(handler.request).removeprefix("::ffff:"),
+            client_address(handler.request, parse_networks(handler.authenticator.trusted_proxies)),
             extra={"user": visit.visitor},
         )
 

@@ -1,0 +1,96 @@
+"""How much each user asks of the hub: a token bucket and a number of open requests for each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# What a refusal for too many open requests names; when one ends cannot be known.
+AT_ONCE_WAIT_S = 1.0
+# Old ones are full again and need not be kept; this holds if a million addresses come at once.
+MOST_BUCKETS = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What one user, or one address, may ask.
+
+    Args:
+        per_s: Requests a second in the long run, above 0.
+        burst: Requests after a pause, 1 or more.
+        at_once: Open requests, 1 or more.
+    """
+
+    per_s: float
+    burst: float
+    at_once: int
+
+
+@dataclass(slots=True)
+class _Bucket:
+    n_left: float
+    seen_s: float
+    n_open: int = 0
+
+
+class Visit:
+    """A request that is let in; it has to be left."""
+
+    __slots__ = ("_bucket",)
+
+    def __init__(self, bucket: _Bucket) -> None:
+        self._bucket: _Bucket | None = bucket
+        bucket.n_open += 1
+
+    def leave(self) -> None:
+        """Say that the request is over; more than once is as good as once."""
+        if self._bucket is not None:
+            self._bucket.n_open -= 1
+            self._bucket = None
+
+
+class Traffic:
+    """Lets requests in, or says how long to wait.
+
+    A request that is refused costs nothing, so that waiting helps whoever hammers, too.
+
+    Args:
+        clock: Returns seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # The longest unseen first.
+        self._buckets: dict[str, _Bucket] = {}
+
+    def enter(self, key: str, allowance: Allowance, *, cost: float = 1.0) -> Visit | float:
+        """Let a request in, if there is room for it.
+
+        Args:
+            key: Who asks.
+            allowance: What this one may ask.
+            cost: What the request takes from the burst, 0 to 1.
+
+        Returns:
+            The visit, or the seconds to wait, above 0.
+        """
+        now_s = self._clock()
+        bucket = self._buckets.pop(key, None)
+        if bucket is None:
+            bucket = _Bucket(allowance.burst, now_s)
+            self._forget_old(now_s)
+        self._buckets[key] = bucket
+        earned = (now_s - bucket.seen_s) * allowance.per_s
+        bucket.n_left = min(allowance.burst, bucket.n_left + earned)
+        bucket.seen_s = now_s
+        if bucket.n_open >= allowance.at_once:
+            return AT_ONCE_WAIT_S
+        if bucket.n_left < cost:
+            return (cost - bucket.n_left) / allowance.per_s
+        bucket.n_left -= cost
+        return Visit(bucket)
+
+    def _forget_old(self, now_s: float) -> None:
+        while len(self._buckets) >= MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]

@@ -1,0 +1,160 @@
+"""Who sends a request: the user of its token or of its login cookie, else an address."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from jupyterhub import orm
+from sqlalchemy.exc import SQLAlchemyError
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine, parse_cookie
+from tornado.web import decode_signed_value
+
+# The hub looks into its database for each of its handlers; this look is to cost less.
+REMEMBERED_S = 300.0
+MOST_REMEMBERED = 20_000
+_TOKEN = re.compile(r"(?:token|bearer)\s+(\S+)", re.IGNORECASE)
+_IPV6_PREFIX_BITS = 64
+
+
+class Kind(Enum):
+    """What a visitor counts as."""
+
+    USER = "user"
+    SERVICE = "service"
+    ADDRESS = "address"
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Who sends a request.
+
+    Attributes:
+        kind: What it counts as.
+        name: Name of the user or the service, or the address.
+    """
+
+    kind: Kind
+    name: str
+
+
+class Visitors:
+    """Tells who sends a request, from the hub's database and a memory of what it said.
+
+    Only what the hub has made itself counts: a forged token or cookie is nobody's, so that it
+    neither helps its sender nor harms the one it names.
+
+    Args:
+        settings: Settings of the hub's Tornado application.
+        address_of: Returns the address of a request that nobody's token or cookie came with.
+        clock: Returns seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        address_of: Callable[[HTTPServerRequest], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._address_of = address_of
+        self._clock = clock
+        self._remembered: dict[bytes, tuple[Visitor, float]] = {}
+
+    def of(self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any) -> Visitor:
+        """Return who sends a request.
+
+        Args:
+            start_line: The request's first line.
+            headers: Its headers.
+            connection: What it came on.
+
+        Returns:
+            The visitor.
+        """
+        return (
+            self._of_token(headers)
+            or self._of_cookie(headers)
+            or self._of_address(
+                HTTPServerRequest(connection=connection, start_line=start_line, headers=headers)
+            )
+        )
+
+    def _of_token(self, headers: HTTPHeaders) -> Visitor | None:
+        match = _TOKEN.fullmatch(headers.get("Authorization", ""))
+        return self._recall(match[1], self._find_token) if match else None
+
+    def _of_cookie(self, headers: HTTPHeaders) -> Visitor | None:
+        text = headers.get("Cookie", "")
+        name = self._settings["hub"].cookie_name
+        if name not in text:
+            return None
+        cookies = parse_cookie(text)
+        value = cookies.get(name) or cookies.get(f"__Host-{name}")
+        cookie_id = decode_signed_value(
+            self._settings["cookie_secret"],
+            name,
+            value,
+            max_age_days=self._settings["cookie_max_age_days"],
+        )
+        return self._recall(cookie_id.decode(), self._find_cookie) if cookie_id else None
+
+    def _recall(self, secret: str, find: Callable[[str], Visitor | None]) -> Visitor | None:
+        key = hashlib.sha256(secret.encode()).digest()
+        now_s = self._clock()
+        visitor, until_s = self._remembered.get(key, (None, 0.0))
+        if visitor is not None and now_s < until_s:
+            return visitor
+        try:
+            visitor = find(secret)
+        except SQLAlchemyError:
+            # The handler meets the same and says so.
+            return None
+        if visitor is not None:
+            if len(self._remembered) >= MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = (visitor, now_s + REMEMBERED_S)
+        return visitor
+
+    def _find_token(self, token: str) -> Visitor | None:
+        found = orm.APIToken.find(self._settings["db"], token)
+        if found is None:
+            return None
+        if found.service is not None:
+            return Visitor(Kind.SERVICE, found.service.name)
+        return Visitor(Kind.USER, found.user.name) if found.user is not None else None
+
+    def _find_cookie(self, cookie_id: str) -> Visitor | None:
+        users = self._settings["db"].query(orm.User)
+        user = users.filter(orm.User.cookie_id == cookie_id).first()
+        return Visitor(Kind.USER, user.name) if user is not None else None
+
+    def _of_address(self, request: HTTPServerRequest) -> Visitor:
+        return Visitor(Kind.ADDRESS, network_of(self._address_of(request)))
+
+
+def network_of(address: str) -> str:
+    """Return what one client cannot choose of its address.
+
+    Args:
+        address: What the request came from.
+
+    Returns:
+        An IPv4 address as it is, the first 64 bits of an IPv6 one, "" for anything else.
+    """
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    n_host_bits = parsed.max_prefixlen - _IPV6_PREFIX_BITS
+    return f"{IPv6Address(int(parsed) >> n_host_bits << n_host_bits)}/{_IPV6_PREFIX_BITS}"
