@@ -22,6 +22,7 @@ class EquippingSpawner(ChoosingSpawner):
         environment.pop("JPY_API_TOKEN", None)
         environment["PORTAL_PORT_MIN"] = str(self.port_min)
         environment["PORTAL_PORT_MAX"] = str(self.port_max)
+        environment["PORTAL_ANY_PORT"] = str(int(self.any_port))
         return {name: str(value) for name, value in environment.items()}
 
     async def move_certs(self, paths: Mapping[str, str]) -> dict[str, str]:

@@ -9,10 +9,14 @@ from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
 from tornado.web import HTTPError
 
+from spawner.reasons import tell_of_other_port
+
 ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute that is posted, commands of the hub among them.
 _REFUSED_ROUTE = "/api/batchspawner"
 _MOST_BODY_BYTES = 1024
+# What the kernel gives to programs without rights.
+LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
 
 class PortTaker(Protocol):
@@ -20,6 +24,7 @@ class PortTaker(Protocol):
 
     port_min: int
     port_max: int
+    any_port: bool
 
     def owns_token(self, token_id: int) -> bool:
         """Tell whether this is the token that the session's server holds.
@@ -35,7 +40,7 @@ class PortTaker(Protocol):
         """Take the port, if one is awaited.
 
         Args:
-            port: A port in the site's range.
+            port: A port that the site allows.
 
         Returns:
             Whether it was awaited.
@@ -45,7 +50,7 @@ class PortTaker(Protocol):
 class PortHandler(APIHandler):
     """Takes `{"port": N}`.
 
-    403: not a token of a session that is starting; 400: not one integer in the site's range;
+    403: not a token of a session that is starting; 400: not one integer that the site allows;
     409: the session does not wait for a port (any more); 204: taken.
     """
 
@@ -57,7 +62,8 @@ class PortHandler(APIHandler):
         """
         spawner: PortTaker = spawner_of_token(self)
         port = self._parse_port()
-        if not spawner.port_min <= port <= spawner.port_max:
+        is_in_range = spawner.port_min <= port <= spawner.port_max
+        if not is_in_range and not (spawner.any_port and LOWEST_PORT <= port <= HIGHEST_PORT):
             raise HTTPError(
                 400,
                 f"The port {port} is outside {spawner.port_min} to {spawner.port_max}, "
@@ -67,6 +73,8 @@ class PortHandler(APIHandler):
             raise HTTPError(
                 409, "This session does not wait for a port. Start a new session instead."
             )
+        if not is_in_range:
+            tell_of_other_port(spawner, port)
         self.set_status(204)
 
     def _parse_port(self) -> int:

@@ -8,6 +8,7 @@ import os
 import pwd
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from spawner.ending import Ending
@@ -17,11 +18,13 @@ from spawner.progress import Progress
 from spawner.session import Session
 from spawner.slurm import Slurm
 from spawner.states import JobState, Phase
+from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
 
 _CLEANING_TIMEOUT_S = 2.0
 _ACCOUNTING_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 1.0
+_tellings: set[asyncio.Task[None]] = set()
 
 
 def tell_state(
@@ -117,6 +120,10 @@ async def read_ending(
     else:
         error = late_start(late_s, session)
     lines = await read_log_lines(slurm, session.key, secrets=secrets)
+    if taken := ended_for_ports(lines):
+        error = JobEndedError(
+            f"{taken} {NEXT_STEP}", next_step=NEXT_STEP, end=error.end, job_id=session.job_id
+        )
     return Ending(at=at, error=error, log_lines=lines)
 
 
@@ -134,6 +141,30 @@ async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -
     with contextlib.suppress(SlurmError):
         return log_tail(await slurm.read_log(key), secrets=[text for text in secrets if text])
     return ""
+
+
+def tell_of_other_port(spawner: Any, port: int) -> None:
+    """Write into the hub's log why a session listens outside the site's range, read from its own.
+
+    Args:
+        spawner: The session's.
+        port: Where it listens.
+    """
+    telling = asyncio.ensure_future(_tell_of_other_port(spawner, port))
+    _tellings.add(telling)
+    telling.add_done_callback(_tellings.discard)
+
+
+async def _tell_of_other_port(spawner: Any, port: int) -> None:
+    lines = await read_log_lines(spawner.cluster.slurm, spawner.session.key, secrets=())
+    spawner.log.warning(
+        "The session of %s listens on port %d, outside %d to %d. %s",
+        spawner.user.name,
+        port,
+        spawner.port_min,
+        spawner.port_max,
+        find_taken(lines) or "Its log does not say why.",
+    )
 
 
 def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:

@@ -151,7 +151,7 @@ class SessionJob:
         """Take the port that the server reports.
 
         Args:
-            port: A port in the site's range.
+            port: A port that the site allows.
 
         Returns:
             Whether a port is awaited.

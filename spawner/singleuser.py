@@ -14,11 +14,12 @@ import random
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from spawner.reporter import Reporter, ReportError
+from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 from spawner.unneeded import leave_out_unneeded
 
 log = logging.getLogger("dsportal")
@@ -33,11 +34,7 @@ def main() -> None:
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
     address = find_address(environment)
-    sock = bind_port(
-        address,
-        int(environment.get("PORTAL_PORT_MIN", "1024")),
-        int(environment.get("PORTAL_PORT_MAX", "65535")),
-    )
+    sock = take_port(environment, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
     environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
@@ -80,22 +77,63 @@ def find_address(environment: Mapping[str, str]) -> str:
         return str(probe.getsockname()[0])
 
 
-def bind_port(address: str, port_min: int, port_max: int) -> socket.socket:
+def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
+    """Take a port as the site has it; end the program where none is free.
+
+    Args:
+        environment: Holds PORTAL_PORT_MIN, PORTAL_PORT_MAX and PORTAL_ANY_PORT from the hub.
+        address: The only address to listen on.
+
+    Returns:
+        The listening socket.
+    """
+    try:
+        return bind_port(
+            address,
+            int(environment.get("PORTAL_PORT_MIN", "1024")),
+            int(environment.get("PORTAL_PORT_MAX", "65535")),
+            any_port=environment.get("PORTAL_ANY_PORT") == "1",
+        )
+    except PortsTakenError as error:
+        log.error("%s %s", error, NEXT_STEP)
+        sys.exit(1)
+
+
+class PortsTakenError(OSError):
+    """No port of the range is free; the sentence names who holds them."""
+
+
+def bind_port(
+    address: str, port_min: int, port_max: int, *, any_port: bool = False
+) -> socket.socket:
     """Take a free port and listen on it.
 
     Args:
         address: The only address to listen on.
         port_min: Lowest port.
         port_max: Highest port.
+        any_port: Whether any other port will do where none of the range is free.
 
     Returns:
         The listening socket. It is never closed before the server uses it.
 
     Raises:
-        OSError: If no port of the range is free.
+        PortsTakenError: If no port of the range is free, and no other will do.
     """
     ports = list(range(port_min, port_max + 1))
     random.shuffle(ports)
+    sock = _listen(address, ports)
+    if sock is None:
+        taken = describe_taken(address, port_min, port_max)
+        # The kernel picks a free one for 0.
+        sock = _listen(address, [0]) if any_port else None
+        if sock is None:
+            raise PortsTakenError(taken)
+        log.warning("%s %s", taken, TAKES_ANOTHER)
+    return sock
+
+
+def _listen(address: str, ports: Iterable[int]) -> socket.socket | None:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in ports:
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -110,7 +148,7 @@ def bind_port(address: str, port_min: int, port_max: int) -> socket.socket:
             continue
         sock.setblocking(False)
         return sock
-    raise OSError(f"No port from {port_min} to {port_max} is free on {address}")
+    return None
 
 
 def service_url(environment: Mapping[str, str], address: str, port: int) -> str:

@@ -195,7 +195,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         """Take the port that the server reports.
 
         Args:
-            port: A port in the site's range.
+            port: A port that the site allows.
 
         Returns:
             Whether it was awaited.

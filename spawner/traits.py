@@ -106,6 +106,12 @@ class SiteTraits(HasTraits):
         32767, min=1024, max=65535, help="Highest port that a notebook server may choose."
     ).tag(config=True)
 
+    any_port = Bool(
+        True,
+        help="""Whether a notebook server takes any other port where none from port_min to port_max
+        is free on its node.""",
+    ).tag(config=True)
+
     running_start_timeout_s = Integer(
         300,
         min=1,

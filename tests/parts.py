@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -74,6 +75,24 @@ def on_node(node: str, *argv: str) -> str:
         text=True,
         timeout=60,
     ).stdout
+
+
+@contextmanager
+def program_on_node(node: str, user: str, program: str) -> Iterator[None]:
+    """Run a Python program as a user in a node's network, from its first line of output on."""
+    account = pwd.getpwnam(user)
+    argv = [
+        *("nsenter", f"--target={_pid(node)}", "--net"),
+        *(f"--setuid={account.pw_uid}", f"--setgid={account.pw_gid}"),
+        *("/usr/bin/python3", "-Ic", program),
+    ]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            if process.stdout is None or not process.stdout.readline():
+                raise RuntimeError(f"the program on {node} ended at once")
+            yield
+        finally:
+            process.kill()
 
 
 @contextmanager

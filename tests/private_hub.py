@@ -38,9 +38,7 @@ if {exit_code} is not None:
     print("it broke; token=" + os.environ["JUPYTERHUB_API_TOKEN"], flush=True)
     sys.exit({exit_code})
 address = singleuser.find_address(os.environ)
-sock = singleuser.bind_port(
-    address, int(os.environ["PORTAL_PORT_MIN"]), int(os.environ["PORTAL_PORT_MAX"])
-)
+sock = singleuser.take_port(os.environ, address)
 sock.setblocking(True)
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 class Handler(http.server.BaseHTTPRequestHandler):

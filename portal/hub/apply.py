@@ -193,6 +193,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.max_walltime_s = resources.max_session_s
     spawner.port_min = resources.port_min
     spawner.port_max = resources.port_max
+    spawner.any_port = resources.any_port
     spawner.warning_s = settings.clock.slurm_warning_s
     spawner.extension_s = settings.extension.step_s
     spawner.max_extended_s = settings.extension.most_s

@@ -167,6 +167,12 @@ class ResourceSettings:
         highest=65535,
     )
     port_max: int = setting("Highest such port.", default=32767, lowest=1024, highest=65535)
+    any_port: bool = setting(
+        "Whether a session takes any other port where programs of users hold all of these on its"
+        " node. The nodes' firewall has to let the hub reach it: net.ipv4.ip_local_port_range says"
+        " which ports the kernel hands out, 32768 to 60999 on most.",
+        default=True,
+    )
 
     def __post_init__(self) -> None:
         if self.session_hours > self.max_session_hours:

@@ -39,7 +39,8 @@ def advice_of(site: Site, *, is_new: bool) -> str:
             "  and the home page shows no GPU hours.",
             f"* sacctmgr add user {site.account} account=root adminlevel=operator: only where",
             "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
-            "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen;",
+            "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
+            "  and 32768 to 60999, where one listens if users' programs hold all of these;",
             "  firewall of this host: TCP 8081 from the nodes, where sessions call the hub.",
             "* TLS: "
             + str(site.prefix / site.version / "share/nginx.conf")

@@ -1,0 +1,102 @@
+"""Who holds the ports that sessions may take, said by the node and read by the hub in its log."""
+
+from __future__ import annotations
+
+import pwd
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+# A connection that is over, which the kernel lists without its owner.
+_TIME_WAIT = "06"
+_N_NAMED = 3
+_SENTENCE = re.compile(r"No port from [0-9]+ to [0-9]+ is free on [^\n]*")
+NEXT_STEP = "Show this to the administrators, or start a new session on another node."
+TAKES_ANOTHER = "The session takes another port."
+
+
+def describe_taken(
+    address: str, port_min: int, port_max: int, tables: Iterable[Path] = TABLES
+) -> str:
+    """Return a sentence that names who holds the ports of a node.
+
+    Args:
+        address: The node's.
+        port_min: Lowest port.
+        port_max: Highest port.
+        tables: The kernel's tables of sockets.
+
+    Returns:
+        The sentence, with the users who hold most.
+    """
+    owners = port_owners(port_min, port_max, tables).most_common(_N_NAMED)
+    # The kernel lists no socket that is bound and does not listen.
+    named = ", ".join(f"{_name(uid)} holds {n}" for uid, n in owners) or "nobody listens there"
+    return f"No port from {port_min} to {port_max} is free on {address}: {named}."
+
+
+def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -> Counter[int]:
+    """Count the ports of a range by who holds them.
+
+    Args:
+        port_min: Lowest port.
+        port_max: Highest port.
+        tables: The kernel's tables of sockets; one that is missing has none.
+
+    Returns:
+        Numbers of ports by uid.
+
+    Source:
+        proc(5), /proc/net/tcp: field 1 is the local address and port in hexadecimal, 3 the state,
+        7 the effective uid of the socket's creator.
+    """
+    owners: dict[int, int] = {}
+    for table in tables:
+        try:
+            lines = table.read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for fields in (line.split() for line in lines):
+            port = int(fields[1].rpartition(":")[2], 16)
+            if port_min <= port <= port_max and fields[3] != _TIME_WAIT:
+                owners[port] = int(fields[7])
+    return Counter(owners.values())
+
+
+def find_taken(log_lines: str) -> str:
+    """Return the sentence of `describe_taken` in a session's log.
+
+    Args:
+        log_lines: The log, or its end. The session's user may have written it.
+
+    Returns:
+        The last such sentence without what follows it, or "".
+    """
+    found = _SENTENCE.findall(log_lines)
+    return (
+        str(found[-1]).removesuffix(f" {TAKES_ANOTHER}").removesuffix(f" {NEXT_STEP}")
+        if found
+        else ""
+    )
+
+
+def ended_for_ports(log_lines: str) -> str:
+    """Return why a session could not listen, where that ended it.
+
+    Args:
+        log_lines: The end of its log. The session's user may have written it.
+
+    Returns:
+        The sentence without its next step, or "".
+    """
+    last = log_lines.rpartition("\n")[2]
+    return find_taken(last) if last.endswith(NEXT_STEP) else ""
+
+
+def _name(uid: int) -> str:
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
+    except KeyError:
+        return f"uid {uid}"
