@@ -5,15 +5,19 @@ Prints a line for each case, OUTCOME and JSON, as tests/launch_cases.py does.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 from PIL import Image
 
+import portal.data.shards
 from portal.data import (
     DataError,
     find_images,
@@ -84,13 +88,65 @@ def case_refuse(place: Path) -> dict[str, object]:
     (jpegs / "cat" / "text.jpg").write_text("no image")
     left_out = write_shards(jpegs, place / "shards", n_shards=2)
     (place / "empty").mkdir()
+    other = make_images(place, name="other", n_images=N_IMAGES + 1)
     return {
+        "other_images": said(write_shards, other, place / "shards", n_shards=2),
+        "other_writer": said_while_locked(jpegs, place / "locked"),
         "left_out": repr(left_out),
         "no_images": said(write_shards, place / "empty", place / "other"),
         "other_number": said(write_shards, jpegs, place / "shards", n_shards=3),
         "no_shards": said(verify_shards, place / "empty"),
         "no_rights": said(write_shards, jpegs, "/proc/shards"),
     }
+
+
+def case_interrupt(place: Path) -> dict[str, object]:
+    """Stop while every shard is half written, then write again.
+
+    Args:
+        place: An empty folder.
+
+    Returns:
+        The shards that lay there after the stop, and what the second call made.
+    """
+    jpegs = make_images(place)
+    stopped, half_written = threading.Event(), threading.Barrier(5)
+    record = portal.data.shards._record
+
+    class Stop(threading.Event):
+        def set(self):
+            super().set()
+            stopped.set()
+
+    class InterruptedBar:
+        def __init__(self, *words):
+            pass
+
+        def draw(self, *words):
+            half_written.wait(30)
+            raise KeyboardInterrupt
+
+    def slow_record(image, data):
+        if not stopped.is_set():
+            half_written.wait(30)
+            stopped.wait(30)
+        return record(image, data)
+
+    changed = {
+        "threading": SimpleNamespace(Event=Stop, Lock=threading.Lock),
+        "Bar": InterruptedBar,
+        "_record": slow_record,
+    }
+    kept = {name: getattr(portal.data.shards, name) for name in changed}
+    try:
+        vars(portal.data.shards).update(changed)
+        write_shards(jpegs, place / "shards", n_shards=4, n_workers=4)
+    except KeyboardInterrupt:
+        left = sorted(path.name for path in (place / "shards").glob("shard-*"))
+    finally:
+        vars(portal.data.shards).update(kept)
+    write_shards(jpegs, place / "shards", n_shards=4)
+    return {"left": left, "made": repr(verify_shards(place / "shards"))}
 
 
 def case_slow_open(place: Path) -> dict[str, object]:
@@ -116,9 +172,9 @@ def case_slow_open(place: Path) -> dict[str, object]:
     }
 
 
-def make_images(place: Path) -> Path:
-    folder = place / "jpeg"
-    for number in range(N_IMAGES):
+def make_images(place: Path, name: str = "jpeg", n_images: int = N_IMAGES) -> Path:
+    folder = place / name
+    for number in range(n_images):
         path = folder / ("cat", "dog")[number % 2] / f"{number}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
         written = io.BytesIO()
@@ -145,6 +201,13 @@ def damage(folder: Path, shard: Path) -> str:
     data[50] ^= 1
     shard.write_bytes(data)
     return said(verify_shards, folder)
+
+
+def said_while_locked(jpegs: Path, target: Path) -> str:
+    target.mkdir()
+    with (target / ".writing").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return said(write_shards, jpegs, target)
 
 
 def said(function, *arguments, **options) -> str:

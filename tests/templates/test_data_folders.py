@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.cluster
-CASES = ("write_and_read", "resume", "refuse", "slow_open")
+CASES = ("write_and_read", "resume", "refuse", "interrupt", "slow_open")
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,13 @@ def test_a_stopped_conversion_goes_on_with_the_shards_that_are_not_whole(outcome
     assert found["is_same"]
 
 
+def test_a_stop_in_the_middle_leaves_no_half_shard_in_place(outcomes):
+    found = outcomes["interrupt"]
+
+    assert found["left"] == []
+    assert found["made"].startswith("40 images in 4 of 4 shards, ")
+
+
 def test_a_changed_byte_is_found_by_its_checksum(outcomes):
     assert outcomes["resume"]["damage"].startswith("shard-00003-of-00004.tfrecord in ")
     assert "call write_shards again" in outcomes["resume"]["damage"]
@@ -57,6 +64,8 @@ def test_a_file_that_is_no_jpeg_is_left_out_and_named(outcomes):
     [
         ("no_images", "has no files that end with .jpg or .jpeg"),
         ("other_number", "holds 2 shards of other images, or of the same in another number"),
+        ("other_images", "holds 2 shards of other images"),
+        ("other_writer", "Another process is writing shards into"),
         ("no_shards", "holds no shards. Make them with write_shards"),
         ("no_rights", "cannot be written into /proc/shards"),
     ],

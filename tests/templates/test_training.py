@@ -15,6 +15,7 @@ CASES = (
     "keras_progress",
     "save_and_warm_up",
     "refusals",
+    "sum",
     "checkpoint",
     "crash_in_training",
     "interrupt_training",
@@ -87,6 +88,21 @@ def test_an_optimizer_that_was_not_made_to_average_is_refused(found):
     text = found["refusals"].value["forgotten_optimizer"]
 
     assert "2 ranks would train with Adam, which does not average" in text
+
+
+def test_a_loss_scale_that_could_skip_steps_on_one_rank_only_is_refused(found):
+    text = found["refusals"].value["scale_outside"]
+
+    assert "ranks could then skip different steps" in text
+    assert "DistributedOptimizer(LossScaleOptimizer(Adam(...)))" in text
+
+
+def test_a_model_for_xla_is_refused_with_what_to_write(found):
+    assert "Add jit_compile=False to model.compile" in found["refusals"].value["compiled_for_xla"]
+
+
+def test_gradients_are_summed_where_that_is_asked_for(found):
+    assert found["sum"].value == [[-1.5, -3.0]] * 2
 
 
 def test_ranks_that_would_train_alone_are_refused(found):

@@ -207,6 +207,56 @@ def forgotten_optimizer():
     model.fit(words, labels, callbacks=[broadcast], verbose=0)
 
 
+def scale_outside():
+    """Runs on a rank: a loss scale around the optimizer that averages."""
+    import keras
+
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    averaging = hvd.DistributedOptimizer(make_optimizer())
+    fit_one_epoch(keras.optimizers.LossScaleOptimizer(averaging), hvd)
+
+
+def compiled_for_xla():
+    """Runs on a rank: a model whose steps XLA would compile."""
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    fit_one_epoch(hvd.DistributedOptimizer(make_optimizer()), hvd, jit_compile=True)
+
+
+def fit_one_epoch(optimizer, hvd, *, jit_compile=False):
+    model = make_model()
+    model.compile(
+        optimizer=optimizer, loss="sparse_categorical_crossentropy", jit_compile=jit_compile
+    )
+    broadcast = hvd.callbacks.BroadcastGlobalVariablesCallback(0)
+    model.fit(*make_data(), batch_size=GLOBAL_BATCH, callbacks=[broadcast], verbose=0)
+
+
+def sum_gradients():
+    """Runs on a rank: one step with the gradients of all ranks averaged, and one with their sum."""
+    import keras
+    import tensorflow as tf
+
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    moved = []
+    for op in (hvd.Average, hvd.Sum):
+        weight = keras.Variable(0.0)
+        optimizer = hvd.DistributedOptimizer(keras.optimizers.SGD(1.0), op=op)
+        optimizer.apply([tf.constant(1.0 + hvd.rank())], [weight])
+        moved.append(float(weight.numpy()))
+    return moved
+
+
+def case_sum():
+    """Gradients of 1 and 2, averaged and summed."""
+    return run(sum_gradients, results="all")
+
+
 def no_gloo():
     """Runs on a rank: a Horovod that was not told of the others."""
     for name in [name for name in os.environ if name.startswith("HOROVOD_")]:
@@ -290,7 +340,13 @@ def case_checkpoint():
 def case_refusals():
     """Every way to train side by side without averaging."""
     refusals = {}
-    for function in (stock_optimizer, forgotten_optimizer, no_gloo):
+    for function in (
+        stock_optimizer,
+        forgotten_optimizer,
+        no_gloo,
+        scale_outside,
+        compiled_for_xla,
+    ):
         try:
             run(function)
         except LaunchError as error:
