@@ -111,6 +111,7 @@ def _print_welcome(*, has_simulated_gpus: bool) -> None:
     users = " and ".join(user.name for user in DEMO_USERS)
     here, there = f"http://127.0.0.1:{PUBLIC_PORT}", f"http://{socket.gethostname()}:{PUBLIC_PORT}"
     print(f"Open      {here} on this machine, {there} from others")
+    print("          without TLS: for a trial, in a network that you trust")
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
     if has_simulated_gpus:
         print("GPUs      are simulated: Slurm hands them out, training runs on the CPU")

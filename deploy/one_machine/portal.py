@@ -36,6 +36,8 @@ MAX_SESSION_HOURS = 24
 EXTENSION_HOURS = 2
 EXTENSION_TIMES = 3
 PUBLIC_PORT = 8000
+# To be tried from other machines, without TLS; deploy/up says so.
+PUBLIC_ADDRESS = "0.0.0.0"  # noqa: S104
 PROXY_API_PORT = 8001
 HUB_API_PORT = 8081
 HUB_TIMEOUT_S = 90
@@ -83,6 +85,7 @@ def render_settings(cluster: Cluster) -> str:
             "address": HEAD_ADDRESS,
             "api_port": HUB_API_PORT,
             "public_port": PUBLIC_PORT,
+            "public_address": PUBLIC_ADDRESS,
             "proxy_api_url": f"http://127.0.0.1:{PROXY_API_PORT}",
             "state_dir": str(HUB_STATE_DIR),
             "admin_users": [DEMO_ADMINISTRATOR],

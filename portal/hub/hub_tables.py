@@ -42,8 +42,9 @@ class HubSettings:
         "Port on which users open the portal.", default=8000, lowest=1, highest=65535
     )
     public_address: str = setting(
-        "Address on which it is opened. Use 127.0.0.1 behind a front end with TLS.",
-        default="0.0.0.0",  # noqa: S104 - users come from other hosts
+        "Address on which it is opened. 127.0.0.1 is for a front end with TLS on this host; on any"
+        " other, passwords and cookies cross the network in clear. 0.0.0.0 is every address.",
+        default="127.0.0.1",
         check=check_address,
     )
     public_url: str = setting(

@@ -124,7 +124,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
         Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
         Check(name="database", run=partial(check_database, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings)),
-        Check(name="tls", run=partial(check_front_end, settings.hub.public_url)),
+        Check(name="tls", run=partial(check_front_end, settings.hub)),
         Check(name="versions", run=check_versions),
         *trials,
     ]

@@ -29,6 +29,8 @@ def test_the_smallest_file_lets_nobody_in_and_keeps_the_rule_of_8_cores_48_gib_a
     assert not settings.login.admits_somebody
     assert settings.login.tls is TlsMode.STARTTLS
     assert settings.hub.public_port == 8000
+    assert settings.hub.public_address == "127.0.0.1"
+    assert settings.hub.trusted_proxies == ()
     assert list(settings.partitions) == ["jupyter"]
     resources = settings.resources
     assert (resources.cores_per_gpu, resources.memory_mib_per_gpu) == (8, 49152)
@@ -68,6 +70,9 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param("hub", "public_port = '80'", ["public_port", "whole number"], id="text"),
         pytest.param(
             "hub", "public_port = true", ["public_port", "whole number"], id="bool as int"
+        ),
+        pytest.param(
+            "hub", "trusted_proxies = ['10.0.0.1/8']", ["trusted_proxies", "192.0.2.0/28"], id="net"
         ),
         pytest.param("hub", "public_port = 8000.5", ["whole number"], id="fraction"),
         pytest.param("hub", "public_port = 0", ["public_port", "smallest value is 1"], id="port 0"),

@@ -10,7 +10,7 @@ import pytest
 
 from portal.hub.hub_tables import HubSettings
 from portal.hub.settings import Settings
-from portal.site.certificates import judge_end
+from portal.site.certificates import judge_end, judge_way_in
 from portal.site.finding import Finding, Grade
 from portal.site.host_checks import compare_pins, look_at_database, read_pins
 from portal.site.rights_checks import judge_rules, parse_rules
@@ -145,3 +145,39 @@ def test_packages_that_differ_from_their_pins_are_named() -> None:
     assert same.grade is Grade.OK
     assert "jupyterhub is 6.0.0, not 6.1.1" in other.sentence
     assert "sqlalchemy is missing" in other.sentence
+
+
+@pytest.mark.parametrize(
+    ("address", "public_url", "trusted", "words"),
+    [
+        ("127.0.0.1", "", (), []),
+        ("::1", "https://portal.example.com", ("127.0.0.1",), []),
+        ("localhost", "http://portal.example.com", (), []),
+        ("0.0.0.0", "", (), ["port 8000 is open on 0.0.0.0 without TLS"]),
+        ("portal.example.com", "", (), ["open on portal.example.com"]),
+        ("127.0.0.1", "https://portal.example.com", (), ["all seem to come from its front end"]),
+        (
+            "::",
+            "https://portal.example.com",
+            (),
+            ["open on ::", "wrong passwords of one slow down"],
+        ),
+    ],
+)
+def test_a_way_in_without_tls_and_a_front_end_without_a_name_are_warnings(
+    address: str, public_url: str, trusted: tuple[str, ...], words: list[str]
+) -> None:
+    hub = HubSettings(
+        address="10.77.0.1",
+        public_address=address,
+        public_url=public_url,
+        trusted_proxies=trusted,
+    )
+
+    found = judge_way_in(hub)
+
+    assert len(found) == len(words)
+    for finding, said in zip(found, words, strict=True):
+        assert finding.grade is Grade.WARNING
+        assert said in finding.sentence
+        assert finding.cure

@@ -99,6 +99,7 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     proxy = proxy_argv(settings, Path("/opt/portal"))
 
     assert proxy[0] == "/opt/portal/node/bin/node"
+    assert "--ip=127.0.0.1" in proxy
     assert "--port=8000" in proxy
     assert "--api-ip=127.0.0.1" in proxy
     assert "--api-port=8001" in proxy
