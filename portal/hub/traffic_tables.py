@@ -17,13 +17,13 @@ class TrafficSettings:
 
     user_requests_per_s: float = setting(
         "Requests a second that one user may go on sending.",
-        default=10.0,
+        default=20.0,
         lowest=0.1,
         highest=10_000,
     )
     user_burst: int = setting(
         "Requests that one user may send at once after a pause.",
-        default=100,
+        default=200,
         lowest=10,
         highest=100_000,
     )

@@ -16,7 +16,7 @@ from deploy.one_machine.files import refuse_foreign
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
 from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
-from deploy.one_machine.portal import PROXY, PUBLIC_ADDRESS, render_settings
+from deploy.one_machine.portal import PUBLIC_ADDRESS, render_settings
 from deploy.one_machine.users import ensure_password
 from portal.hub.settings import load_settings
 from tests.unit.deploy.clusters import REAL, SIMULATED
@@ -95,7 +95,6 @@ def test_the_settings_are_toml_that_the_hub_accepts(tmp_path: Path, cluster: Clu
     assert settings.site.simulated_gpus is cluster.has_simulated_gpus
     assert settings.hub.address == "10.77.0.1"
     assert settings.hub.public_address == PUBLIC_ADDRESS
-    assert f"--ip={PUBLIC_ADDRESS}" in PROXY.argv
     assert list(settings.partitions) == ["jupyter"]
 
 
