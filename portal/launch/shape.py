@@ -66,6 +66,29 @@ def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
     return Shape(n_ranks=gpus, n_nodes=nodes)
 
 
+def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
+    """Return why no node has the GPUs that a shape wants of it, and what to ask for instead.
+
+    Args:
+        shape: Ranks and nodes.
+        most_per_node: GPUs of the node with the most; 0 if that is not known.
+
+    Returns:
+        The sentences; None where a node has enough, or nobody knows.
+    """
+    if not 0 < most_per_node < shape.ranks_per_node:
+        return None
+    n_nodes = -(-shape.n_ranks // most_per_node)
+    n_gpus = -(-shape.n_ranks // n_nodes) * n_nodes
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    fewer = most_per_node * shape.n_nodes
+    return (
+        f"You asked for {shape.n_ranks} GPUs on {nodes}; no node has more than {most_per_node}. "
+        f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer, "
+        f"or gpus={n_gpus}, nodes={n_nodes}."
+    )
+
+
 def fits_session(shape: Shape, session: Session) -> bool:
     """Return whether the session's own GPUs suffice.
 

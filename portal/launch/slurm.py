@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from portal.launch.errors import StepError
 from portal.launch.job import JobRequest, job_environment, job_script, sbatch_argv
+from portal.launch.shape import explain_too_many
 from portal.launch.words import explain_rejection
 
 WAITING = frozenset(
@@ -18,6 +19,7 @@ WAITING = frozenset(
 )
 RUNNING = frozenset({"RUNNING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "COMPLETING"})
 _TIMEOUT_S = 10
+_GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
 _UNKNOWN_JOB = "Invalid job id"
 _NO_ANSWER = "Slurm did not answer. What runs goes on; try again in a minute."
 
@@ -61,8 +63,39 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
         raise StepError(_NO_ANSWER)
     job_id = re.match(r"(\d+)", done.stdout)
     if done.returncode != 0 or job_id is None:
-        raise StepError(explain_rejection(done.stderr))
+        too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
+        raise StepError(too_many or explain_rejection(done.stderr))
     return int(job_id[1])
+
+
+def most_gpus_per_node(partition: str) -> int:
+    """Return how many GPUs the node with the most has.
+
+    Args:
+        partition: The partition; empty for all.
+
+    Returns:
+        The number; 0 where Slurm did not say it.
+    """
+    where = [f"--partition={partition}"] if partition else []
+    done = _slurm(["sinfo", "--noheader", *where, "--format=%G"])
+    return parse_most_gpus(done.stdout) if done is not None and done.returncode == 0 else 0
+
+
+def parse_most_gpus(gres: str) -> int:
+    """Read the generic resources of nodes.
+
+    Args:
+        gres: What sinfo prints for %G, a line for each kind of node, such as "gpu:v100:4(S:0-1)".
+
+    Returns:
+        GPUs of the node with the most, of all types together.
+
+    Source:
+        sinfo(1), Slurm 22.05.
+    """
+    lines = [_GPUS.findall(line) for line in gres.splitlines()]
+    return max((sum(map(int, numbers)) for numbers in lines), default=0)
 
 
 def job_state(job_id: int) -> JobState:
