@@ -202,8 +202,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             # Its routes lead to every port of the node, whoever listens. A file in the user's home
             # could switch it on again.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            found = {**found, "jupyter_server_proxy": False}
-            self.jpserver_extensions = found
+            self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
 
         def start_ioloop(self) -> None:
             gc.enable()
