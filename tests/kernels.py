@@ -30,9 +30,12 @@ async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
     return shown
 
 
-async def run_cells(server: NotebookServer, kernel_name: str, *cells: str) -> list[str]:
+async def run_cells(
+    server: NotebookServer, kernel_name: str, *cells: str, folder: str = ""
+) -> list[str]:
     """Start a kernel, run cells in it one after another and return what each showed."""
-    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
+    kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
     channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
     socket = await websocket_connect(channels, connect_timeout=60)
     shown = [await _run(socket, code) for code in cells]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,16 @@ exec "$@"
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 # Of the server's Python, without the folder of the notebook, whose files could hide packages.
 _PYTHON2_KERNEL = "import sys; sys.path.remove(''); from portal.server.python2 import main; main()"
+_PYTHON_START = (files("portal.environments") / "kernel_start.py").read_text("utf-8")
+_R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
     Language.PYTHON2: (),
-    Language.PYTHON: ("-m", "ipykernel_launcher", "-f", "{connection_file}"),
-    Language.R: ("--slave", "-e", "IRkernel::main()", "--args", "{connection_file}"),
+    Language.PYTHON: ("-c", _PYTHON_START, "-f", "{connection_file}"),
+    # A saved workspace may hold functions that R calls when it starts.
+    Language.R: (
+        *("--slave", "--no-restore"),
+        *("-e", "IRkernel::main()", "--args", "{connection_file}"),
+    ),
 }
 _PROBES = {
     Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
@@ -79,6 +86,8 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
     argv = _enter(environment, node, _KERNELS[environment.language])
     if environment.language is Language.PYTHON2:
         argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
+    if is_r:
+        argv = [*_BASH, _R_START, "dsportal", *argv]
     return {
         "argv": argv,
         "display_name": environment.name,

@@ -17,6 +17,7 @@ from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import Home
 from portal.server.hub_api import HubApi
+from portal.server.import_path import drop_relative_paths
 from portal.server.jobqueue import JobQueue
 from portal.server.jobs_rest import (
     JobHandler,
@@ -60,6 +61,7 @@ class PortalServer(ExtensionApp):
 
     def initialize_settings(self) -> None:
         """Prepare the user's home, so that the first page shows it."""
+        drop_relative_paths(os.environ)
         self.private_dir = self._make_private_dir()
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)

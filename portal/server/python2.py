@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
+
+from portal.environments.kernel_start import NotebookKernel
 
 # Python 2 and 3 both read it. Each line to it is a cell, each line of it a JSON object; other lines
 # are what programs that a cell started have printed.
@@ -208,4 +209,4 @@ def main() -> None:
     """Start the kernel: arguments of a kernel, then "--" and the interpreter's command."""
     cut = sys.argv.index("--")
     Python2Kernel.interpreter = tuple(sys.argv[cut + 1 :])
-    IPKernelApp.launch_instance(argv=sys.argv[1:cut], kernel_class=Python2Kernel)
+    NotebookKernel.launch_instance(argv=sys.argv[1:cut], kernel_class=Python2Kernel)

@@ -17,6 +17,8 @@ R_PACKAGES = ("r-base-core", "r-cran-irkernel")
 NAMES = ("python3", "tensorflow", "pytorch")
 R_NAME = "ir"
 MXNET_NAME = "mxnet"
+PYTHON_START = Path("portal/environments/kernel_start.py")
+R_START = Path("portal/environments/r_start.sh")
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
@@ -32,12 +34,13 @@ def spec_dir(plan: Plan, name: str) -> Path:
     return plan.environment("server") / "share/jupyter/kernels" / name
 
 
-def python_spec(env_dir: Path, display_name: str, **env: str) -> dict[str, Any]:
+def python_spec(env_dir: Path, display_name: str, start: str, **env: str) -> dict[str, Any]:
     """Return the description of a Python kernel.
 
     Args:
         env_dir: Environment that holds ipykernel.
         display_name: What the launcher shows.
+        start: What the interpreter runs, as text.
         env: Variables of the kernel's process.
 
     Returns:
@@ -50,8 +53,8 @@ def python_spec(env_dir: Path, display_name: str, **env: str) -> dict[str, Any]:
         "argv": [
             f"{env_dir}/bin/python",
             "-Xfrozen_modules=off",
-            "-m",
-            "ipykernel_launcher",
+            "-c",
+            start,
             "-f",
             "{connection_file}",
         ],
@@ -62,6 +65,22 @@ def python_spec(env_dir: Path, display_name: str, **env: str) -> dict[str, Any]:
     }
 
 
+def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
+    """Return a description of R's kernel that reads nothing in the folder of a notebook.
+
+    Args:
+        spec: The description that R's kernel has written.
+        start: What bash runs before R, as text.
+
+    Returns:
+        The content of its kernel.json.
+    """
+    program, *arguments = spec["argv"]
+    bash = ["/bin/bash", "--noprofile", "--norc", "-c", start, "dsportal"]
+    # A saved workspace may hold functions that R calls when it starts.
+    return {**spec, "argv": [*bash, program, "--no-restore", *arguments]}
+
+
 def install_kernels(plan: Plan, log: IO[str]) -> None:
     """Describe the Python kernels to the server environment.
 
@@ -69,7 +88,7 @@ def install_kernels(plan: Plan, log: IO[str]) -> None:
         plan: Folders and choices.
         log: Open log file.
     """
-    _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3"))
+    _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3", _start(plan)))
     _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
     _write_spec(plan, "pytorch", _pytorch_spec(plan))
     print("described", *NAMES, file=log)
@@ -90,6 +109,9 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     install = f"IRkernel::installspec(name='ir', displayname='R', prefix='{prefix}')"
     env = clean_environment(PATH=f"{prefix}/bin:{SYSTEM_PATH}")
     run(["Rscript", "-e", install], log=log, env=env)
+    described = spec_dir(plan, R_NAME) / "kernel.json"
+    spec = r_spec(json.loads(described.read_text()), _start(plan, R_START))
+    described.write_text(json.dumps(spec, indent=1) + "\n")
 
 
 def install_mxnet(plan: Plan) -> None:
@@ -100,7 +122,11 @@ def install_mxnet(plan: Plan) -> None:
     """
     env_dir = plan.environment(MXNET_NAME)
     version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
-    _write_spec(plan, MXNET_NAME, python_spec(env_dir, f"MXNet {version}".strip()))
+    _write_spec(plan, MXNET_NAME, python_spec(env_dir, f"MXNet {version}".strip(), _start(plan)))
+
+
+def _start(plan: Plan, program: Path = PYTHON_START) -> str:
+    return (plan.source_dir / program).read_text(encoding="utf-8")
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
@@ -108,7 +134,8 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
     release = ".".join(tensorflow_version(plan.pins("tensorflow")).split(".")[:2])
     # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
-    return python_spec(env_dir, f"TensorFlow {release}", PATH=path, TF_CPP_MIN_LOG_LEVEL="1")
+    name, env = f"TensorFlow {release}", {"PATH": path, "TF_CPP_MIN_LOG_LEVEL": "1"}
+    return python_spec(env_dir, name, _start(plan), **env)
 
 
 def _pytorch_spec(plan: Plan) -> dict[str, Any]:
@@ -117,7 +144,8 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     release = ".".join(version.split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
-    return python_spec(env_dir, f"PyTorch {release}".strip(), PATH=path, KERAS_BACKEND="torch")
+    name, env = f"PyTorch {release}".strip(), {"PATH": path, "KERAS_BACKEND": "torch"}
+    return python_spec(env_dir, name, _start(plan), **env)
 
 
 def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:

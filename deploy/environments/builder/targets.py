@@ -115,7 +115,11 @@ TARGETS = (
         name="mxnet",
         summary="installing MXNet, which is not developed any more, with its kernel",
         build=_install_mxnet,
-        made_from=lambda plan: [plan.pins("mxnet"), environment.python_version()],
+        made_from=lambda plan: [
+            plan.pins("mxnet"),
+            plan.source_dir / kernels.PYTHON_START,
+            environment.python_version(),
+        ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
         needs=("server",),
         code=("kernels",),
@@ -143,7 +147,11 @@ TARGETS = (
         name="kernels",
         summary="describing the Python kernels",
         build=kernels.install_kernels,
-        made_from=lambda plan: [plan.pins("tensorflow"), plan.pins("pytorch")],
+        made_from=lambda plan: [
+            plan.pins("tensorflow"),
+            plan.pins("pytorch"),
+            plan.source_dir / kernels.PYTHON_START,
+        ],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
         ],
@@ -154,7 +162,7 @@ TARGETS = (
         name="r",
         summary="installing R with its kernel",
         build=kernels.install_r,
-        made_from=lambda plan: [*kernels.R_PACKAGES],
+        made_from=lambda plan: [*kernels.R_PACKAGES, plan.source_dir / kernels.R_START],
         results=lambda plan: [kernels.spec_dir(plan, kernels.R_NAME) / "kernel.json"],
         needs=("server",),
         code=("kernels",),

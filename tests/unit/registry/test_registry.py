@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from portal.cli import main
+from portal.environments import kernel_start
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language, parse_entry
 from portal.environments.errors import RegistryError
 from portal.environments.probe import look_at_node, problem
 from portal.environments.registry import OWN_PATH, SITE_VARIABLE, add_entry, read_registry
+
+START = Path(kernel_start.__file__)
 
 
 def parse(**table: Any) -> Environment:
@@ -96,7 +99,7 @@ def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:
 
     assert spec["argv"] == [
         *("/bin/apptainer", "exec", "--nv", "--bind=/srv/isilon", "--bind=/data", "/t.sif"),
-        *("python3", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+        *("python3", "-c", START.read_text(), "-f", "{connection_file}"),
     ]
 
 
@@ -107,8 +110,9 @@ def test_r_is_started_by_its_own_kernel() -> None:
 
     assert environment.language is Language.R
     assert (spec["language"], spec["display_name"]) == ("R", "R 4")
-    assert spec["argv"][0] == "/usr/bin/R"
-    assert "IRkernel::main()" in spec["argv"]
+    r = spec["argv"].index("/usr/bin/R")
+    assert "IRkernel::main()" in spec["argv"][r:]
+    assert "--no-restore" in spec["argv"][r:]
 
 
 def test_a_virtual_environments_programs_come_first() -> None:
