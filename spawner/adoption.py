@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from jupyterhub.utils import exponential_backoff
 
@@ -39,11 +40,11 @@ class Adoptable(Protocol):
             None while it does, or while Slurm does not answer.
         """
 
-    async def resume(self) -> tuple[str, int]:
+    async def resume(self) -> str:
         """Wait until the server answers, as in a start.
 
         Returns:
-            Its address and port.
+            Where it is.
         """
 
     def add_poll_callback(self, callback: Callable[..., Any], *args: Any) -> None:
@@ -123,8 +124,7 @@ async def _go_on(spawner: Adoptable) -> None:
     spawner.is_hidden = False
     user, name = spawner.user, spawner.name
     try:
-        address, port = await spawner.resume()
-        await _serve(spawner, address, port)
+        await _serve(spawner, await spawner.resume())
     except Exception:
         await user.stop(name)
         raise
@@ -132,10 +132,10 @@ async def _go_on(spawner: Adoptable) -> None:
     spawner.start_polling()
 
 
-async def _serve(spawner: Adoptable, address: str, port: int) -> None:
+async def _serve(spawner: Adoptable, url: str) -> None:
     user, server = spawner.user, spawner.server
-    server.proto = "https" if user.settings.get("internal_ssl") else "http"
-    server.ip, server.port = address, port
+    parts = urlsplit(url)
+    server.proto, server.ip, server.port = parts.scheme, parts.hostname, parts.port
     user.db.commit()
     await user._wait_up(spawner)
     spawner._proxy_pending = True

@@ -1,4 +1,4 @@
-"""Where the server on the node tells the hub its port: one integer, once, from its own token."""
+"""Where the server on the node tells the hub its port, once, from its own token."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from jupyterhub import apihandlers
 from jupyterhub.apihandlers import APIHandler
 from tornado.web import HTTPError
 
+from spawner.certificates import check_certificate
 from spawner.reasons import tell_of_other_port
 
 ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute that is posted, commands of the hub among them.
 _REFUSED_ROUTE = "/api/batchspawner"
-_MOST_BODY_BYTES = 1024
+_REPORTED = frozenset({"port", "certificate"})
+_MOST_BODY_BYTES = 4096
 # What the kernel gives to programs without rights.
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
@@ -25,6 +27,7 @@ class PortTaker(Protocol):
     port_min: int
     port_max: int
     any_port: bool
+    needs_certificate: bool
 
     def owns_token(self, token_id: int) -> bool:
         """Tell whether this is the token that the session's server holds.
@@ -36,11 +39,12 @@ class PortTaker(Protocol):
             False also where there is no session.
         """
 
-    def take_port(self, port: int) -> bool:
+    def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port, if one is awaited.
 
         Args:
             port: A port that the site allows.
+            certificate: The server's, as PEM; empty for plain HTTP.
 
         Returns:
             Whether it was awaited.
@@ -48,10 +52,10 @@ class PortTaker(Protocol):
 
 
 class PortHandler(APIHandler):
-    """Takes `{"port": N}`.
+    """Takes `{"port": N}`, and `{"port": N, "certificate": PEM}` of a session with TLS.
 
-    403: not a token of a session that is starting; 400: not one integer that the site allows;
-    409: the session does not wait for a port (any more); 204: taken.
+    403: not a token of a session that is starting; 400: not one integer that the site allows, or
+    not the session's certificate; 409: the session does not wait for a port (any more); 204: taken.
     """
 
     async def post(self) -> None:
@@ -61,7 +65,7 @@ class PortHandler(APIHandler):
             HTTPError: 400, 403 or 409, see above.
         """
         spawner: PortTaker = spawner_of_token(self)
-        port = self._parse_port()
+        port, certificate = self._parse_report()
         is_in_range = spawner.port_min <= port <= spawner.port_max
         if not is_in_range and not (spawner.any_port and LOWEST_PORT <= port <= HIGHEST_PORT):
             raise HTTPError(
@@ -69,7 +73,11 @@ class PortHandler(APIHandler):
                 f"The port {port} is outside {spawner.port_min} to {spawner.port_max}, "
                 "the range of this site. Choose one inside.",
             )
-        if not spawner.take_port(port):
+        if spawner.needs_certificate and not certificate:
+            raise HTTPError(
+                400, "This session has to report its certificate, too. Start a new session instead."
+            )
+        if not spawner.take_port(port, certificate):
             raise HTTPError(
                 409, "This session does not wait for a port. Start a new session instead."
             )
@@ -77,7 +85,7 @@ class PortHandler(APIHandler):
             tell_of_other_port(spawner, port)
         self.set_status(204)
 
-    def _parse_port(self) -> int:
+    def _parse_report(self) -> tuple[int, str]:
         body = self.request.body
         try:
             if len(body) > _MOST_BODY_BYTES:
@@ -85,9 +93,14 @@ class PortHandler(APIHandler):
             data = json.loads(body)
         except ValueError:
             data = None
-        if not isinstance(data, dict) or set(data) != {"port"} or type(data["port"]) is not int:
+        is_known = isinstance(data, dict) and "port" in data and set(data) <= _REPORTED
+        if not is_known or type(data["port"]) is not int:
             raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
-        return int(data["port"])
+        try:
+            certificate = check_certificate(data["certificate"]) if len(data) > 1 else ""
+        except (ValueError, AttributeError):
+            raise HTTPError(400, "The certificate has to be one certificate as PEM.") from None
+        return int(data["port"]), certificate
 
 
 def spawner_of_token(handler: APIHandler) -> Any:

@@ -2,29 +2,61 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
 from typing import Any
 
-from jupyterhub.utils import make_ssl_context, url_path_join, wait_for_http_server
+from jupyterhub.objects import Server
+from jupyterhub.utils import url_path_join, wait_for_http_server
+
+from spawner.certificates import client_context
 
 
-async def wait_for_answer(spawner: Any, address: str, port: int) -> None:
+async def wait_for_answer(spawner: Any, url: str) -> None:
     """Return when the server has answered.
 
     Args:
         spawner: The spawner of the session, which knows its paths and certificates.
-        address: Address of the node.
-        port: Port of the server there.
+        url: Where the server is.
 
     Raises:
         TimeoutError: If it did not answer in the time that a start may take.
     """
-    host = f"[{address}]" if ":" in address else address
-    settings = spawner.user.settings
-    key, cert, ca = (settings.get(f"internal_ssl_{part}") for part in ("key", "cert", "ca"))
     base_url = spawner.server.base_url if spawner.server is not None else "/"
-    proto = "https" if spawner.internal_ssl else "http"
     await wait_for_http_server(
-        url_path_join(f"{proto}://{host}:{port}", base_url, "api"),
+        url_path_join(url, base_url, "api"),
         timeout=spawner.running_start_timeout_s,
-        ssl_context=make_ssl_context(key, cert, cafile=ca),
+        ssl_context=context_of(spawner),
     )
+
+
+def context_of(spawner: Any) -> ssl.SSLContext | None:
+    """Return how the hub connects to the session's server.
+
+    Args:
+        spawner: The spawner of the session.
+
+    Returns:
+        A context that trusts this server alone; None for plain HTTP.
+    """
+    if not spawner.certificate:
+        return None
+    return client_context(Path(spawner.certificates_dir), spawner.certificate)
+
+
+def proven(server: Any, spawner: Any) -> Any:
+    """Have JupyterHub's own look at a server accept the session's certificate and no other.
+
+    Args:
+        server: JupyterHub's row of the session's server.
+        spawner: The spawner of the session.
+
+    Returns:
+        The same server.
+    """
+
+    def wait_up(**options: Any) -> Any:
+        return Server.wait_up(server, **options | {"ssl_context": context_of(spawner)})
+
+    server.wait_up = wait_up
+    return server

@@ -35,6 +35,7 @@ class Reporter:
         environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
             JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
         port: The port.
+        certificate: The server's, as PEM; empty for plain HTTP.
         timeout_s: Seconds after which it gives up.
         clock: Seconds that only grow.
         pause: Sleeps for some seconds.
@@ -45,13 +46,15 @@ class Reporter:
         environment: Mapping[str, str],
         port: int,
         *,
+        certificate: str = "",
         timeout_s: float = REPORT_TIMEOUT_S,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
+        report = {"port": port, **({"certificate": certificate} if certificate else {})}
         self._request = urllib.request.Request(  # noqa: S310
             f"{environment['JUPYTERHUB_API_URL'].rstrip('/')}/{PORT_PATH}",
-            data=json.dumps({"port": port}).encode(),
+            data=json.dumps(report).encode(),
             headers={
                 "Authorization": f"token {environment['JUPYTERHUB_API_TOKEN']}",
                 "Content-Type": "application/json",

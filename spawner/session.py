@@ -32,6 +32,8 @@ class Session:
         is_ready: The server has answered.
         submitted_at: When its job was submitted, in seconds since 1970 (UTC), or 0 until then.
         n_extensions: How often its time limit was lengthened.
+        has_tls: Its server has to report a certificate with its port.
+        certificate: The one that it reported, as PEM; empty until then.
         partition: Slurm partition of its job; empty for the default one, or where an earlier
             release started it.
     """
@@ -48,6 +50,8 @@ class Session:
     is_ready: bool = False
     submitted_at: float = 0.0
     n_extensions: int = 0
+    has_tls: bool = False
+    certificate: str = ""
     partition: str = ""
 
     @classmethod
@@ -59,6 +63,7 @@ class Session:
         walltime_s: int,
         token_id: int,
         partition: str | None = None,
+        has_tls: bool = False,
     ) -> Session:
         """Return a new session with a mark of its own.
 
@@ -68,6 +73,7 @@ class Session:
             walltime_s: Time limit in seconds.
             token_id: The hub's row of the server's token.
             partition: Where its job goes; None for Slurm's default partition.
+            has_tls: Its server has to report a certificate.
 
         Returns:
             The session, without a job yet.
@@ -80,6 +86,7 @@ class Session:
             walltime_s=walltime_s,
             token_id=token_id,
             partition=partition or "",
+            has_tls=has_tls,
         )
 
     @classmethod
@@ -101,6 +108,12 @@ class Session:
     def to_state(self) -> dict[str, Any]:
         """Return this as JSON values; holds no secret."""
         return {"session": asdict(self)}
+
+    @property
+    def url(self) -> str:
+        """Where its server listens."""
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
     @property
     def job_name(self) -> str:

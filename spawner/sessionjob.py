@@ -24,7 +24,7 @@ from spawner.session_log import SessionLog
 from spawner.states import Phase
 from spawner.watch import Watch
 
-Probe = Callable[[str, int], Awaitable[object]]
+Probe = Callable[[str], Awaitable[object]]
 
 # The launcher of a hub that died has ended by then.
 _FIND_TIMEOUT_S = 30.0
@@ -111,14 +111,14 @@ class SessionJob:
             )
         return bool(self.session.job_id)
 
-    async def wait_until_served(self, probe: Probe) -> tuple[str, int]:
+    async def wait_until_served(self, probe: Probe) -> str:
         """Wait in the queue, for the port and for the server's first answer.
 
         Args:
-            probe: Returns when the server at an address and port has answered.
+            probe: Returns when the server at a URL has answered.
 
         Returns:
-            The server's address and port.
+            The server's address, as a URL without a path.
 
         Raises:
             StartFailed: If the job ended first, or ran too long without an answer.
@@ -141,26 +141,29 @@ class SessionJob:
         address = await self._read_address(record.node)
         self._change(address=address)
         self.progress.tell("starting", 80, f"The notebook server starts on {record.node}.")
-        await self._wait_for_answer(probe(address, self.session.port), watch, deadline)
+        await self._wait_for_answer(probe(self.session.url), watch, deadline)
         self._change(is_ready=True)
         watch.is_hot = False
         self.progress.tell("ready", 95, "The notebook server answers.")
-        return address, self.session.port
+        return self.session.url
 
-    def take_port(self, port: int) -> bool:
+    def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port that the server reports.
 
         Args:
             port: A port that the site allows.
+            certificate: The server's, as PEM; empty for plain HTTP.
 
         Returns:
             Whether a port is awaited.
         """
-        # A server that did not get the hub's answer reports the same port again.
-        if self.session.is_ready or self.is_over or self.session.port not in {0, port}:
+        session = self.session
+        # A server that did not get the hub's answer reports the same again.
+        is_same = (session.port, session.certificate) in {(0, ""), (port, certificate)}
+        if session.is_ready or self.is_over or not is_same:
             return False
-        if not self.session.port:
-            self._change(port=port)
+        if not session.port:
+            self._change(port=port, certificate=certificate)
         self._cluster.watcher.look_soon()
         self._news.set()
         return True

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from spawner.certificates import AUTHORITY_VARIABLE, take_identity
 from spawner.reporter import Reporter, ReportError
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 from spawner.unneeded import leave_out_unneeded
@@ -37,8 +38,9 @@ def main() -> None:
     sock = take_port(environment, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
+    certificate = take_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
     environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
-    reporter = Reporter(environment, port)
+    reporter = Reporter(environment, port, certificate=certificate)
     reporter.start()
     # Loading takes longer than the report, so both go on at once. The hub may connect at any
     # time: the socket listens, and the server answers as soon as it runs.
@@ -155,7 +157,8 @@ def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
     """Return where this server is, in the form that jupyterhub-singleuser reads.
 
     Args:
-        environment: Holds JUPYTERHUB_SERVICE_URL with the scheme and path from the hub.
+        environment: Holds JUPYTERHUB_SERVICE_URL with the path from the hub, and with internal TLS
+            JUPYTERHUB_SSL_CERTFILE.
         address: Address of this node.
         port: Port that is listened on.
 
@@ -164,7 +167,8 @@ def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
     """
     url = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
     host = f"[{address}]" if ":" in address else address
-    return url._replace(netloc=f"{host}:{port}").geturl()
+    scheme = "https" if environment.get("JUPYTERHUB_SSL_CERTFILE") else url.scheme
+    return url._replace(scheme=scheme, netloc=f"{host}:{port}").geturl()
 
 
 def _log_to_stderr() -> None:

@@ -18,7 +18,7 @@ from spawner.failure import StartFailed
 from spawner.jobs import JobRecord
 from spawner.metrics import SESSION_STARTS
 from spawner.outlook import following
-from spawner.probe import wait_for_answer
+from spawner.probe import proven, wait_for_answer
 from spawner.progress import Progress
 from spawner.question import question_of
 from spawner.request import gpus_in_words, plan_of
@@ -84,11 +84,21 @@ class SlurmGPUSpawner(EquippingSpawner):
         async for news in self._progress.news():
             yield news.to_event()
 
-    async def start(self) -> tuple[str, int]:
+    @property
+    def certificate(self) -> str:
+        """What the session's server has to show, as PEM; empty where it uses plain HTTP."""
+        return "" if self._job is None else self._job.session.certificate
+
+    @property
+    def needs_certificate(self) -> bool:
+        """Whether the session's server has to report a certificate."""
+        return self._job is not None and self._job.session.has_tls
+
+    async def start(self) -> str:
         """Submit the job and wait until its server answers, however long the queue is.
 
         Returns:
-            Address and port of the server.
+            Where the server is.
 
         Raises:
             StartFailed: If Slurm refused the job, or the job ended before its server answered.
@@ -102,6 +112,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
             partition=request.partition,
+            has_tls=bool(self.certificates_dir),
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
@@ -116,11 +127,11 @@ class SlurmGPUSpawner(EquippingSpawner):
             raise StartFailed(error) from error
         return await self.resume()
 
-    async def resume(self) -> tuple[str, int]:
+    async def resume(self) -> str:
         """Wait until the server of the session answers; a restarted hub goes on here.
 
         Returns:
-            Address and port of the server.
+            Where the server is.
 
         Raises:
             StartFailed: If the job ended before its server answered, or there is no job.
@@ -191,16 +202,17 @@ class SlurmGPUSpawner(EquippingSpawner):
         """
         return self._job is not None and self._job.session.token_id == token_id != 0
 
-    def take_port(self, port: int) -> bool:
+    def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port that the server reports.
 
         Args:
             port: A port that the site allows.
+            certificate: The server's, as PEM; empty for plain HTTP.
 
         Returns:
             Whether it was awaited.
         """
-        return self._job is not None and self._job.take_port(port)
+        return self._job is not None and self._job.take_port(port, certificate)
 
     def change_session(self, **changes: Any) -> None:
         """Keep a change of the session.
@@ -264,7 +276,8 @@ class SlurmGPUSpawner(EquippingSpawner):
     def server(self) -> Any:
         """JupyterHub's row of the server; none while a restarted hub must leave it alone."""
         is_hidden = self.is_hidden or (self.is_left_alone and self._check_pending)
-        return None if is_hidden else Spawner.server.fget(self)
+        server = None if is_hidden else Spawner.server.fget(self)
+        return server if server is None or not self.certificate else proven(server, self)
 
     @server.setter
     def server(self, server: Any) -> None:

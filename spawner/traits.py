@@ -98,6 +98,12 @@ class SiteTraits(HasTraits):
         help="Program of the notebook server on the nodes, with its arguments.",
     ).tag(config=True)
 
+    certificates_dir = Unicode(
+        "",
+        help="""Folder of the hub's certificates, which `dsportal run proxy` makes. Empty: sessions
+        use plain HTTP.""",
+    ).tag(config=True)
+
     port_min = Integer(
         30000, min=1024, max=65535, help="Lowest port that a notebook server may choose."
     ).tag(config=True)

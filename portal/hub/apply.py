@@ -66,12 +66,11 @@ def apply_settings(c: Any, settings: Settings) -> None:
 
 def _apply_hub(c: Any, settings: Settings) -> None:
     hub = settings.hub
-    api_url = f"http://{_bracketed(hub.address)}:{hub.api_port}"
     c.JupyterHub.bind_url = f"http://:{hub.public_port}"
     # The hub itself sees plain requests of the proxy; here it learns of TLS.
     c.JupyterHub.public_url = f"{hub.public_url.rstrip('/')}/" if hub.public_url else ""
-    c.JupyterHub.hub_bind_url = api_url
-    c.JupyterHub.hub_connect_url = api_url
+    c.JupyterHub.hub_bind_url = hub.url
+    c.JupyterHub.hub_connect_url = hub.url
     c.JupyterHub.proxy_class = "portal.hub.proxy.SessionProxy"
     c.ConfigurableHTTPProxy.should_start = False
     c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
@@ -187,6 +186,9 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     resources, environments = settings.resources, settings.environments
     c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
     spawner = c.SlurmGPUSpawner
+    spawner.hub_connect_url = settings.hub.sessions_url
+    if settings.hub.internal_tls:
+        spawner.certificates_dir = str(settings.hub.certificates_dir)
     spawner.cores_per_gpu = resources.cores_per_gpu
     spawner.memory_mib_per_gpu = resources.memory_mib_per_gpu
     spawner.default_walltime_s = resources.session_s
@@ -260,7 +262,3 @@ def _server_environment(settings: Settings) -> dict[str, str]:
     if settings.site.simulated_gpus:
         environment["PORTAL_GPUS_SIMULATED"] = "1"
     return environment
-
-
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address else address

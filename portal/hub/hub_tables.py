@@ -89,6 +89,13 @@ class HubSettings:
         default=(),
         check=check_user_names,
     )
+    internal_tls: bool = setting(
+        "Whether sessions talk to hub and proxy by TLS, each with a certificate of its own that is"
+        " made anew by every start. It costs about 5 ms for each new connection. Without it, who"
+        " has a job on a node can take the port of a session that has just ended, and the network"
+        " between the nodes and this host carries tokens and cookies in clear.",
+        default=True,
+    )
     log_format: LogFormat = setting(
         "How the hub writes its log; in json each line is an object, with the session's user and"
         " job.",
@@ -105,6 +112,27 @@ class HubSettings:
         return frozenset(self.admin_users) | frozenset(self.full_admin_users)
 
     @property
+    def certificates_dir(self) -> Path:
+        """Keys and certificates of internal TLS."""
+        return self.state_dir / "certificates"
+
+    @property
+    def sessions_url(self) -> str:
+        """Where sessions reach the hub; with internal TLS it is the proxy that listens there."""
+        return (
+            f"{'https' if self.internal_tls else 'http'}://{_netloc(self.address, self.api_port)}"
+        )
+
+    @property
+    def url(self) -> str:
+        """Where the hub itself listens; with internal TLS only for this host."""
+        if not self.internal_tls:
+            return self.sessions_url
+        # All of 127.0.0.0/8 is this host.
+        address = "127.0.0.2" if self.address == "127.0.0.1" else "127.0.0.1"
+        return f"http://{_netloc(address, self.api_port)}"
+
+    @property
     def sqlite_path(self) -> Path:
         """The database where it is SQLite."""
         return self.state_dir / "jupyterhub.sqlite"
@@ -115,3 +143,7 @@ class HubSettings:
         if not self.db_url:
             return f"sqlite:///{self.sqlite_path}"
         return self.db_url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def _netloc(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

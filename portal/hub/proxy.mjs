@@ -25,10 +25,10 @@ const NAMES = [
   "error-target",
   "sessions-ip", // where sessions reach the hub, by TLS
   "sessions-port",
-  "tls-key", // of the hub, shown to sessions in both directions
-  "tls-certificate",
+  "identity", // file with key and certificate, shown to sessions in both directions
 ];
 const FIRST_BYTE_TIMEOUT_MS = 30_000;
+const LISTEN_AGAIN_MS = 1_000;
 const TLS_HANDSHAKE = 0x16;
 const FOR_SESSIONS = /^\/hub\/(api(\/.*)?|metrics|health)$/;
 
@@ -165,14 +165,18 @@ function listenForSessions(proxy, target, tls) {
       (first[0] === TLS_HANDSHAKE ? secure : plain).emit("connection", socket);
     });
   });
-  server.listen(Number(options["sessions-port"]), options["sessions-ip"]);
+  const listen = () => server.listen(Number(options["sessions-port"]), options["sessions-ip"]);
+  // A hub without internal TLS listens there itself until it is started again.
+  server.on("error", (error) => {
+    proxy.log.error("Sessions do not reach the hub yet: %s", error.message);
+    setTimeout(listen, LISTEN_AGAIN_MS);
+  });
+  listen();
 }
 
 const log = defaultLogger({ level: "info" });
-const tls = options["tls-key"] && {
-  key: fs.readFileSync(options["tls-key"]),
-  cert: fs.readFileSync(options["tls-certificate"]),
-};
+const identity = options.identity && fs.readFileSync(options.identity);
+const tls = identity && { key: identity, cert: identity };
 const authToken = process.env.CONFIGPROXY_AUTH_TOKEN;
 if (!authToken) {
   log.error("CONFIGPROXY_AUTH_TOKEN is not set: whoever reaches the API could change the routes.");

@@ -1,4 +1,4 @@
-"""The hub's side of the proxy: a proxy that is new is given all routes at once."""
+"""The hub's side of the proxy: routes with the sessions' certificates, all for a new proxy."""
 
 from __future__ import annotations
 
@@ -36,6 +36,21 @@ class SessionProxy(ConfigurableHTTPProxy):
         if self._watch is None:
             self._watch = asyncio.ensure_future(self._watch_starts())
         await super().check_routes(*arguments, **options)
+
+    async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
+        """Add a route; one to a session carries the certificate that its server has to show.
+
+        Args:
+            routespec: As JupyterHub's.
+            target: As JupyterHub's.
+            data: As JupyterHub's.
+        """
+        certificate = ""
+        if "user" in data:
+            spawner = self.app.users[data["user"]].spawners[data["server_name"]]
+            certificate = getattr(spawner, "certificate", "")
+        proof = {"certificate": certificate} if certificate else {}
+        await super().add_route(routespec, target, {**data, **proof})
 
     async def _watch_starts(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -32,7 +33,7 @@ def main() -> None:
     question = json.loads(os.environ["PROBE_QUESTION"])
     found = {"node": socket.gethostname(), "python": sys.executable}
     looks: dict[str, Callable[[], object]] = {
-        "hub": lambda: look_at_hub(question["hub_url"]),
+        "hub": lambda: look_at_hub(question["hub_url"], question["hub_authority"]),
         "home": look_at_home,
         "storage": partial(
             look_at_storage, question["isilon"], is_mount=question["isilon_is_mount"]
@@ -76,16 +77,21 @@ def look(found: dict[str, Any], name: str, do: Callable[[], object]) -> threadin
     return thread
 
 
-def look_at_hub(url: str) -> str:
+def look_at_hub(url: str, authority: str = "") -> str:
     """Ask the hub's API, as a session does.
 
     Args:
         url: Its address.
+        authority: Certificate (PEM) that the hub's has to be signed by, where it uses TLS.
 
     Returns:
         What is wrong; empty for nothing.
     """
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+    if authority:
+        context = ssl.create_default_context(cadata=authority)
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(*handlers)
     try:
         opener.open(url, timeout=8).close()
     except urllib.error.HTTPError as error:

@@ -147,10 +147,9 @@ def ask_hub(
         SiteError: If the hub does not answer, or refuses.
     """
     hub = settings.hub
-    host = f"[{hub.address}]" if ":" in hub.address else hub.address
-    url = f"http://{host}:{hub.api_port}/hub/api/dsportal/{what}"
+    url = f"{hub.url}/hub/api/dsportal/{what}"
     token = read_token(hub.state_dir, OPERATOR)
-    request = urllib.request.Request(
+    request = urllib.request.Request(  # noqa: S310
         url,
         method=method,
         data=None if body is None else json.dumps(body).encode(),

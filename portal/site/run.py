@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import portal.hub
+from portal.hub.authority import ensure_certificates
 from portal.hub.settings import Settings, load_settings
 from portal.hub.tokens import CULLER, read_token
+from spawner.certificates import IDENTITY_FILE
 from spawner.errors import SiteError
 
 SCRIPT = Path(str(portal.hub.__file__)).with_name("proxy.mjs")
@@ -44,6 +46,8 @@ def run_part(arguments: argparse.Namespace) -> int:
 
 def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
     if part == "proxy":
+        if settings.hub.internal_tls:
+            ensure_certificates(settings.hub.certificates_dir, settings.hub.address)
         # Node and the proxy are beside the environment of the hub, two folders up.
         return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
     if not settings.culler.idle_hours:
@@ -68,7 +72,11 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
     hub = settings.hub
     api = hub.proxy_api_url.rpartition("://")[2].rstrip("/")
     api_host, _, api_port = api.rpartition(":")
-    base = f"http://{f'[{hub.address}]' if ':' in hub.address else hub.address}:{hub.api_port}"
+    tls = [
+        f"--sessions-ip={hub.address}",
+        f"--sessions-port={hub.api_port}",
+        f"--identity={hub.certificates_dir / IDENTITY_FILE}",
+    ]
     return [
         str(prefix / NODE),
         str(SCRIPT),
@@ -77,8 +85,9 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--port={hub.public_port}",
         f"--api-ip={api_host.strip('[]')}",
         f"--api-port={api_port}",
-        f"--default-target={base}",
-        f"--error-target={base}/hub/error",
+        f"--default-target={hub.url}",
+        f"--error-target={hub.url}/hub/error",
+        *(tls if hub.internal_tls else ()),
     ]
 
 

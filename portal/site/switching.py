@@ -1,4 +1,4 @@
-"""From one installed version to another, and back: links, database, a restart of the hub."""
+"""From one installed version to another, and back: links, database, a restart of proxy and hub."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from spawner.errors import SiteError
 
 SYSTEMD = Path("/run/systemd/system")
 HUB_UNITS = ("dsportal-hub", "dsportal-culler")
+PROXY_UNIT = "dsportal-proxy"
 TIMEOUT_S = 300.0
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 
@@ -52,7 +53,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     """
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
-        raise SiteError("Run this as root: it changes links and restarts the hub.")
+        raise SiteError("Run this as root: it changes links and restarts proxy and hub.")
     switch = plan_switch(settings, arguments.version, prefix=installed_prefix(Path(sys.prefix)))
     has_systemd = SYSTEMD.is_dir()
     if has_systemd:
@@ -62,6 +63,9 @@ def run_switch(arguments: argparse.Namespace) -> int:
     try:
         _prepare_database(settings, arguments.settings, switch, arguments.database)
         turn_links(switch)
+        if has_systemd:
+            # Proxy and hub of one version belong together; connections are taken up again.
+            _run(["systemctl", "try-restart", PROXY_UNIT])
     finally:
         if has_systemd:
             _run(["systemctl", "start", *HUB_UNITS])

@@ -14,6 +14,7 @@ from typing import Any
 from portal.hub.settings import Settings
 from portal.site import node_probe
 from portal.site.node_probe import MARK
+from spawner.certificates import AUTHORITY_FILE
 from spawner.jobs import JobKey, JobRecord
 from spawner.script import Job
 from spawner.slurm import Slurm
@@ -61,9 +62,14 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
         A JSON object.
     """
     hub = settings.hub
-    host = f"[{hub.address}]" if ":" in hub.address else hub.address
+    authority = ""
+    if hub.internal_tls:
+        # Without it the node says that it cannot verify the hub's certificate.
+        with contextlib.suppress(OSError):
+            authority = (hub.certificates_dir / AUTHORITY_FILE).read_text(encoding="ascii")
     return {
-        "hub_url": f"http://{host}:{hub.api_port}/hub/api",
+        "hub_url": f"{hub.sessions_url}/hub/api",
+        "hub_authority": authority,
         "hub_address": hub.address,
         "port": port,
         "secret": secret,

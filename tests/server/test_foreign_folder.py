@@ -16,9 +16,11 @@ from tests.notebook_server import CHECKOUT, NotebookServer
 
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNELS = ENVIRONMENTS / "server/share/jupyter"
+HAS_MXNET = (KERNELS / "kernels/mxnet").exists()
 JYTHON = Path("/usr/bin/jython")
 R = "/usr/bin/R"
 MODULES = Path("/usr/share/modules/init/bash")
+HAS_MODULES = MODULES.exists()
 REGISTRY = """
 [conda]
 name = "Conda"
@@ -112,9 +114,9 @@ def shared(server: NotebookServer, request: pytest.FixtureRequest) -> Shared:
 async def test_python_runs_nothing_of_the_folder_and_a_cell_imports_from_it(
     shared: Shared, kernel: str
 ) -> None:
-    if kernel == "mxnet" and not (KERNELS / "kernels/mxnet").exists():
+    if kernel == "mxnet" and not HAS_MXNET:
         pytest.skip("no MXNet; deploy/environments/build mxnet installs it")
-    if kernel == "site-modules" and not MODULES.exists():
+    if kernel == "site-modules" and not HAS_MODULES:
         pytest.skip(f"no {MODULES}; deploy/environments/build modules installs it")
     look = f"import os; print(os.path.exists({str(shared.marks)!r}), os.getcwd())"
 

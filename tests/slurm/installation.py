@@ -18,6 +18,7 @@ api_port = {hub_port}
 public_port = {public_port}
 proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
+internal_tls = false
 {database}
 
 [login]

@@ -25,6 +25,8 @@ BUILD = "import setuptools.build_meta as build; build.build_wheel('.')"
 # Written by hand: a misspelt key in setup.cfg loses a requirement without a word.
 REQUIREMENTS = {
     "traitlets>=5.14",
+    'cryptography>=42; extra == "hub"',
+    'cryptography>=42; extra == "server"',
     'batchspawner>=1.3; extra == "hub"',
     'jupyterhub<7,>=6.1; extra == "hub"',
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',

@@ -30,10 +30,23 @@ def c(settings: Settings) -> Config:
     return config
 
 
-def test_users_come_to_port_8000_and_sessions_to_the_hub_on_its_own_address(c: Config) -> None:
+def test_users_come_to_port_8000_and_sessions_by_tls_to_the_address_of_the_host(c: Config) -> None:
     assert c.JupyterHub.bind_url == "http://:8000"
-    assert c.JupyterHub.hub_bind_url == "http://10.77.0.1:8081"
-    assert c.JupyterHub.hub_connect_url == "http://10.77.0.1:8081"
+    assert c.JupyterHub.hub_bind_url == "http://127.0.0.1:8081"
+    assert c.JupyterHub.hub_connect_url == "http://127.0.0.1:8081"
+    assert c.SlurmGPUSpawner.hub_connect_url == "https://10.77.0.1:8081"
+    assert c.SlurmGPUSpawner.certificates_dir == ("/var/lib/data-scientist-portal/hub/certificates")
+
+
+def test_without_internal_tls_the_hub_itself_is_at_the_address_of_the_host(
+    load: Load, minimal_toml: str
+) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml.replace("[hub]\n", "[hub]\ninternal_tls = false\n")))
+
+    assert config.JupyterHub.hub_bind_url == "http://10.77.0.1:8081"
+    assert config.SlurmGPUSpawner.hub_connect_url == "http://10.77.0.1:8081"
+    assert "certificates_dir" not in config.SlurmGPUSpawner
 
 
 def test_the_proxy_is_a_process_of_its_own_and_sessions_outlive_the_hub(c: Config) -> None:
@@ -141,7 +154,15 @@ def test_an_ipv6_address_of_the_hub_stands_in_brackets(load: Load, minimal_toml:
     config = Config()
     apply_settings(config, load(minimal_toml.replace("10.77.0.1", "fd00::1")))
 
-    assert config.JupyterHub.hub_bind_url == "http://[fd00::1]:8081"
+    assert config.SlurmGPUSpawner.hub_connect_url == "https://[fd00::1]:8081"
+
+
+def test_a_hub_of_one_host_listens_beside_the_proxy(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml.replace("10.77.0.1", "127.0.0.1")))
+
+    assert config.JupyterHub.hub_bind_url == "http://127.0.0.2:8081"
+    assert config.SlurmGPUSpawner.hub_connect_url == "https://127.0.0.1:8081"
 
 
 def test_the_address_of_a_static_file_changes_with_its_content() -> None:

@@ -103,7 +103,8 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     assert "--port=8000" in proxy
     assert "--api-ip=127.0.0.1" in proxy
     assert "--api-port=8001" in proxy
-    assert "--default-target=http://10.77.0.1:8081" in proxy
+    assert "--default-target=http://127.0.0.1:8081" in proxy
+    assert {"--sessions-ip=10.77.0.1", "--sessions-port=8081"} <= set(proxy)
     assert "--timeout=0" in culler_argv(settings)
 
 
@@ -170,7 +171,7 @@ def test_a_hub_that_does_not_run_is_told_with_its_address(
     hub = replace(settings.hub, state_dir=tmp_path, address="127.0.0.1", api_port=1)
     ensure_token(tmp_path, OPERATOR)
 
-    with pytest.raises(SiteError, match=r"does not answer at http://127\.0\.0\.1:1/hub/api"):
+    with pytest.raises(SiteError, match=r"does not answer at http://127\.0\.0\.2:1/hub/api"):
         ask_hub(replace(settings, hub=hub), "GET", "status")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from spawner.catalog import Catalog
-from spawner.certificates import names_of_nodes
 from spawner.errors import OptionsError, SettingsError
 from spawner.request import Request, gpus_in_words, limits_of, normal_form, plan_of, shape_of
 from spawner.session import Session
@@ -125,14 +124,6 @@ def test_simulated_gpus_are_called_simulated() -> None:
     assert gpus_in_words(2, are_simulated=True) == "2 simulated GPUs"
     assert gpus_in_words(2, are_simulated=False) == "2 GPUs"
     assert gpus_in_words(0, are_simulated=True) == "no GPU"
-
-
-def test_a_certificate_is_good_for_every_node_since_the_job_may_land_on_any(
-    catalog: Catalog,
-) -> None:
-    names = names_of_nodes(catalog)
-
-    assert {"DNS:n1", "DNS:n2", "DNS:n3"} <= set(names)
 
 
 def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:

@@ -76,7 +76,7 @@ class Setting:
         )
         await job.submit(build_job(plan), {"TOKEN": TOKEN})
 
-    async def probe(self, address: str, port: int) -> None:
+    async def probe(self, url: str) -> None:
         await self.answers.wait()
 
 
@@ -113,12 +113,28 @@ async def test_a_session_is_served_when_the_port_came_and_the_server_answers(
     assert not setting.job.take_port(31001)
     setting.answers.set()
 
-    assert await served == ("address-of-n1", 31000)
+    assert await served == "http://address-of-n1:31000"
 
     assert setting.saved[-1].is_ready
     assert setting.saved[-1].port == 31000
     assert not setting.job.take_port(31000), "nothing is awaited any more"
     assert await steps(setting.job)() == ["submitted", "running", "starting", "ready"]
+
+
+async def test_a_session_with_a_certificate_keeps_the_first_one_and_is_served_by_tls(
+    setting: Setting,
+) -> None:
+    await setting.submit("exec sleep 60")
+    served = asyncio.ensure_future(setting.job.wait_until_served(setting.probe))
+    assert setting.job.take_port(31000, "PEM")
+    assert setting.job.take_port(31000, "PEM"), "the server asks again if it heard no answer"
+    assert not setting.job.take_port(31000, "another")
+    assert not setting.job.take_port(31000)
+    setting.answers.set()
+
+    assert await served == "https://address-of-n1:31000"
+
+    assert setting.saved[-1].certificate == "PEM"
 
 
 async def test_a_job_that_dies_in_the_queue_or_at_its_start_is_explained_with_its_log(

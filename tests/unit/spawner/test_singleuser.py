@@ -86,6 +86,13 @@ def test_the_report_is_one_integer_with_the_sessions_token(hub: Hub) -> None:
     assert body == {"port": 31234}
 
 
+def test_a_server_with_a_certificate_reports_it_with_the_port(hub: Hub) -> None:
+    reporter(hub.api_url, certificate="PEM").report()
+
+    ((_, _, body),) = hub.requests
+    assert body == {"port": 31234, "certificate": "PEM"}
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
 def test_a_hub_that_has_trouble_is_told_again(hub: Hub, status: int) -> None:
     hub.statuses = [status] * 3
