@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ def socket(notebook_server: NotebookServer, monkeypatch: pytest.MonkeyPatch) -> 
     (path,) = notebook_server.tmp_dir.glob("dsportal-*/kernels")
     monkeypatch.setenv(SOCKET_VARIABLE, str(path))
     monkeypatch.chdir(notebook_server.root)
+    # Links are shown as text where there is no page.
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     return path
 
 
