@@ -14,6 +14,11 @@ from spawner.states import JobState
 _STATE_KEY = "ending"
 _IDLE = "Nobody used the session for as long as the site allows, so it was given back."
 _AGAIN = "Start a new session when you need one; what was open had been saved."
+_REQUEUED = (
+    "Slurm took the session's job off its node and put it back into the queue, so its notebook "
+    "server and kernels have ended."
+)
+_ANEW = "Start a new session; files that were saved are there."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,19 @@ class Ending:
             An ending of this moment.
         """
         error = JobEndedError(f"{_IDLE} {_AGAIN}", next_step=_AGAIN, job_id=job_id)
+        return cls(at=time.time(), error=error)
+
+    @classmethod
+    def of_requeue(cls, job_id: int) -> Ending:
+        """Return the ending of a session whose job Slurm starts anew.
+
+        Args:
+            job_id: Slurm's id of its job.
+
+        Returns:
+            An ending of this moment.
+        """
+        error = JobEndedError(f"{_REQUEUED} {_ANEW}", next_step=_ANEW, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     def to_state(self) -> dict[str, Any]:

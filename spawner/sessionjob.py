@@ -75,13 +75,16 @@ class SessionJob:
         self._submission: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[Ending] | None = None
         self._news = asyncio.Event()
+        self._deadline: float | None = None
+        self._run_began_at = ""
+        self._is_requeued = False
         if session.job_id:
             self._begin_watch(is_hot=not session.is_ready)
 
     @property
     def is_over(self) -> bool:
-        """The job has ended, beyond doubt."""
-        return self._watch is not None and self._watch.is_over
+        """The job, or the run of it that served the session, has ended beyond doubt."""
+        return self._is_requeued or (self._watch is not None and self._watch.is_over)
 
     async def submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
@@ -126,26 +129,32 @@ class SessionJob:
         watch = self._begin_watch(is_hot=True)
         job_id = self.session.job_id
         self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
-        deadline: float | None = None
-        while True:
+        while not self.session.is_ready:
             self._news.clear()
             tell_state(self.progress, watch.record, self.session, gpus=self._gpus)
             if watch.is_over:
                 raise await self._failure()
             record = watch.record
             if record is not None and record.state.phase is Phase.RUNNING:
-                deadline = deadline or time.monotonic() + self._running_start_timeout_s
+                if self._deadline is None:
+                    self._deadline = time.monotonic() + self._running_start_timeout_s
                 if self.session.port:
-                    break
-            await self._wait(self._news.wait(), deadline)
-        address = await self._read_address(record.node)
-        self._change(address=address)
-        self.progress.tell("starting", 80, f"The notebook server starts on {record.node}.")
-        await self._wait_for_answer(probe(self.session.url), watch, deadline)
-        self._change(is_ready=True)
+                    await self._serve(record.node, probe, watch)
+                    continue
+            await self._wait(self._news.wait())
         watch.is_hot = False
         self.progress.tell("ready", 95, "The notebook server answers.")
         return self.session.url
+
+    async def _serve(self, node: str, probe: Probe, watch: Watch) -> None:
+        port = self.session.port
+        address = await self._read_address(node)
+        self._change(address=address)
+        self.progress.tell("starting", 80, f"The notebook server starts on {node}.")
+        await self._wait_for_answer(probe(self.session.url), watch, port)
+        # Where Slurm has put the job back into the queue meanwhile, another port will come.
+        if self.session.port == port:
+            self._change(is_ready=True)
 
     def take_port(self, port: int, certificate: str = "") -> bool:
         """Take the port that the server reports.
@@ -158,8 +167,13 @@ class SessionJob:
             Whether a port is awaited.
         """
         session = self.session
-        # A server that did not get the hub's answer reports the same again.
+        # A server that did not get the hub's answer reports the same again. On another port it is
+        # that of another run: the job was put back into the queue while no hub looked.
         is_same = (session.port, session.certificate) in {(0, ""), (port, certificate)}
+        if session.is_ready and not is_same:
+            self._lose_server()
+            self._hear()
+            return False
         if session.is_ready or self.is_over or not is_same:
             return False
         if not session.port:
@@ -241,7 +255,13 @@ class SessionJob:
         return await asyncio.shield(self._ending)
 
     async def _read_ending(self) -> Ending:
-        ending = await self._explain()
+        if self._is_requeued:
+            # JupyterHub stops no server that has ended; if this fails, the search for orphans does.
+            with contextlib.suppress(SlurmError):
+                await self._cluster.slurm.cancel(self.session.key)
+            ending = Ending.of_requeue(self.session.job_id)
+        else:
+            ending = await self._explain()
         self._log.warning("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
         return ending
 
@@ -292,9 +312,30 @@ class SessionJob:
         return self._watch
 
     def _hear(self) -> None:
+        if self._begins_anew():
+            self._lose_server()
         self._news.set()
         if self.is_over:
             self._on_over()
+
+    def _begins_anew(self) -> bool:
+        """Return whether Slurm has put the job back into the queue since its server reported."""
+        if self.record is None:
+            return False
+        if self.record.state.phase is Phase.WAITING:
+            return bool(self.session.port)
+        earlier, began_at = self._run_began_at, self.record.starts_at
+        if self.record.state.phase is Phase.RUNNING and began_at:
+            self._run_began_at = began_at
+            return earlier not in {"", began_at} and bool(self.session.port)
+        return False
+
+    def _lose_server(self) -> None:
+        self._run_began_at, self._deadline = "", None
+        if self.session.is_ready:
+            self._is_requeued = True
+        else:
+            self._change(port=0, address="", certificate="")
 
     async def _read_address(self, node: str) -> str:
         try:
@@ -303,25 +344,26 @@ class SessionJob:
             self._log.warning("The address of %s is not known, its name is used: %s", node, error)
             return node
 
-    async def _wait(self, awaitable: Awaitable[object], deadline: float | None) -> None:
+    async def _wait(self, awaitable: Awaitable[object]) -> None:
+        deadline = self._deadline
         timeout_s = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             await asyncio.wait_for(awaitable, timeout_s)
         except asyncio.TimeoutError as error:
             raise await self._failure(is_late=True) from error
 
-    async def _wait_for_answer(
-        self, probe: Awaitable[object], watch: Watch, deadline: float | None
-    ) -> None:
+    async def _wait_for_answer(self, probe: Awaitable[object], watch: Watch, port: int) -> None:
         answer = asyncio.ensure_future(probe)
         answer.add_done_callback(lambda _: self._news.set())
         try:
             while not answer.done():
                 if watch.is_over:
                     raise await self._failure()
+                if self.session.port != port:
+                    return
                 self._news.clear()
                 if not answer.done():
-                    await self._wait(self._news.wait(), deadline)
+                    await self._wait(self._news.wait())
             await answer
         finally:
             answer.cancel()

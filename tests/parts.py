@@ -119,16 +119,25 @@ def remembered_controller() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def slurm_setting(line: str) -> Iterator[None]:
-    """Add a line to slurm.conf for a while."""
+    """Put a line into slurm.conf for a while, in place of the one with the same key."""
     path = SLURM_DIR / "slurm.conf"
     text = path.read_text()
-    path.write_text(f"{text}{line}\n")
+    key = line.partition("=")[0]
+    kept = [old for old in text.splitlines() if old.partition("=")[0] != key]
+    path.write_text("\n".join([*kept, line, ""]))
     try:
         subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
         yield
     finally:
         path.write_text(text)
         subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
+
+
+@contextmanager
+def quick_loss_of_nodes() -> Iterator[None]:
+    """Have slurmctld give a node up after 20 s without an answer."""
+    with slurm_setting("SlurmdTimeout=20"):
+        yield
 
 
 def _copy_owned(source: Path, target: Path) -> None:

@@ -30,6 +30,7 @@ OTHER_USER = "ada"
 HELD = {"req_options": "--hold"}
 # A hub that looks often and gives up early shows the same in less time.
 QUICK = {"watch_running_s": 2.0, "slurm_timeout_s": 3.0, "absent_s": 5.0}
+REQUEUED = "Slurm took the session's job off its node and put it back into the queue"
 # Long enough for several looks in vain, which are further and further apart.
 HANG_S = 60
 
@@ -167,25 +168,35 @@ def test_a_submit_that_slurmctld_forgot_is_reported_and_the_next_owner_of_its_id
     wait_until_ready(hub)
 
 
-def test_a_session_that_slurmctld_starts_twice_ends_as_one_or_none(hub: PrivateHub) -> None:
+def test_a_session_that_slurmctld_forgot_to_have_started_ends_with_the_truth(
+    hub: PrivateHub,
+) -> None:
     hub.start(**QUICK, **HELD)
+    n_seen = len(hub.log())
     start(hub)
     (job,) = eventually(sessions, timeout_s=20)
     with parts.remembered_controller() as crash:
         release()
         wait_until_ready(hub)
+        # To slurmctld the job waits again, and it ends what of it runs on the node.
         crash()
-    (again,) = sessions()
-    assert (again.job_id, again.state) == (job.job_id, "PENDING")
-    release()
 
-    def is_settled() -> bool:
-        server = hub.server(USER)
-        if not server:
-            return not sessions()
-        return bool(server["ready"]) and answers(hub) and job_ids() == [job.job_id]
+    eventually(lambda: not hub.server(USER), timeout_s=90)
+    eventually(lambda: not sessions(), timeout_s=30)
+    assert f"Job {job.job_id} of {USER}: {REQUEUED}" in new_log(hub, n_seen)
 
-    eventually(is_settled, timeout_s=90)
+
+def test_a_session_whose_job_is_requeued_ends_with_the_truth(ready: PrivateHub) -> None:
+    job_id, n_seen = str(ready.session(USER)["job_id"]), len(ready.log())
+    _run("scontrol", "update", f"JobId={job_id}", "Requeue=1")
+
+    _run("scontrol", "requeue", job_id)
+
+    eventually(lambda: not ready.server(USER), timeout_s=60)
+    eventually(lambda: not sessions(), timeout_s=30)
+    assert f"Job {job_id} of {USER}: {REQUEUED}" in new_log(ready, n_seen)
+    start(ready)
+    wait_until_ready(ready)
 
 
 def answers(hub: PrivateHub) -> bool:
@@ -210,13 +221,14 @@ def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: Private
     n_seen = len(ready.log())
     node = _run("squeue", "-h", "-j", str(ready.session(USER)["job_id"]), "-o", "%B")
 
-    parts.kill(node)
-    try:
-        eventually(lambda: not ready.server(USER), timeout_s=120)
-    finally:
-        parts.start(node)
+    with parts.quick_loss_of_nodes():
+        parts.kill(node)
+        try:
+            eventually(lambda: not ready.server(USER), timeout_s=120)
+        finally:
+            parts.start(node)
 
-    assert "node" in new_log(ready, n_seen)
+    assert f"The node {node} failed while the session ran." in new_log(ready, n_seen)
     assert not sessions()
     eventually(lambda: _node_states() <= {"idle", "mixed"}, timeout_s=60)
     start(ready)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -54,6 +55,13 @@ class FakeCluster:
             path.touch()
         else:
             path.unlink(missing_ok=True)
+
+    def change(self, job_id: int, **changes: str) -> None:
+        """Change what is known of a job, such as its "state" or "starts_at"."""
+        path = self._jobs / f"{job_id}.json"
+        new_path = path.with_suffix(".changed")
+        new_path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        new_path.replace(path)
 
     def lose(self, job_id: int) -> None:
         """Forget a job, as slurmctld does after a crash."""

@@ -44,6 +44,14 @@ def test_a_session_that_nobody_used_is_told_so() -> None:
     assert ending.error.job_id == 17
 
 
+def test_a_session_whose_job_went_back_into_the_queue_is_told_so() -> None:
+    ending = Ending.of_requeue(17)
+
+    assert "put it back into the queue" in ending.error.message
+    assert ending.error.message.endswith(ending.error.next_step)
+    assert ending.error.job_id == 17
+
+
 @pytest.mark.parametrize("state", [{}, {"ending": None}, {"session": {"mark": "0"}}])
 def test_a_state_without_an_ending_has_none(state: dict[str, object]) -> None:
     assert Ending.from_state(state) is None

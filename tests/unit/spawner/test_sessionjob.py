@@ -291,3 +291,94 @@ async def test_stopping_is_tried_again_until_slurm_answers(
 
     assert n_asked == 3
     assert setting.job.is_over
+
+
+async def ready(setting: Setting) -> None:
+    """Have a session whose server answers, and that Slurm was seen to run."""
+    await setting.submit("exec sleep 60")
+    setting.job.take_port(31000)
+    setting.answers.set()
+    await setting.job.wait_until_served(setting.probe)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"state": "PENDING"},
+        {"state": "REQUEUED"},
+        {"state": "REQUEUE_HOLD"},
+        {"starts_at": "2026-11-20T20:40:00"},
+    ],
+    ids=str,
+)
+async def test_a_session_whose_job_is_put_back_into_the_queue_ends_with_the_truth(
+    setting: Setting, changes: dict[str, str]
+) -> None:
+    await ready(setting)
+    assert await setting.job.is_alive(5)
+    setting.cluster.change(1, **changes)
+
+    async def is_over() -> bool:
+        return not await setting.job.is_alive(0.1)
+
+    await eventually_async(is_over, 15)
+
+    assert setting.ends >= 1
+    ending = await setting.job.read_ending()
+    assert "put it back into the queue" in ending.error.message
+    assert ending.error.message.endswith(ending.error.next_step)
+    (job,) = await setting.cluster.slurm.list_jobs([1])
+    assert job.state is JobState.CANCELLED, "it does not run again for nobody"
+
+
+async def test_a_server_of_another_run_of_the_job_is_not_taken_for_the_sessions(
+    setting: Setting,
+) -> None:
+    await ready(setting)
+
+    assert not setting.job.take_port(31000)
+    assert await setting.job.is_alive(5), "a server that asks again is the same"
+    assert not setting.job.take_port(31001)
+
+    assert not await setting.job.is_alive(5)
+    assert setting.ends >= 1
+
+
+async def test_a_start_whose_job_is_put_back_into_the_queue_goes_on_with_its_new_port(
+    setting: Setting,
+) -> None:
+    await setting.submit("exec sleep 60")
+    served = asyncio.ensure_future(setting.job.wait_until_served(setting.probe))
+
+    async def runs() -> bool:
+        record = setting.job.record
+        return record is not None and record.state is JobState.RUNNING
+
+    await eventually_async(runs, 15)
+    setting.job.take_port(31000)
+    setting.cluster.change(1, state="PENDING")
+
+    async def is_forgotten() -> bool:
+        return setting.job.session.port == 0
+
+    await eventually_async(is_forgotten, 15)
+    setting.cluster.change(1, state="RUNNING", starts_at="2026-11-20T20:40:00")
+    assert setting.job.take_port(31001)
+    setting.answers.set()
+
+    assert await served == "http://address-of-n1:31001"
+    assert setting.saved[-1].is_ready
+
+
+async def test_a_suspended_session_goes_on(setting: Setting) -> None:
+    await ready(setting)
+    setting.cluster.change(1, state="SUSPENDED")
+
+    async def is_seen() -> bool:
+        record = setting.job.record
+        return record is not None and record.state is JobState.SUSPENDED
+
+    await eventually_async(is_seen, 15)
+
+    assert await setting.job.is_alive(0.1)
+    assert setting.ends == 0
