@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 _HIDDEN = re.compile(r"^PrivateData\s*=\s*(\S+)", re.MULTILINE)
+_AS_OF = re.compile(r"^Configuration data as of (\S+)", re.MULTILINE)
 _SETTING = re.compile(r"^(\w+)\s*= (.*)$", re.MULTILINE)
 _NEEDED = ("jobs", "nodes", "partitions", "reservations")
 CONFIG_ARGV = ("scontrol", "show", "config")
@@ -38,6 +40,41 @@ def parse_config(config: str) -> dict[str, str]:
         scontrol(1), show config, Slurm 22.05.8.
     """
     return {name: value.strip() for name, value in _SETTING.findall(config)}
+
+
+def parse_clock(config: str) -> datetime | None:
+    """Return what slurmctld's clock showed when it answered.
+
+    Args:
+        config: Output of `CONFIG_ARGV`.
+
+    Returns:
+        Local time without a zone, whole seconds; None where it is not said.
+
+    Source:
+        slurm_print_ctl_conf() of Slurm 22.05 to 25.11: slurmctld fills in the moment of its answer.
+    """
+    match = _AS_OF.search(config)
+    try:
+        return datetime.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def ahead_s(theirs: datetime, asked_at: datetime, answered_at: datetime) -> float:
+    """Return by how much one clock is ahead of another at least.
+
+    Args:
+        theirs: What the other clock showed in between, in whole seconds.
+        asked_at: What this one showed before.
+        answered_at: What this one showed after.
+
+    Returns:
+        Seconds; 0 where both may show the same.
+    """
+    if theirs > answered_at:
+        return (answered_at - theirs).total_seconds()
+    return max(0.0, (asked_at - theirs).total_seconds() - 1)
 
 
 def parse_hidden(config: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ import os
 import pwd
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from spawner import sight
 from spawner.accounting import Accounting
@@ -102,6 +103,19 @@ class Slurm:
             SlurmUnavailableError: If Slurm did not answer.
         """
         return sight.parse_config((await self._query(sight.CONFIG_ARGV)).stdout)
+
+    async def read_clock_ahead_s(self) -> float | None:
+        """Return by how many seconds this host's clock is ahead of slurmctld's, 0 if it may agree.
+
+        Returns:
+            Less than 0 where it is behind; None where Slurm does not say.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        asked_at = datetime.now()
+        theirs = sight.parse_clock((await self._query(sight.CONFIG_ARGV)).stdout)
+        return None if theirs is None else sight.ahead_s(theirs, asked_at, datetime.now())
 
     async def explain_hidden(self) -> str:
         """Return why the hub cannot see all jobs and nodes.

@@ -65,7 +65,8 @@ def render_slurm_conf(cluster: Cluster) -> str:
         "MpiDefault=none",
         "ReturnToService=2",
         "SlurmctldTimeout=30",
-        "SlurmdTimeout=20",
+        # Slurm's own default: sessions outlive a minute without network.
+        "SlurmdTimeout=300",
         "InactiveLimit=0",
         f"KillWait={KILL_WAIT_S}",
         "JobRequeue=0",

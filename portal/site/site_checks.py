@@ -23,6 +23,7 @@ from portal.site.host_checks import check_database, check_proxy, check_versions
 from portal.site.rights_checks import check_rights
 from portal.site.slurm_checks import (
     check_accounting,
+    check_clock,
     check_partitions,
     check_sight,
     check_slurm,
@@ -115,6 +116,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
     return [
         Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
         Check(name="slurm", run=partial(check_slurm, slurm)),
+        Check(name="clock", run=partial(check_clock, slurm)),
         Check(name="sight", run=partial(check_sight, slurm)),
         Check(name="accounting", run=partial(check_accounting, slurm)),
         Check(name="partitions", run=partial(check_partitions, slurm, settings)),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from portal.hub.settings import Settings
-from portal.site.finding import Finding, ok, problem, warning
+from portal.site.finding import Finding, ok, problem, skipped, warning
 from spawner.catalog import Catalog, Partition
 from spawner.errors import SlurmError
 from spawner.slurm import Slurm
@@ -14,6 +14,10 @@ from spawner.slurm import Slurm
 OLDEST_RELEASE = (22, 5)
 # The newest whose output the parsers were written for.
 NEWEST_RELEASE = (25, 11)
+# A switch that restarts takes a minute; Slurm asks a node thrice in this time.
+LEAST_SLURMD_TIMEOUT_S = 120
+MOST_SKEW_S = 2.0
+_SECONDS = re.compile(r"(\d+)")
 _RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -24,12 +28,13 @@ async def check_slurm(slurm: Slurm) -> list[Finding]:
         slurm: The cluster.
 
     Returns:
-        Whether it answers, and its release.
+        Whether it answers, its release, and how long it waits for a node.
 
     Raises:
         SlurmError: If it does not.
     """
-    return judge_release((await slurm.read_config()).get("SLURM_VERSION", ""))
+    config = await slurm.read_config()
+    return [*judge_release(config.get("SLURM_VERSION", "")), *judge_patience(config)]
 
 
 def judge_release(version: str) -> list[Finding]:
@@ -55,6 +60,68 @@ def judge_release(version: str) -> list[Finding]:
             )
         ]
     return [ok(f"{version} answers.")]
+
+
+def judge_patience(config: Mapping[str, str]) -> list[Finding]:
+    """Return whether sessions outlive a node that is out of reach for a minute.
+
+    Args:
+        config: What slurm.conf says, by key.
+
+    Returns:
+        A warning where they may not.
+
+    Source:
+        slurm.conf(5), SlurmdTimeout: 300 s by default, 0 for ever.
+    """
+    match = _SECONDS.match(config.get("SlurmdTimeout", ""))
+    if match is None or int(match[1]) == 0 or int(match[1]) >= LEAST_SLURMD_TIMEOUT_S:
+        return []
+    return [
+        warning(
+            f"SlurmdTimeout is {match[1]} s: a node without network for that long loses all of its"
+            " sessions.",
+            "Set SlurmdTimeout=300 in slurm.conf, then: scontrol reconfigure",
+        )
+    ]
+
+
+async def check_clock(slurm: Slurm) -> list[Finding]:
+    """Compare this host's clock with that of slurmctld's host.
+
+    Args:
+        slurm: The cluster.
+
+    Returns:
+        One finding.
+
+    Raises:
+        SlurmError: If Slurm does not answer.
+    """
+    return judge_clock(await slurm.read_clock_ahead_s())
+
+
+def judge_clock(ahead_s: float | None) -> list[Finding]:
+    """Return whether two clocks agree well enough.
+
+    Args:
+        ahead_s: By how many seconds this host's is ahead of slurmctld's; None if that is unknown.
+
+    Returns:
+        One finding.
+    """
+    if ahead_s is None:
+        return [skipped("Slurm does not say what its clock shows.")]
+    if abs(ahead_s) <= MOST_SKEW_S:
+        return [ok("this host and slurmctld's show the same time.")]
+    how = "ahead of" if ahead_s > 0 else "behind"
+    return [
+        warning(
+            f"the clock of this host is {abs(ahead_s):.0f} s {how} slurmctld's; sessions show"
+            " their time left and pages their hours wrongly by as much.",
+            "Let chrony or systemd-timesyncd set both clocks, and give both the same time zone.",
+        )
+    ]
 
 
 async def check_sight(slurm: Slurm) -> list[Finding]:

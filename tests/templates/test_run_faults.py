@@ -38,12 +38,13 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
         said = grace.output_of(program).partition("\n")[2].strip()
     finally:
         grace.remove()
-    parts.kill("node02")
-    try:
-        printed = session.output_of(job_id)
-    finally:
-        parts.start("node02")
-        eventually(lambda: node_states() <= {"idle", "mixed"}, timeout_s=60)
+    with parts.quick_loss_of_nodes():
+        parts.kill("node02")
+        try:
+            printed = session.output_of(job_id)
+        finally:
+            parts.start("node02")
+            eventually(lambda: node_states() <= {"idle", "mixed"}, timeout_s=60)
     found = read_outcomes(printed.partition("\n")[2])["two_nodes_for_ever"].value
 
     assert said == "403 403 PermissionError"

@@ -14,7 +14,13 @@ from portal.site.certificates import judge_end, judge_way_in
 from portal.site.finding import Finding, Grade
 from portal.site.host_checks import compare_pins, look_at_database, read_pins
 from portal.site.rights_checks import judge_rules, parse_rules
-from portal.site.slurm_checks import judge_accounting, judge_offer, judge_release
+from portal.site.slurm_checks import (
+    judge_accounting,
+    judge_clock,
+    judge_offer,
+    judge_patience,
+    judge_release,
+)
 from spawner.catalog import Catalog, Partition
 from spawner.sight import parse_config
 
@@ -87,6 +93,41 @@ def test_missing_rules_are_named_with_the_line_to_add() -> None:
 )
 def test_releases_of_slurm(version: str, grade: Grade) -> None:
     assert judge_release(version)[0].grade is grade
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("300 sec", ""),
+        ("120 sec", ""),
+        ("0 sec", ""),
+        ("", ""),
+        ("20 sec", "Set SlurmdTimeout=300"),
+    ],
+)
+def test_a_slurm_that_gives_nodes_up_within_a_minute_is_a_warning(text: str, said: str) -> None:
+    findings = judge_patience({"SlurmdTimeout": text})
+
+    assert [one.grade for one in findings] == [Grade.WARNING] * bool(said)
+    assert said in words(findings)
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "grade", "said"),
+    [
+        (0.0, Grade.OK, "same time"),
+        (7200.0, Grade.WARNING, "7200 s ahead of slurmctld's"),
+        (-60.0, Grade.WARNING, "60 s behind slurmctld's"),
+        (None, Grade.SKIPPED, "does not say"),
+    ],
+)
+def test_a_clock_that_differs_from_slurms_is_a_warning(
+    ahead_s: float | None, grade: Grade, said: str
+) -> None:
+    findings = judge_clock(ahead_s)
+
+    assert [one.grade for one in findings] == [grade]
+    assert said in words(findings)
 
 
 def test_accounting_without_gpus_or_without_a_database_is_a_warning() -> None:
