@@ -14,6 +14,7 @@ from pathlib import Path
 
 from deploy.one_machine.command import CLEAN_ENVIRONMENT, POLL_S, wait_until
 from deploy.one_machine.errors import DaemonEndedError
+from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.layout import RUN_DIR, log_path
 from deploy.one_machine.pidfile import (
     ProcessRecord,
@@ -160,6 +161,8 @@ def output_path(name: str) -> Path:
 
 
 def _open_output(daemon: Daemon, user_id: int) -> int:
+    # Whoever tidies up /var/log may have taken the folder away, and no daemon starts without it.
+    ensure_folder(log_path(daemon.name).parent)
     if daemon.writes_log:
         path, how = output_path(daemon.name), os.O_TRUNC
     else:

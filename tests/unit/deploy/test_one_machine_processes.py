@@ -129,6 +129,20 @@ def test_a_daemon_that_ends_at_once_is_reported_with_its_last_words(run_dir: Pat
     assert caught.value.log == run_dir / "broken.log"
 
 
+@pytest.mark.parametrize("writes_log", [False, True])
+def test_the_folder_of_the_logs_is_made_again_where_somebody_took_it_away(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch, writes_log: bool
+) -> None:
+    monkeypatch.setattr(layout, "LOG_DIR", run_dir / "log")
+    sleeper = replace(SLEEPER, writes_log=writes_log)
+
+    assert ensure_started(sleeper)
+    stop(sleeper)
+
+    assert (run_dir / "log").is_dir()
+    assert (run_dir / "log/sleeper.log").exists() is not writes_log
+
+
 def test_only_its_account_reads_the_log_of_a_daemon(sleeper: Daemon, run_dir: Path) -> None:
     assert (run_dir / "sleeper.log").stat().st_mode & 0o777 == 0o600
 
