@@ -26,6 +26,7 @@ from spawner.script import build_job
 from spawner.session import Session, comment_of
 from spawner.sessionjob import SessionJob
 from spawner.starts import counted_start, expect_start
+from spawner.states import JobState
 
 port_api.register()
 session_api.register()
@@ -68,6 +69,12 @@ class SlurmGPUSpawner(EquippingSpawner):
     def left_s(self) -> int | None:
         """Seconds until the session's time is over; None where it does not run or has no limit."""
         return None if self._job is None else self._job.left_s
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether Slurm has stopped the session's processes until somebody resumes them."""
+        record = self.job_record
+        return record is not None and record.state is JobState.SUSPENDED
 
     @property
     def start_progress(self) -> Progress:

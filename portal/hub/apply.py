@@ -41,6 +41,7 @@ from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
 from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
+from portal.hub.suspension import describe_suspensions
 from portal.hub.tables import LoginSettings, TlsMode
 from portal.hub.tokens import services_of
 from portal.hub.visits import log_visits, visit_route
@@ -115,7 +116,10 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     )
     # JupyterHub calls what is callable with the user, so a function has to be wrapped.
     c.JupyterHub.template_vars = {
-        "announcements": lambda _user: announced(),
+        "announcements": lambda user: (
+            *(Announcement(text=text, level=Level.WARNING) for text in describe_suspensions(user)),
+            *announced(),
+        ),
         "describe_home": lambda _user: home.describe,
         "format_moment": lambda _user: format_moment,
         "portal": PortalView.of(settings.site),

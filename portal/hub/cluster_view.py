@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+from portal.hub.suspension import is_suspended
 from portal.hub.words import format_age, format_hours
 from spawner.catalog import Catalog
 from spawner.forecast_record import Accuracy
@@ -267,6 +268,8 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
 def _state_of(spawner: Any, *, is_started: bool) -> str:
     if spawner.pending == "stop":
         return "stopping"
+    if is_suspended(spawner):
+        return "suspended"
     if spawner.ready:
         return "running"
     return "starting" if is_started else "waiting"

@@ -25,6 +25,7 @@ from tornado.web import HTTPError
 from portal.hub.drain import Drain, shared_drain
 from portal.hub.notices import MOST_CHARACTERS, shared_notices
 from portal.hub.stopping import stop_session
+from portal.hub.suspension import is_suspended
 from spawner import __version__
 from spawner.cluster import Cluster, cluster_of
 from spawner.errors import PortalError
@@ -215,11 +216,17 @@ def describe(user: Any, spawner: Any) -> dict[str, Any]:
         "job_id": session.job_id if session is not None else 0,
         "partition": session.partition if session is not None else "",
         "gpus": session.n_gpus if session is not None else 0,
-        "state": "running" if spawner.ready else spawner.pending or "starting",
+        "state": _state_of(spawner),
         "node": record.node if record is not None else "",
         "reason": record.reason if record is not None and not spawner.ready else "",
         "ends_at": record.ends_at if record is not None else "",
     }
+
+
+def _state_of(spawner: Any) -> str:
+    if is_suspended(spawner):
+        return "suspended"
+    return "running" if spawner.ready else str(spawner.pending or "starting")
 
 
 def _partition_of(spawner: Any) -> str:

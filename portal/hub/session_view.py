@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from portal.hub.failure_view import describe_ending, describe_failure
+from portal.hub.suspension import describe_suspension, is_suspended
 from portal.hub.words import format_hours, format_time_left
 from spawner.jobs import JobRecord
 from spawner.request import gpus_in_words
@@ -84,6 +85,14 @@ def describe_session(spawner: Any) -> SessionView:
             state="Starting",
             tone="wait",
             sentence="The session is on its way. My Server shows how far it is.",
+            facts=facts,
+            is_changing=True,
+        )
+    if is_suspended(spawner):
+        return SessionView(
+            state="Suspended",
+            tone="wait",
+            sentence=describe_suspension(),
             facts=facts,
             is_changing=True,
         )

@@ -17,6 +17,21 @@ from portal.server.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.meter import Meter, Sample
 from portal.server.usage import find_allotment, find_source
 
+SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
+SUSPENDED = (
+    "An administrator has suspended this session. It answers nothing until they resume it, and "
+    "then goes on where it was; nothing in it is lost."
+)
+_SUSPENSION_SCHEMA = {
+    "$id": SUSPENSION_EVENT,
+    "version": "1",
+    "title": "Suspension of the session",
+    "description": "Slurm is about to stop the processes of the session's job.",
+    "type": "object",
+    "required": ["sentence"],
+    "properties": {"sentence": {"type": "string", "description": "What the user is told."}},
+}
+
 
 class Session:
     """What pages are told about the session, and what they may ask of it.
@@ -25,6 +40,7 @@ class Session:
         environment: Variables of the job.
         is_kernel_busy: Tells whether a kernel computes, or starts.
         stop_server: Ends the notebook server, for a hub that does not answer.
+        tell_suspension: Tells every open tab at once that the server is about to stand still.
         log: Where warnings and ends go.
     """
 
@@ -34,6 +50,7 @@ class Session:
         *,
         is_kernel_busy: Callable[[], bool],
         stop_server: Callable[[], None],
+        tell_suspension: Callable[[], None],
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -44,16 +61,24 @@ class Session:
         self._idle = IdleWatch(IdlePolicy.parse(environment), time.monotonic())
         self._is_kernel_busy = is_kernel_busy
         self._stop_server = stop_server
+        self._tell_suspension = tell_suspension
+        self._is_suspended = False
         self._log = log
         self._input_s = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_given_back = False
 
     def start(self) -> None:
-        """Begin to sample, and to listen for Slurm's warning."""
+        """Begin to sample, and to listen for Slurm's warning and for a suspension.
+
+        Source:
+            slurmstepd of 22.05 to 25.11, _rpc_suspend: SIGTSTP, and SIGSTOP two seconds later.
+        """
         loop = asyncio.get_running_loop()
         # The server's own handler, installed earlier, would only print a line.
         loop.add_signal_handler(signal.SIGUSR1, self._hear_signal)
+        loop.add_signal_handler(signal.SIGTSTP, self._hear_suspension)
+        loop.add_signal_handler(signal.SIGCONT, self._hear_resumption)
         if self.meter is not None:
             self._tasks.append(loop.create_task(self._sample(self.meter)))
 
@@ -82,7 +107,7 @@ class Session:
         idle = self._idle.view()
         return {
             "clock": time_left.as_json(),
-            "notices": self.clock.notices,
+            "notices": (*self.clock.notices, *([SUSPENDED] if self._is_suspended else ())),
             "meter": self._describe_now(),
             "idle": {
                 "state": idle.state.value,
@@ -119,6 +144,16 @@ class Session:
     def _hear_signal(self) -> None:
         self._log.info("Slurm warns that the time limit is near; open tabs save their notebooks")
         self.clock.hear_signal()
+
+    def _hear_suspension(self) -> None:
+        self._log.warning("Slurm suspends this session")
+        self._is_suspended = True
+        self._tell_suspension()
+
+    def _hear_resumption(self) -> None:
+        if self._is_suspended:
+            self._log.warning("Slurm has resumed this session")
+        self._is_suspended = False
 
     async def _sample(self, meter: Meter) -> None:
         while True:
@@ -181,6 +216,8 @@ def make_session(serverapp: Any) -> Session:
         The session, not started.
     """
     kernels = serverapp.kernel_manager
+    events = serverapp.event_logger
+    events.register_event_schema(_SUSPENSION_SCHEMA)
 
     def is_kernel_busy() -> bool:
         states = (
@@ -192,5 +229,8 @@ def make_session(serverapp: Any) -> Session:
         os.environ,
         is_kernel_busy=is_kernel_busy,
         stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),
+        tell_suspension=lambda: events.emit(
+            schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
+        ),
         log=serverapp.log,
     )

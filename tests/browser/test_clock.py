@@ -175,6 +175,22 @@ def test_3_extending_moves_the_clock_and_the_limit_of_the_job(page: Page) -> Non
 
 
 @pytest.mark.usefixtures("session")
+def test_3_a_session_that_an_administrator_suspends_says_so_until_it_is_resumed(
+    page: Page,
+) -> None:
+    (job,) = sessions_of(USER)
+    said = page.locator(".Toastify").get_by_text(re.compile("An administrator has suspended this"))
+    subprocess.run(["scontrol", "suspend", str(job.job_id)], check=True)
+    try:
+        expect(said.first).to_be_visible(timeout=30_000)
+        picture(page, "clock-3-suspended")
+    finally:
+        subprocess.run(["scontrol", "resume", str(job.job_id)], check=True)
+
+    expect(said).to_have_count(0, timeout=90_000)
+
+
+@pytest.mark.usefixtures("session")
 def test_4_near_the_end_every_tab_warns_and_open_notebooks_are_saved(
     page: Page, context: BrowserContext
 ) -> None:

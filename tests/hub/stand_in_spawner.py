@@ -108,6 +108,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     session: Session | None = None
     job_record: JobRecord | None = None
     left_s: int | None = None
+    is_suspended = False
     most_gpus = 4
 
     @property

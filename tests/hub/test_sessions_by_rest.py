@@ -80,6 +80,30 @@ def test_stopping_a_session_frees_its_gpus_within_five_seconds(
     eventually(lambda: not sessions_of(USER), timeout_s=5)
 
 
+def test_a_suspended_session_is_said_on_every_page_until_it_is_resumed(
+    grace: PortalClient, token: str, no_session: None
+) -> None:
+    job = start(grace, token, {"gpus": 1})
+    wait_until_ready(grace, token)
+
+    def says_so(page: str) -> bool:
+        text = grace.http.get(f"{ADDRESS}/hub/{page}", timeout=60).text
+        return "An administrator has suspended this session." in text
+
+    assert not says_so("home")
+    subprocess.run(["scontrol", "suspend", str(job.job_id)], check=True)
+    try:
+        # The hub looks every 15 s.
+        eventually(lambda: says_so("home"), timeout_s=60)
+        for page in ("token", "cluster"):
+            assert says_so(page), page
+    finally:
+        subprocess.run(["scontrol", "resume", str(job.job_id)], check=True)
+
+    eventually(lambda: not says_so("home"), timeout_s=60)
+    assert server(grace, token)["ready"]
+
+
 def test_a_session_that_still_starts_can_be_stopped(
     grace: PortalClient, token: str, no_session: None
 ) -> None:

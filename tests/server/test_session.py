@@ -156,6 +156,22 @@ def test_the_warning_of_slurm_reaches_the_pages(server: NotebookServer) -> None:
     eventually(lambda: ask(server, "GET").json()["clock"]["n_signals"] == before + 1, timeout_s=5)
 
 
+def test_a_suspension_is_said_before_the_server_stands_still_and_until_it_is_resumed(
+    server: NotebookServer,
+) -> None:
+    def is_said() -> bool:
+        return any("suspended" in text for text in ask(server, "GET").json()["notices"])
+
+    assert not is_said()
+    # What Slurm sends to the job, and two seconds later SIGSTOP.
+    server.process.send_signal(signal.SIGTSTP)
+    eventually(is_said, timeout_s=10)
+    server.process.send_signal(signal.SIGSTOP)
+    server.process.send_signal(signal.SIGCONT)
+
+    eventually(lambda: not is_said(), timeout_s=10)
+
+
 def test_an_extension_is_passed_on_with_the_hubs_own_words(
     server: NotebookServer, hub: Hub
 ) -> None:

@@ -118,6 +118,7 @@ def spawner(**changes: Any) -> Any:
         "active": True,
         "ready": True,
         "pending": None,
+        "is_suspended": False,
         "session": Session(mark="0", user="ada", n_gpus=2, job_id=7, submitted_at=0),
         "job_record": JobRecord(
             key=JobKey(job_id=7, user="ada", name="dsportal-0"),
@@ -149,6 +150,7 @@ def test_a_running_session_tells_since_when_and_how_long_it_is_idle() -> None:
     ("changes", "state"),
     [
         ({"pending": "stop"}, "stopping"),
+        ({"is_suspended": True}, "suspended"),
         ({"pending": "spawn", "ready": False}, "starting"),
         ({"pending": "spawn", "ready": False, "job_record": None}, "waiting"),
         ({"pending": "spawn", "ready": False, "job_record": None, "session": None}, "waiting"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from portal.hub.session_view import describe_request, describe_session
+from portal.hub.suspension import describe_suspensions
 from spawner.ending import Ending
 from spawner.errors import JobEndedError
 from spawner.failure import StartFailed
@@ -33,6 +34,7 @@ def spawner(**changes: Any) -> Any:
         "job_record": record(JobState.RUNNING),
         "left_s": (7 * 60 + 40) * 60,
         "simulated_gpus": False,
+        "is_suspended": False,
         "ending": None,
         "user_options": {},
     }
@@ -54,6 +56,33 @@ def test_a_running_session_shows_gpus_node_time_left_and_job() -> None:
         "Time left": "7 h 40 min until 22:00",
         "Slurm job": "17",
     }
+
+
+def test_a_session_that_an_administrator_has_suspended_says_so() -> None:
+    view = describe_session(spawner(is_suspended=True))
+
+    assert (view.state, view.tone) == ("Suspended", "wait")
+    assert view.sentence.startswith("An administrator has suspended this session.")
+    assert view.is_changing, "the page looks again until it is resumed"
+    assert facts(view)["Node"] == "node01"
+
+
+def test_every_page_names_the_sessions_that_are_suspended() -> None:
+    spawners = {
+        "": spawner(is_suspended=True),
+        "more": spawner(is_suspended=True),
+        "runs": spawner(),
+        "stops": spawner(is_suspended=True, pending="stop"),
+        "over": spawner(is_suspended=True, active=False),
+    }
+
+    words = describe_suspensions(SimpleNamespace(spawners=spawners))
+
+    assert [text.partition(". ")[0] for text in words] == [
+        "An administrator has suspended this session",
+        "An administrator has suspended the session more",
+    ]
+    assert describe_suspensions(None) == []
 
 
 def test_simulated_gpus_are_called_so() -> None:
