@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,18 +10,22 @@ from deploy.one_machine import certificates
 from deploy.one_machine.certificates import ensure_certificates
 from deploy.one_machine.command import run
 from deploy.one_machine.errors import CommandError
-from deploy.one_machine.files import ensure_file, ensure_folder
-from deploy.one_machine.layout import LDAP_CA, MARK, SLAPD_DIR
+from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
+from deploy.one_machine.layout import LDAP_CA, MARK, SLAPD_DIR, STATE_DIR
 from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
 from deploy.one_machine.users import DEMO_USERS, GROUP, GROUP_ID, User
 
 BASE = "dc=portal,dc=example"
 PEOPLE = f"ou=people,{BASE}"
 GROUPS = f"ou=groups,{BASE}"
+# Reads what strangers may not; sees whether somebody has a password, and not which.
+READER = f"cn=reader,{BASE}"
 ADDRESS = "ldap://127.0.0.1:389"
 ACCOUNT = "openldap"
 CONFIG = SLAPD_DIR / "slapd.conf"
 DATA_DIR = SLAPD_DIR / "data"
+READER_PASSWORD_FILE = STATE_DIR / "ldap-reader-password"
+READER_PASSWORD_BYTES = 24
 SOCKET_ADDRESS = f"ldapi://{quote(f'{SLAPD_DIR}/ldapi', safe='')}"
 MODULES_DIR = Path("/usr/lib/ldap")
 SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
@@ -71,10 +76,12 @@ maxsize 67108864
 index objectClass eq
 index uid,uidNumber,gidNumber,memberUid,cn eq
 access to attrs=userPassword
+    by dn.exact="{READER}" =sd
     by anonymous auth
     by * none
 access to *
-    by * read
+    by users read
+    by * none
 """
 
 
@@ -99,6 +106,11 @@ ou: people
 dn: {GROUPS}
 objectClass: organizationalUnit
 ou: groups
+
+dn: {READER}
+objectClass: person
+cn: reader
+sn: reader
 
 dn: cn={GROUP},{GROUPS}
 objectClass: posixGroup
@@ -183,10 +195,22 @@ def ensure_passwords(password: str) -> str:
     Returns:
         What was done, in words.
     """
-    changed = [user for user in DEMO_USERS if not _is_password(user, password)]
-    for user in changed:
-        _as_root("ldapmodify", stdin=_password_change(user, hash_password(password)))
+    changed = [user for user in DEMO_USERS if _set_password(user_dn(user), password)]
     return f"set for {', '.join(user.name for user in changed)}" if changed else "unchanged"
+
+
+def ensure_reader() -> str:
+    """Give the entry that reads the directory its password.
+
+    Returns:
+        What was done, in words.
+    """
+    return "set" if _set_password(READER, reader_password()) else "unchanged"
+
+
+def reader_password() -> str:
+    """Return the password of `READER`, made once."""
+    return ensure_secret(READER_PASSWORD_FILE, secrets.token_urlsafe(READER_PASSWORD_BYTES))
 
 
 def hash_password(password: str) -> str:
@@ -202,14 +226,18 @@ def hash_password(password: str) -> str:
     return run(["slappasswd", *argon2, "-T", "/dev/stdin"], stdin=password).strip()
 
 
-def _password_change(user: User, hashed: str) -> str:
+def _set_password(entry: str, password: str) -> bool:
+    if _is_password(entry, password):
+        return False
     change = "changetype: modify\nreplace: userPassword"
-    return f"dn: {user_dn(user)}\n{change}\nuserPassword: {hashed}\n"
+    hashed = hash_password(password)
+    _as_root("ldapmodify", stdin=f"dn: {entry}\n{change}\nuserPassword: {hashed}\n")
+    return True
 
 
-def _is_password(user: User, password: str) -> bool:
+def _is_password(entry: str, password: str) -> bool:
     try:
-        _over_tls("ldapwhoami", "-x", "-D", user_dn(user), "-y", "/dev/stdin", stdin=password)
+        _over_tls("ldapwhoami", "-x", "-D", entry, "-y", "/dev/stdin", stdin=password)
     except CommandError as error:
         if error.exit_code != INVALID_CREDENTIALS:
             raise

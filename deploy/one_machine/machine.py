@@ -139,6 +139,7 @@ def ensure_passwords() -> str:
     Returns:
         What was done, in words.
     """
+    directory.ensure_reader()
     return directory.ensure_passwords(users.ensure_password())
 
 

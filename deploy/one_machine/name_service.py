@@ -6,15 +6,24 @@ machine's own /etc/nslcd.conf stays as it is.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 from deploy.one_machine.command import succeeds
-from deploy.one_machine.directory import ADDRESS, BASE, GROUPS, PEOPLE
+from deploy.one_machine.directory import (
+    ADDRESS,
+    BASE,
+    GROUPS,
+    PEOPLE,
+    READER,
+    reader_password,
+)
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import (
     ensure_file,
@@ -47,8 +56,11 @@ START_TIMEOUT_S = 20
 DATABASES = ("passwd", "group")
 
 
-def render_nslcd_conf() -> str:
+def render_nslcd_conf(reader_password: str) -> str:
     """Return the configuration of nslcd.
+
+    Args:
+        reader_password: Password of the entry that reads the directory.
 
     Returns:
         Text of the file. Time-outs are short, and groups of local accounts are not looked for in
@@ -63,6 +75,8 @@ uid {ACCOUNT}
 gid {ACCOUNT}
 log {log_path("nslcd")} notice
 uri {ADDRESS}
+binddn {READER}
+bindpw {reader_password}
 base {BASE}
 base passwd {PEOPLE}
 base group {GROUPS}
@@ -86,7 +100,6 @@ DAEMON = Daemon(
         *("--bind", str(NSLCD_CONF), "/etc/nslcd.conf"),
         *("--", "nslcd", "--nofork"),
     ),
-    fingerprint=" ".join(render_nslcd_conf().split("\n")),
 )
 
 
@@ -164,10 +177,13 @@ def ensure_name_service() -> str:
     """
     refuse_foreign_nslcd()
     ensure_folder(NSLCD_DIR)
-    ensure_file(NSLCD_CONF, render_nslcd_conf(), mode=0o640, group=ACCOUNT)
+    conf = render_nslcd_conf(reader_password())
+    ensure_file(NSLCD_CONF, conf, mode=0o640, group=ACCOUNT)
     ensure_folder(RUN_DIR, user=ACCOUNT)
     ensure_file(MADE_HERE, f"{MARK}\n")
-    started = ensure_started(DAEMON)
+    # Everybody can read what a daemon was started with.
+    fingerprint = hashlib.sha256(conf.encode()).hexdigest()
+    started = ensure_started(replace(DAEMON, fingerprint=fingerprint))
     keep_original(NSSWITCH)
     has_changed = ensure_file(NSSWITCH, with_ldap(NSSWITCH.read_text()))
     wait_ready("nslcd", are_users_known, timeout_s=START_TIMEOUT_S)

@@ -95,6 +95,8 @@ def render_settings(cluster: Cluster) -> str:
             "tls": "starttls",
             "ca_certificates": str(LDAP_CA),
             "user_dn_template": f"uid={{username}},{directory.PEOPLE}",
+            "reader_dn": directory.READER,
+            "account_filter": "(userPassword=*)",
             "allow_all": True,
         },
         "resources": {
@@ -168,7 +170,12 @@ def ensure_hub() -> str:
     hub = replace(
         HUB,
         argv=(*HUB.argv, str(package_dir / "portal" / "hub" / "jupyterhub_config.py")),
-        environment={"PATH": path, "PORTAL_SETTINGS": str(PORTAL_TOML), **_secrets()},
+        environment={
+            "PATH": path,
+            "PORTAL_SETTINGS": str(PORTAL_TOML),
+            "LDAP_READER_PASSWORD": directory.reader_password(),
+            **_secrets(),
+        },
         fingerprint=_fingerprint(package_dir),
     )
     was_started = ensure_started(hub)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from jupyterhub.auth import Authenticator
-from jupyterhub.utils import maybe_future
-from traitlets import List, Set, Unicode
+from jupyterhub.utils import maybe_future, utcnow
+from traitlets import Integer, List, Set, Unicode
 
 from portal.hub.accounts import read_account
 from portal.hub.client_address import client_address, parse_networks
 from portal.hub.credentials import Credentials, LoginError, format_wait
 from portal.hub.guessing import Attempt, Guessing, Outcome
 from portal.hub.known_browsers import read_browser, remember_browser
+from portal.hub.standing import Standing, Standings, Verdict
 from portal.hub.turns import LONGEST_WAIT_S, NoTurnError, Turns
 
 T = TypeVar("T")
 
 LOWEST_USER_UID = 1000
 N_ACCOUNT_THREADS = 16
+# A request waits for it; what does not answer by then is asked again later.
+RECHECK_TIMEOUT_S = 2.0
+# How JupyterHub 6.1 names the token of a user's server.
+_SESSION_NOTE = "Server at "
 
 
 class Admission(Authenticator):
@@ -37,10 +43,92 @@ class Admission(Authenticator):
         Unicode(), help="Users with JupyterHub's role admin, who can act as every user."
     ).tag(config=True)
 
+    token_days = Integer(
+        90, help="Days after which API tokens that were made without an end are over."
+    ).tag(config=True)
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._turns = Turns(Guessing())
         self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
+        self.standings = Standings(self.look_at)
+
+    async def add_user(self, user: Any) -> None:
+        """Take a user in; JupyterHub also calls it for each known user when it starts.
+
+        Args:
+            user: The user.
+        """
+        await maybe_future(super().add_user(user))
+        limit_tokens(user.api_tokens, self.token_days)
+
+    async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
+        """Say whether a user may still be here; JupyterHub asks every few minutes, and at starts.
+
+        Args:
+            user: The user.
+            handler: The request's handler.
+
+        Returns:
+            False for who may no longer log in, which ends cookies and tokens; True where nothing
+            answers, so that nobody is signed out by a server that is away; else the groups.
+        """
+        standing = await self.standings.of(user.name)
+        if standing.verdict is Verdict.MAY_NOT:
+            self.log.warning("%s is signed out: %s", user.name, standing.reason)
+            return False
+        if standing.verdict is Verdict.UNKNOWN:
+            self.log.warning("%s stays signed in unseen: %s", user.name, standing.reason)
+            return True
+        return {"name": user.name, "groups": list(standing.groups)}
+
+    async def look_at(self, name: str) -> Standing:
+        """Look at the account of somebody who is not there to give the password.
+
+        Args:
+            name: The user.
+
+        Returns:
+            What was found.
+        """
+        deadline_s = time.monotonic() + RECHECK_TIMEOUT_S
+        try:
+            groups = await self.unix_groups(name, deadline_s)
+        except LoginError as error:
+            if error.status_code != 403:
+                return Standing(verdict=Verdict.UNKNOWN, reason="the name service did not answer.")
+            return Standing(
+                verdict=Verdict.MAY_NOT, reason=f"{name} has no account of a user on this host."
+            )
+        refusal = await self.why_refused(name, groups, deadline_s)
+        return refusal or Standing(verdict=Verdict.MAY, groups=tuple(groups))
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return why somebody with a UNIX account may not log in.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: When an answer has to be there, on the monotonic clock.
+
+        Returns:
+            The refusal, or that it is not known; None where there is nothing against it.
+        """
+        return None
+
+    def refusal_by_lists(self, name: str) -> Standing:
+        """Return the standing of who is on no list and in no group of the settings.
+
+        Args:
+            name: The user.
+
+        Returns:
+            A refusal.
+        """
+        return Standing(
+            verdict=Verdict.MAY_NOT,
+            reason=f"{name} is neither in allowed_users nor in a group of allowed_groups.",
+        )
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
         """Return whether a user whose password is right may use the portal.
@@ -176,7 +264,7 @@ class Admission(Authenticator):
             account = await in_thread(
                 self._account_threads, partial(read_account, name), deadline_s
             )
-        except asyncio.TimeoutError as error:
+        except (asyncio.TimeoutError, OSError) as error:
             raise self.no_answer("the look-up of your UNIX account did not answer") from error
         except (KeyError, ValueError):
             account = None
@@ -228,3 +316,17 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline
     loop = asyncio.get_running_loop()
     timeout_s = deadline_s - time.monotonic()
     return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)
+
+
+def limit_tokens(tokens: Iterable[Any], n_days: int) -> None:
+    """Give tokens that have no end one.
+
+    Args:
+        tokens: A user's rows of JupyterHub's table of tokens. Those of sessions are left alone:
+            they end with the session.
+        n_days: Days from now.
+    """
+    end = utcnow(with_tz=False) + timedelta(days=n_days)
+    for token in tokens:
+        if token.expires_at is None and not (token.note or "").startswith(_SESSION_NOTE):
+            token.expires_at = end

@@ -36,6 +36,7 @@ from portal.hub.pages import (
     cookie_options,
     static_route,
 )
+from portal.hub.people import people_routes
 from portal.hub.roles import administrator_roles
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
@@ -47,6 +48,7 @@ from portal.hub.tokens import services_of
 from portal.hub.visits import log_visits, visit_route
 from portal.hub.words import format_moment
 
+SECONDS_PER_DAY = 24 * 3600
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
 
@@ -89,6 +91,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.redirect_to_server = False
     c.JupyterHub.implicit_spawn_seconds = 0
     c.JupyterHub.oauth_require_pkce = True
+    c.JupyterHub.token_expires_in_max_seconds = hub.token_days * SECONDS_PER_DAY
     c.JupyterHub.services, roles = services_of(hub.state_dir)
     c.JupyterHub.load_roles = [*roles, *administrator_roles(hub)]
     is_json = hub.log_format is LogFormat.JSON
@@ -137,6 +140,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         visit_route(),
         *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
+        *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]
     form_handlers.register()
     http_server.register()
@@ -170,7 +174,12 @@ def _apply_login(c: Any, settings: Settings) -> None:
     authenticator.allowed_users = {*settings.hub.administrators, *login.allowed_users}
     # JupyterHub's own admin_users would only ever add to what its database holds.
     authenticator.full_admin_users = set(settings.hub.full_admin_users)
+    authenticator.token_days = settings.hub.token_days
     authenticator.manage_groups = True
+    authenticator.auth_refresh_age = round(login.recheck_minutes * 60)
+    # Tokens and starts of somebody who may no longer log in are refused, too.
+    authenticator.auth_refresh_strict = True
+    authenticator.refresh_pre_spawn = True
     # Having been let in once is no reason to be let in again.
     authenticator.allow_existing_users = False
     authenticator.update(login.options)
@@ -181,6 +190,8 @@ def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
     authenticator.tls_strategy = TLS_STRATEGIES[login.tls]
     authenticator.ca_certificates = str(login.ca_certificates)
     authenticator.bind_dn_template = [login.user_dn_template]
+    authenticator.reader_dn = login.reader_dn
+    authenticator.account_filter = login.account_filter
     authenticator.connect_timeout_s = login.connect_timeout_s
     authenticator.answer_timeout_s = login.answer_timeout_s
     authenticator.allowed_groups = list(login.allowed_groups)

@@ -96,6 +96,13 @@ class HubSettings:
         " between the nodes and this host carries tokens and cookies in clear.",
         default=True,
     )
+    token_days: int = setting(
+        "Longest life of an API token that a user makes, in days. Tokens of earlier versions"
+        " without an end get this one when the hub starts.",
+        default=90,
+        lowest=1,
+        highest=366,
+    )
     log_format: LogFormat = setting(
         "How the hub writes its log; in json each line is an object, with the session's user and"
         " job.",

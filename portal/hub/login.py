@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,15 +12,19 @@ from functools import partial
 from typing import Any
 
 import ldap3
+from ldap3.utils.dn import escape_rdn
 from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
 
 from portal.hub.admission import Admission, in_thread
 from portal.hub.credentials import LoginError, read_credentials
+from portal.hub.ldap_accounts import admits, groups_of
 from portal.hub.ldap_servers import LdapServerError, LdapServers, bind, close
+from portal.hub.standing import Standing, Verdict
 
 ANSWER_RESERVE_S = 0.3
 N_LDAP_THREADS = 32
+READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
 
 
 @dataclass(slots=True)
@@ -51,6 +56,14 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
     ).tag(config=True)
     answer_timeout_s = Float(
         5.0, help="Longest time until the user has an answer, over all servers, in seconds."
+    ).tag(config=True)
+
+    reader_dn = Unicode(
+        help="Entry that looks at accounts after their login; its password is in the environment"
+        f" as {READER_PASSWORD}. Empty: the directory is not asked."
+    ).tag(config=True)
+    account_filter = Unicode(
+        "(objectClass=*)", help="Filter that the entry of everybody who may log in matches."
     ).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -86,7 +99,11 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         user = await self.check_in_turn(handler, credentials, ask)
         if user is None:
             return None
-        return user | {"groups": await self.unix_groups(credentials.name, deadline_s)}
+        self.standings.forget(credentials.name)
+        groups = await self.unix_groups(credentials.name, deadline_s)
+        if self.reader_dn:
+            await self._refuse_closed_account(credentials.name, groups, deadline_s)
+        return user | {"groups": groups}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:
         """Log in to the first server that answers; called in a thread by the base class.
@@ -129,6 +146,72 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         raise LdapServerError(
             "no LDAP server is left", is_untrusted=any(f.is_untrusted for f in failures)
         )
+
+    async def _refuse_closed_account(self, name: str, groups: list[str], deadline_s: float) -> None:
+        refusal = await self.why_refused(name, groups, deadline_s)
+        # The right password is enough where the second look gets no answer.
+        if refusal is not None and refusal.verdict is Verdict.MAY_NOT:
+            self.log.warning("Refused after the right password: %s", refusal.reason)
+            raise LoginError(
+                403,
+                f"Your password is right, but {name} is not on the list of users of this portal."
+                f" Ask {self.whom} to add you.",
+            )
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return what the directory and the settings have against an account.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: When an answer has to be there, on the monotonic clock.
+
+        Returns:
+            The refusal, or that it is not known; None where there is nothing against it. Without
+            `reader_dn` the directory is not asked, and groups there are not known.
+        """
+        is_listed = self.allow_all or name in self.allowed_users
+        if not self.reader_dn:
+            return None if is_listed or self.allowed_groups else self.refusal_by_lists(name)
+        try:
+            is_admitted, is_member = await self._read_account(name, deadline_s)
+        except (LdapServerError, ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
+            self.log.error("LDAP failed: %s", error)
+            return Standing(verdict=Verdict.UNKNOWN, reason="the LDAP server did not answer.")
+        if not is_admitted:
+            return Standing(
+                verdict=Verdict.MAY_NOT,
+                reason=f"{name} has no entry in LDAP that matches account_filter.",
+            )
+        return None if is_listed or is_member else self.refusal_by_lists(name)
+
+    async def _read_account(self, name: str, deadline_s: float) -> tuple[bool, bool]:
+        attempt = _Attempt(deadline_s=deadline_s)
+        context = contextvars.copy_context()
+        context.run(_attempt.set, attempt)
+        user_dn = self.bind_dn_template[0].format(username=escape_rdn(name))
+
+        def ask() -> tuple[bool, bool]:
+            try:
+                connection = self.get_connection(
+                    self.reader_dn, os.environ.get(READER_PASSWORD) or None
+                )
+                if connection is None:
+                    raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
+                is_admitted = admits(connection, user_dn, self.account_filter)
+                member_of = groups_of(
+                    connection,
+                    self.allowed_groups,
+                    group_filter=self.group_search_filter,
+                    user_dn=user_dn,
+                    name=name,
+                )
+                return is_admitted, bool(member_of)
+            finally:
+                for connection in attempt.connections:
+                    close(connection)
+
+        return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
 
     async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
         attempt = _Attempt(deadline_s=deadline_s)

@@ -13,8 +13,9 @@ from jupyterhub.utils import maybe_future
 from traitlets import Set, TraitError, Unicode
 
 from portal.hub.admission import Admission
-from portal.hub.credentials import LoginError, read_credentials
+from portal.hub.credentials import read_credentials
 from portal.hub.schema import closest
+from portal.hub.standing import Standing
 from portal.hub.tables import LoginSettings
 from spawner.errors import SettingsError
 
@@ -29,11 +30,16 @@ OWN_OPTIONS = {
     "allow_existing_users": "allowed_users in [login]",
     "allowed_groups": "allowed_groups in [login]",
     "allowed_users": "allowed_users in [login]",
+    "auth_refresh_age": "recheck_minutes in [login]",
+    "auth_refresh_strict": "recheck_minutes in [login]",
+    "refresh_pre_spawn": "recheck_minutes in [login]",
     "manage_groups": "allowed_groups in [login]",
     "support": "support in [site]",
     "trusted_proxies": "trusted_proxies in [hub]",
 }
 LDAP_OPTIONS = {
+    "account_filter": "account_filter in [login]",
+    "reader_dn": "reader_dn in [login]",
     "servers": "servers in [login]",
     "server_address": "servers in [login]",
     "server_hosts": "servers in [login]",
@@ -43,6 +49,7 @@ LDAP_OPTIONS = {
     "bind_dn_template": "user_dn_template in [login]",
 }
 ACCOUNT_TIMEOUT_S = 5.0
+_PORTALS_RULES = {"allow_all", "allow_existing_users", "allowed_users"}
 
 
 class OtherAdmission(Admission):
@@ -79,10 +86,13 @@ class OtherAdmission(Admission):
             return await maybe_future(authenticate(handler, form, **kwargs)) or None
 
         user = await self.check_in_turn(handler, credentials, ask)
-        return await self._with_account(user) if user else None
+        if not user:
+            return None
+        self.standings.forget(credentials.name)
+        return await self._with_account(user)
 
     async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
-        """Ask the authenticator whether a user is still one; groups remain the UNIX account's.
+        """Look at the UNIX account, then let the authenticator say whether the user still is one.
 
         Args:
             user: The user.
@@ -92,15 +102,40 @@ class OtherAdmission(Admission):
         Returns:
             As JupyterHub wants it.
         """
-        answer = await maybe_future(super().refresh_user(user, handler, **kwargs))
-        if not isinstance(answer, dict):
-            return answer
-        try:
-            return await self._with_account({"name": user.name, **answer})
-        except LoginError as error:
-            self.log.warning("%s: %s", user.name, error.jupyterhub_message)
-            # Without an answer of the name service, what was known before stays.
-            return error.status_code != 403
+        own = await super().refresh_user(user, handler, **kwargs)
+        answer = await maybe_future(self._authenticators_own(user, handler, **kwargs))
+        if own is False:
+            return False
+        if not answer:
+            # Another service's login that has run out is cured in a browser. A session that goes
+            # on meanwhile must not be cut off from the hub.
+            return own if getattr(handler, "_token_authenticated", False) else answer
+        groups = own if isinstance(own, dict) else {}
+        return {**answer, **groups} if isinstance(answer, dict) else own
+
+    def _authenticators_own(self, user: Any, handler: Any, **kwargs: Any) -> Any:
+        return super(Admission, self).refresh_user(user, handler, **kwargs)
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return what the settings have against an account.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: Not used; nothing is asked.
+
+        Returns:
+            A refusal where only UNIX groups and names decide; None where rules of the
+            authenticator's own, such as allowed_organizations, may admit the user.
+        """
+        if self.allow_all or name in self.allowed_users or self._has_rules_of_its_own():
+            return None
+        is_member = bool(self.unix_allowed_groups.intersection(groups))
+        return None if is_member else self.refusal_by_lists(name)
+
+    def _has_rules_of_its_own(self) -> bool:
+        rules = {name for name in self.trait_names(config=True) if name.startswith("allow")}
+        return any(getattr(self, name) for name in rules - _PORTALS_RULES)
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
         """Return whether a user may use the portal, by UNIX group or as the authenticator says.

@@ -95,6 +95,24 @@ class LoginSettings:
         " UNIX groups of this host.",
         default=(),
     )
+    recheck_minutes: float = setting(
+        "Minutes after which the accounts of users who are logged in are looked at again. Who may"
+        " no longer log in is signed out then, and their tokens are refused.",
+        default=5.0,
+        lowest=0.1,
+        highest=1440,
+    )
+    reader_dn: str = setting(
+        "LDAP entry as which the hub looks at accounts again, since it keeps no passwords of users."
+        " Its own password is LDAP_READER_PASSWORD in secrets.env. Empty: only UNIX accounts are"
+        " looked at again.",
+        default="",
+    )
+    account_filter: str = setting(
+        "LDAP filter that the entry of everybody who may log in matches, as reader_dn sees it, such"
+        " as (userPassword=*) or (!(nsAccountLock=TRUE)).",
+        default="(objectClass=*)",
+    )
     connect_timeout_s: float = setting(
         "Longest wait for one LDAP server to take the connection, in seconds.",
         default=3.0,

@@ -20,6 +20,7 @@ def add_commands(commands: Any) -> None:
     """
     _add_check(commands)
     _add_operations(commands)
+    _add_users(commands)
     _add_parts(commands)
 
 
@@ -43,6 +44,34 @@ def _add_operations(commands: Any) -> None:
     stop.set_defaults(run=_operation("stop_sessions"))
     for parser in (status, drain, undrain, stop):
         _add_settings(parser)
+
+
+def _add_users(commands: Any) -> None:
+    users = commands.add_parser("users", help="who uses the portal; take out who has left")
+    actions = users.add_subparsers(required=True, metavar="ACTION")
+    everybody = actions.add_parser("list", help="everybody whom the hub knows, with their account")
+    everybody.add_argument("--json", action="store_true", help="print JSON")
+    everybody.set_defaults(run=_with_people("list_users"))
+    remove = actions.add_parser(
+        "remove", help="stop a user's sessions, revoke tokens and cookies; files stay"
+    )
+    remove.add_argument("user", metavar="NAME")
+    remove.add_argument(
+        "--even-if-allowed", action="store_true", help="also where the account may still log in"
+    )
+    remove.set_defaults(run=_with_people("remove_user"))
+    for parser in (everybody, remove):
+        _add_settings(parser)
+
+
+def _with_people(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        from portal.site import people
+
+        act: Callable[[argparse.Namespace], int] = getattr(people, name)
+        return act(arguments)
+
+    return run
 
 
 def _operation(name: str) -> Callable[[argparse.Namespace], int]:

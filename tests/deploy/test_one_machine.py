@@ -169,11 +169,24 @@ def test_ldap_takes_no_password_over_an_open_connection() -> None:
     assert "Confidentiality required" in done.stderr
 
 
-def test_ldap_shows_no_password_hash() -> None:
-    search = ("ldapsearch", "-x", "-LLL", "-H", "ldap://127.0.0.1", "-b", "dc=portal,dc=example")
-    done = run(*search)
+@pytest.mark.parametrize("who", ["strangers", "ada", "the reader"])
+def test_ldap_shows_users_to_those_who_log_in_and_password_hashes_to_nobody(who: str) -> None:
+    base = "dc=portal,dc=example"
+    search = ["ldapsearch", "-x", "-LLL", "-ZZ", "-H", "ldap://127.0.0.1", "-b", base]
+    passwords = {
+        "ada": (f"uid=ada,ou=people,{base}", demo_password()),
+        "the reader": (
+            f"cn=reader,{base}",
+            (STATE_DIR / "ldap-reader-password").read_text().strip(),
+        ),
+    }
+    entry, password = passwords.get(who, ("", ""))
+    if entry:
+        search += ["-D", entry, "-y", "/dev/stdin"]
+    environment = {"LDAPTLS_CACERT": "/etc/data-scientist-portal/ldap-ca.pem"}
+    done = run("env", *(f"{k}={v}" for k, v in environment.items()), *search, stdin=password)
 
-    assert "uid: ada" in done.stdout
+    assert ("uid: ada" in done.stdout) is bool(entry)
     assert "userPassword" not in done.stdout
 
 

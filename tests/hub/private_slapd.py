@@ -15,6 +15,8 @@ from tests.eventually import eventually
 
 BASE = "dc=portal,dc=example"
 PASSWORD = "right horse"
+READER = f"cn=reader,{BASE}"
+ROOT = f"cn=root,{BASE}"
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 SLAPD = shutil.which("slapd", path="/usr/sbin:/usr/bin") or ""
 
@@ -32,9 +34,19 @@ TLSCertificateKeyFile {key}
 security tls=1
 database mdb
 suffix "{base}"
+rootdn "{root}"
+rootpw "{password}"
 directory {folder}/db
-access to attrs=userPassword by anonymous auth by * none
+access to attrs=userPassword by dn.exact="{reader}" =sd by anonymous auth by * none
 access to * by users read
+"""
+
+READER_ENTRY = """
+dn: {reader}
+objectClass: person
+cn: reader
+sn: reader
+userPassword: {password}
 """
 
 ENTRIES = """\
@@ -127,13 +139,22 @@ def running_slapd(
     config = folder / "slapd.conf"
     config.write_text(
         CONFIG.format(
-            folder=folder, ca=authority.certificate, certificate=certificate, key=key, base=BASE
+            folder=folder,
+            ca=authority.certificate,
+            certificate=certificate,
+            key=key,
+            base=BASE,
+            reader=READER,
+            root=ROOT,
+            password=PASSWORD,
         )
     )
     people = "".join(PERSON.format(name=u, base=BASE, password=PASSWORD) for u in users)
     subprocess.run(
         [SLAPD, "-T", "add", "-f", config],
-        input=ENTRIES.format(base=BASE) + people,
+        input=ENTRIES.format(base=BASE)
+        + READER_ENTRY.format(reader=READER, password=PASSWORD)
+        + people,
         text=True,
         check=True,
         capture_output=True,

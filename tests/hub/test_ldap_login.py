@@ -60,6 +60,7 @@ def accounts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         "getpwnam",
         lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name], pw_gid=known[name]),
     )
+    monkeypatch.setattr("portal.hub.accounts._is_surely_nobody", lambda name: name not in known)
     monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid, 30001, 30002])
     groups = {20001: "ada", 30001: "students"}
     monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=groups[gid]))

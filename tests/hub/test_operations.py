@@ -100,6 +100,20 @@ def test_health_tells_strangers_nothing_and_the_rest_is_closed_to_users(token: s
         assert client.rest(method, f"/dsportal/{what}", token).status_code == 403
 
 
+def test_users_are_listed_and_nobody_who_may_log_in_is_removed(token: str) -> None:
+    users = {one["user"]: one for one in json.loads(dsportal("users", "list", "--json").stdout)}
+    refused = dsportal("users", "remove", USER)
+    unknown = dsportal("users", "remove", "nobody-here")
+
+    assert users[USER]["account"] == "may log in"
+    assert users[USER]["tokens"] >= 1
+    assert refused.returncode == 1
+    assert "may still log in" in refused.stderr
+    assert "--even-if-allowed" in refused.stderr
+    assert "knows no user nobody-here" in unknown.stderr
+    assert PortalClient(USER).rest("GET", f"/users/{USER}", token).ok
+
+
 def test_the_database_is_copied_while_the_hub_runs() -> None:
     done = dsportal("backup")
 

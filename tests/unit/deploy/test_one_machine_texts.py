@@ -57,11 +57,25 @@ def test_nobody_reads_the_password_hashes() -> None:
     text = render_slapd_conf()
     rule = text[text.index("access to attrs=userPassword") :]
 
-    assert rule.splitlines()[1:3] == ["    by anonymous auth", "    by * none"]
+    # s: whether there is one; not r, nor c, with which guesses could be tried.
+    assert rule.splitlines()[1:4] == [
+        '    by dn.exact="cn=reader,dc=portal,dc=example" =sd',
+        "    by anonymous auth",
+        "    by * none",
+    ]
+
+
+def test_strangers_read_nothing_in_the_directory() -> None:
+    text = render_slapd_conf()
+
+    assert text[text.index("access to *") :].splitlines()[1:] == [
+        "    by users read",
+        "    by * none",
+    ]
 
 
 def test_the_name_service_checks_the_certificate_and_gives_up_soon() -> None:
-    lines = render_nslcd_conf().splitlines()
+    lines = render_nslcd_conf("s3cret").splitlines()
 
     assert {"ssl start_tls", "tls_reqcert demand"} <= set(lines)
     assert {"bind_timelimit 2", "timelimit 3", "nss_initgroups_ignoreusers ALLLOCAL"} <= set(lines)
@@ -102,7 +116,7 @@ def test_settings_hold_no_secret() -> None:
     text = render_settings(SIMULATED).lower()
 
     assert "token" not in text
-    assert "password" not in text
+    assert "password =" not in text
 
 
 def test_every_host_finds_the_others_by_name() -> None:
