@@ -78,6 +78,8 @@ def main() -> int:
         0 where it was understood, whatever came of it; else 2.
     """
     exit_code = 0
+    # The hub's own files are for nobody else; what this user's session writes is not the hub's.
+    os.umask(0o022)
     try:
         request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
         answer = answer_request(request, _account())

@@ -78,7 +78,10 @@ def ensure_configuration(cluster: Cluster) -> str:
     ensure_folder(RUN_DIR / "slurm", user="slurm")
     for name in CONFIGURATION:
         refuse_foreign(SLURM_DIR / name, "another Slurm cluster")
-    ensure_file(SLURM_DIR / "slurmdbd.conf", render_slurmdbd_conf(), mode=0o600, user="slurm")
+    slurmdbd_conf = SLURM_DIR / "slurmdbd.conf"
+    if ensure_file(slurmdbd_conf, render_slurmdbd_conf(), mode=0o600, user="slurm"):
+        # It reads where to listen only when it starts, which a later step does.
+        stop(SLURMDBD)
     texts = {
         "slurm.conf": render_slurm_conf(cluster),
         "gres.conf": render_gres_conf(cluster, has_nvml=has_nvml()),

@@ -64,6 +64,7 @@ HUB = Daemon(
         *("-m", "jupyterhub", "--config"),
     ),
     stop_timeout_s=30,
+    umask=0o077,
 )
 
 

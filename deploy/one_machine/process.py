@@ -42,6 +42,7 @@ class Daemon:
         is_parent: Whether argv only waits for the one child that is the daemon.
         writes_log: Whether it writes its log itself; its output is then kept beside the pid file.
         stop_signal: The signal that ends it in order.
+        umask: Permission bits that new files do not get.
         stop_timeout_s: How long it may take to end, seconds; then it is killed.
     """
 
@@ -54,6 +55,7 @@ class Daemon:
     is_parent: bool = False
     writes_log: bool = False
     stop_signal: signal.Signals = signal.SIGTERM
+    umask: int = 0o022
     stop_timeout_s: float = 20
 
 
@@ -144,7 +146,7 @@ def _spawn(daemon: Daemon) -> subprocess.Popen[bytes]:
             group=account.pw_gid,
             extra_groups=os.getgrouplist(daemon.user, account.pw_gid),
             start_new_session=True,
-            umask=0o022,
+            umask=daemon.umask,
         )
 
 

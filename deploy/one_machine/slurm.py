@@ -159,6 +159,8 @@ def render_slurmdbd_conf() -> str:
         f"# {MARK}",
         f"DbdHost={HEAD_NAME}",
         f"DbdAddr={HEAD_ADDRESS}",
+        # Sessions ask it from their nodes; nobody else has to reach it.
+        "CommunicationParameters=NoInAddrAny",
         "SlurmUser=slurm",
         "AuthType=auth/munge",
         f"AuthInfo=socket={MUNGE_SOCKET}",

@@ -44,7 +44,7 @@ from portal.hub.start_view import describe_start
 from portal.hub.stopping import stop_route
 from portal.hub.suspension import describe_suspensions
 from portal.hub.tables import LoginSettings, TlsMode
-from portal.hub.tokens import services_of
+from portal.hub.tokens import keep_private, services_of
 from portal.hub.visits import log_visits, visit_route
 from portal.hub.words import format_moment
 
@@ -83,6 +83,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     # A session that waits in Slurm's queue counts as a start for as long as it waits.
     c.JupyterHub.concurrent_spawn_limit = 0
     c.JupyterHub.db_url = hub.sqlalchemy_url
+    keep_private(hub.state_dir, hub.sqlite_path)
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
     c.JupyterHub.allow_named_servers = settings.pages.sessions_per_user > 1
     # The session without a name is not one of these.

@@ -66,6 +66,21 @@ def ensure_token(state_dir: Path, name: str) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
+def keep_private(state_dir: Path, database: Path) -> None:
+    """Let nobody else read a database that an earlier version made, whatever its folder allows.
+
+    Args:
+        state_dir: The hub's folder.
+        database: The file of SQLite in it, which need not be there.
+    """
+    try:
+        if state_dir.stat().st_uid == os.geteuid():
+            database.chmod(0o600, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        # There is none yet, or the folder is another account's: 'dsportal check' tells.
+        return
+
+
 def services_of(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the services and roles of JupyterHub for the site's own programs.
 

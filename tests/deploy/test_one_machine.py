@@ -160,6 +160,19 @@ def test_no_secret_is_in_a_command_line() -> None:
     assert not any(secret in line for secret in secrets for line in lines)
 
 
+def test_accounting_listens_on_the_network_of_the_nodes_only() -> None:
+    listeners = [line.split()[3] for line in run("ss", "-ltnH").stdout.splitlines()]
+
+    assert [one for one in listeners if one.endswith(":6819")] == ["10.77.0.1:6819"]
+
+
+def test_nobody_else_reads_what_the_hub_writes() -> None:
+    files = [LOG_DIR / "hub.log", *(STATE_DIR / "hub").glob("*.sqlite*")]
+
+    assert len(files) > 1
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
 def test_ldap_takes_no_password_over_an_open_connection() -> None:
     name = "uid=ada,ou=people,dc=portal,dc=example"
     plain = ("ldapwhoami", "-x", "-H", "ldap://127.0.0.1", "-D", name, "-y", "/dev/stdin")

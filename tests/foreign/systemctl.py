@@ -3,7 +3,7 @@
 
 It knows enable --now, start, stop, restart, reload and is-active. Of a unit it heeds User,
 WorkingDirectory, Environment, EnvironmentFile, ExecStart, ExecReload, StandardOutput,
-LimitNOFILE, NoNewPrivileges and Type; it restarts nothing, and does not shield files.
+LimitNOFILE, UMask, NoNewPrivileges and Type; it restarts nothing, and does not shield files.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def start(name: str, unit: Unit) -> None:
             group=account.pw_gid,
             extra_groups=os.getgrouplist(account.pw_name, account.pw_gid),
             start_new_session=True,
+            umask=int((unit["UMask"] or ["0022"])[0], 8),
         )
     if (unit["Type"] or ["simple"])[0] in {"oneshot", "forking"}:
         if process.wait(120) != 0:

@@ -23,6 +23,7 @@ from deploy.site.installer.pieces import (
     File,
     Folder,
     Link,
+    LogFile,
     Piece,
     UsersGroup,
     check_sudoers,
@@ -36,7 +37,7 @@ from deploy.site.installer.texts import (
     first_settings,
     slurm_variables,
 )
-from deploy.site.installer.units import render_units
+from deploy.site.installer.units import LOGS, render_units
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
@@ -216,7 +217,9 @@ def pieces_of(site: Site) -> list[Piece]:
         Folder(path=site.settings_dir),
         Folder(path=site.state_dir.parent),
         Folder(path=site.state_dir, mode=0o700, user=site.account),
-        Folder(path=site.log_dir),
+        # People type passwords where their name belongs, and the log of the hub holds such names.
+        Folder(path=site.log_dir, mode=0o750),
+        *(LogFile(path=site.log_dir / name) for name in LOGS),
         *environments_of(site),
         Link(path=site.prefix / "current", target=site.version, is_kept=True),
         Link(path=site.shared / "current", target=site.version, is_kept=True),

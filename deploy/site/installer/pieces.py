@@ -17,6 +17,8 @@ from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
 from deploy.site.installer.site import MARK
 
+_PRIVATE = 0o600
+
 
 class Piece(Protocol):
     """One thing to be installed."""
@@ -161,6 +163,36 @@ class File:
         ensure_file(self.path, self.text, mode=self.mode, group=self.group or "root")
         if self.after is not None:
             self.after()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A log that only root reads, whoever writes it."""
+
+    path: Path
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return str(self.path)
+
+    def difference(self) -> str:
+        """Return what would be done.
+
+        Returns:
+            A few words; empty for nothing.
+        """
+        if not self.path.exists():
+            return "make it, for root only"
+        return "" if stat.S_IMODE(self.path.stat().st_mode) == _PRIVATE else "keep it for root only"
+
+    def apply(self) -> None:
+        """Make it, or take away what others may; what it holds stays."""
+        file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE)
+        try:
+            os.fchmod(file, _PRIVATE)
+        finally:
+            os.close(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

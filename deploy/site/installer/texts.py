@@ -28,7 +28,9 @@ apply_settings(c, load_settings(Path("/etc/data-scientist-portal/portal.toml")))
 LOGROTATE = f"""# {MARK}
 /var/log/data-scientist-portal/*.log {{
     weekly
+    maxsize 100M
     rotate 8
+    create 0600 root root
     compress
     delaycompress
     missingok

@@ -7,6 +7,8 @@ from deploy.site.installer.site import MARK
 PREFIX = "/opt/data-scientist-portal/current/environments/hub/bin"
 SETTINGS_DIR = "/etc/data-scientist-portal"
 LOG_DIR = "/var/log/data-scientist-portal"
+# Those of the services below. systemd makes a missing one readable for everybody.
+LOGS = ("proxy.log", "hub.log", "culler.log")
 STATE_DIR = "/var/lib/data-scientist-portal/hub"
 
 
@@ -108,6 +110,7 @@ def _service(
                 "RestartSec=3",
                 "TimeoutStopSec=30",
                 "LimitNOFILE=65536",
+                "UMask=0077",
                 "PrivateTmp=yes",
                 "ProtectSystem=full",
                 *lines,

@@ -32,7 +32,13 @@ from deploy.site.installer.pieces import (
     check_sudoers,
 )
 from deploy.site.installer.site import MARK, Site
-from deploy.site.installer.texts import JUPYTERHUB_CONFIG, NGINX, first_secrets, first_settings
+from deploy.site.installer.texts import (
+    JUPYTERHUB_CONFIG,
+    LOGROTATE,
+    NGINX,
+    first_secrets,
+    first_settings,
+)
 from deploy.site.installer.units import render_units
 from portal.hub.settings import load_settings
 from spawner import __version__
@@ -107,6 +113,23 @@ def test_secrets_are_for_root_and_the_state_is_for_the_hub(site: Site) -> None:
     assert stat.S_IMODE((site.settings_dir / "secrets.env").stat().st_mode) == 0o600
     assert stat.S_IMODE(site.state_dir.stat().st_mode) == 0o700
     assert first_secrets() != first_secrets()
+
+
+@needs_visudo
+def test_logs_are_for_root_also_where_an_earlier_version_made_them(site: Site) -> None:
+    install(site)
+    log = site.log_dir / "hub.log"
+    log.write_text("a password typed as a name")
+    log.chmod(0o644)
+
+    install(site)
+
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert log.read_text() == "a password typed as a name"
+    assert stat.S_IMODE(site.log_dir.stat().st_mode) == 0o750
+    for name in ("proxy", "hub", "culler"):
+        assert "UMask=0077" in render_units("a")[f"dsportal-{name}.service"].splitlines()
+    assert {"    create 0600 root root", "    maxsize 100M"} <= set(LOGROTATE.splitlines())
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,14 @@ from portal.hub.drain import DEFAULT_MESSAGE, Drain
 from portal.hub.hub_tables import HubSettings
 from portal.hub.json_log import JsonFormatter
 from portal.hub.settings import Settings
-from portal.hub.tokens import CULLER, OPERATOR, ensure_token, read_token, services_of
+from portal.hub.tokens import (
+    CULLER,
+    OPERATOR,
+    ensure_token,
+    keep_private,
+    read_token,
+    services_of,
+)
 from portal.site.backup import MOST_COPIES, back_up, restore
 from portal.site.operating import ask_hub, status_text
 from portal.site.run import culler_argv, proxy_argv
@@ -52,6 +59,16 @@ def test_a_drain_that_cannot_be_kept_is_an_error_and_changes_nothing(tmp_path: P
     with pytest.raises(SiteError, match="cannot be written"):
         drain.close("x")
     assert drain.message == ""
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    database = tmp_path / "jupyterhub.sqlite"
+    keep_private(tmp_path, database)
+    database.touch(mode=0o644)
+
+    keep_private(tmp_path, database)
+
+    assert database.stat().st_mode & 0o777 == 0o600
 
 
 def test_tokens_are_made_once_and_only_their_owner_reads_them(tmp_path: Path) -> None:

@@ -209,3 +209,22 @@ def test_the_limits_of_the_hubs_process_are_not_those_of_a_session(slurm: Path) 
     launcher.answer_request(request, home)
 
     assert "--propagate=NONE" in (slurm / "sbatch").read_text().split()
+
+
+def test_what_a_session_writes_is_not_under_the_mask_of_the_hub(tmp_path: Path) -> None:
+    program = (
+        "import os, runpy, sys; os.umask(0o077)\n"
+        "try: runpy.run_path(sys.argv[1], run_name='__main__')\n"
+        "except SystemExit: print(f'{os.umask(0):04o}')"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, PROGRAM],
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+
+    assert done.stdout.splitlines()[-1] == "0022"
