@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from portal.hub import form_handlers, http_server
+from portal.hub import form_handlers, http_server, refusals
 from portal.hub.announcements import Announcement, AnnouncementBoard, Level
 from portal.hub.client_address import ClientAddress, parse_networks
 from portal.hub.cluster_handlers import cluster_routes
@@ -37,6 +37,7 @@ from portal.hub.pages import (
     static_route,
 )
 from portal.hub.people import people_routes
+from portal.hub.refusals import HubStaticHandler
 from portal.hub.roles import administrator_roles
 from portal.hub.session_view import describe_request, describe_session
 from portal.hub.settings import Settings
@@ -47,6 +48,7 @@ from portal.hub.tables import LoginSettings, TlsMode
 from portal.hub.tokens import keep_private, services_of
 from portal.hub.visits import log_visits, visit_route
 from portal.hub.words import format_moment
+from portal.response_headers import PlainHeaders
 
 SECONDS_PER_DAY = 24 * 3600
 TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
@@ -72,6 +74,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.bind_url = f"http://:{hub.public_port}"
     # The hub itself sees plain requests of the proxy; here it learns of TLS.
     c.JupyterHub.public_url = f"{hub.public_url.rstrip('/')}/" if hub.public_url else ""
+    c.JupyterHub.subdomain_host = hub.subdomain_host.rstrip("/")
     c.JupyterHub.hub_bind_url = hub.url
     c.JupyterHub.hub_connect_url = hub.url
     c.JupyterHub.proxy_class = "portal.hub.proxy.SessionProxy"
@@ -145,12 +148,15 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     ]
     form_handlers.register()
     http_server.register()
+    refusals.register()
     address_of = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
         "log_function": log_visits,
         http_server.GUARDED: Guarding(traffic=settings.traffic, address_of=address_of),
+        "static_handler_class": HubStaticHandler,
+        "transforms": [PlainHeaders],
     }
 
 

@@ -30,6 +30,15 @@ class LoginError(HTTPError):
         self.headers = {"Retry-After": f"{math.ceil(retry_after_s)}"} if retry_after_s else {}
 
 
+class NoFormError(LoginError):
+    """A login without the fields of the login page."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            400, "This login has no name or no password. Log in with the form of the login page."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
     """A name that a UNIX account may have, and a password."""
@@ -52,10 +61,15 @@ def read_credentials(
         The credentials, or None if they cannot be right: a name that no account has, an empty or
         very long password, or a control character anywhere.
 
+    Raises:
+        NoFormError: If it is not the form of the login page.
+
     Source:
         tornado 6.6 turns control characters into spaces and strips them, so that "ada\n" would
         arrive as "ada": this looks at the form as it was sent.
     """
+    if "username" not in form:
+        raise NoFormError
     sent = [value for values in request.body_arguments.values() for value in values]
     if any(CONTROL_CHARACTER.search(value.decode("utf-8", "replace")) for value in sent):
         return None

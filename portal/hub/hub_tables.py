@@ -54,6 +54,13 @@ class HubSettings:
         default="",
         check=check_public_url,
     )
+    subdomain_host: str = setting(
+        "The same as public_url where each user's sessions are to have a host name of their own,"
+        " such as ada.portal.example.com, so that browsers keep users apart. Needs DNS and a"
+        " certificate for *.portal.example.com. Empty: all users share one host name.",
+        default="",
+        check=check_public_url,
+    )
     trusted_proxies: tuple[str, ...] = setting(
         "Addresses or networks of front ends before public_port, as the proxy sees them, such as"
         " 127.0.0.1 for one on this host. Whom they name in X-Forwarded-For is where a login comes"
@@ -112,6 +119,11 @@ class HubSettings:
     def __post_init__(self) -> None:
         if self.api_port == self.public_port:
             raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
+        if self.subdomain_host and self.subdomain_host.rstrip("/") != self.public_url.rstrip("/"):
+            raise ValueError(
+                f"subdomain_host is {self.subdomain_host!r} and public_url {self.public_url!r}; set"
+                " both to the address that users open."
+            )
 
     @property
     def administrators(self) -> frozenset[str]:

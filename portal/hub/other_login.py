@@ -13,7 +13,7 @@ from jupyterhub.utils import maybe_future
 from traitlets import Set, TraitError, Unicode
 
 from portal.hub.admission import Admission
-from portal.hub.credentials import read_credentials
+from portal.hub.credentials import NoFormError, read_credentials
 from portal.hub.schema import closest
 from portal.hub.standing import Standing
 from portal.hub.tables import LoginSettings
@@ -74,7 +74,7 @@ class OtherAdmission(Admission):
             LoginError: If the account cannot be used, or too many attempts wait.
         """
         if not isinstance(data, Mapping) or "password" not in data:
-            user = await maybe_future(super().authenticate(handler, data, **kwargs))
+            user = await self._ask_without_password(handler, data, **kwargs)
             return await self._with_account(user) if user else None
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
@@ -90,6 +90,18 @@ class OtherAdmission(Admission):
             return None
         self.standings.forget(credentials.name)
         return await self._with_account(user)
+
+    async def _ask_without_password(self, handler: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            user = await maybe_future(super().authenticate(handler, data, **kwargs))
+        except KeyError as error:
+            if error.args[:1] not in {("username",), ("password",)}:
+                raise
+            raise NoFormError from error
+        if not user and isinstance(data, Mapping) and "username" not in data:
+            # JupyterHub shows its form again with the name that was typed in.
+            raise NoFormError
+        return user
 
     async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
         """Look at the UNIX account, then let the authenticator say whether the user still is one.

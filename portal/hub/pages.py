@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from tornado.web import StaticFileHandler
 
+from portal.hub.refusals import refuse_nul
 from portal.hub.tables import SiteSettings
 
 HUB_DIR = Path(__file__).parent
@@ -35,6 +36,8 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    # A page that opened one of the hub's, or was opened by it, elsewhere has no hold on it.
+    "Cross-Origin-Opener-Policy": "same-origin",
 }
 
 
@@ -90,6 +93,20 @@ def cookie_options(public_url: str) -> dict[str, Any]:
 
 class PortalStaticHandler(StaticFileHandler):
     """Serves our own files, without a login: the login page needs them."""
+
+    def parse_url_path(self, url_path: str) -> str:
+        """Return the path of a file below the folder.
+
+        Args:
+            url_path: The rest of the address.
+
+        Returns:
+            The path.
+
+        Raises:
+            HTTPError: 404 where no file can have that name.
+        """
+        return refuse_nul(super().parse_url_path(url_path))
 
     def set_extra_headers(self, path: str) -> None:
         """Let browsers ask again for a file that was named without its version.

@@ -33,7 +33,10 @@ const TLS_HANDSHAKE = 0x16;
 const FOR_SESSIONS = /^\/hub\/(api(\/.*)?|metrics|health)$/;
 
 const { values: options } = parseArgs({
-  options: Object.fromEntries(NAMES.map((name) => [name, { type: "string" }])),
+  options: {
+    ...Object.fromEntries(NAMES.map((name) => [name, { type: "string" }])),
+    "host-routing": { type: "boolean", default: false }, // a host name for each user
+  },
 });
 const library = (file) =>
   import(pathToFileURL(path.join(options["configurable-http-proxy"], "lib", file)));
@@ -184,7 +187,15 @@ if (!authToken) {
 }
 const defaultTarget = options["default-target"];
 const proxy = new SessionProxy(
-  { log, authToken, defaultTarget, errorTarget: options["error-target"], headers: {}, xfwd: true },
+  {
+    log,
+    authToken,
+    defaultTarget,
+    errorTarget: options["error-target"],
+    hostRouting: options["host-routing"],
+    headers: {},
+    xfwd: true,
+  },
   tls,
 );
 proxy.proxyServer.listen(Number(options.port), options.ip);

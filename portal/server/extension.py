@@ -13,6 +13,7 @@ from traitlets import Float
 
 from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
+from portal.response_headers import PlainHeaders
 from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.home import Home
@@ -66,6 +67,7 @@ class PortalServer(ExtensionApp):
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
         self._offer_environments()
+        self.serverapp.web_app.add_transform(PlainHeaders)
 
     def initialize_handlers(self) -> None:
         """Register the routes."""

@@ -88,6 +88,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--default-target={hub.url}",
         f"--error-target={hub.url}/hub/error",
         *(tls if hub.internal_tls else ()),
+        *(["--host-routing"] if hub.subdomain_host else []),
     ]
 
 

@@ -6,8 +6,10 @@ import os
 import re
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.cookies import Morsel, SimpleCookie
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +17,7 @@ import pytest
 import requests
 from requests.adapters import HTTPAdapter
 
+from tests.eventually import eventually
 from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
 from tests.hub.private_slapd import PASSWORD, SLAPD, Authority, running_slapd
@@ -24,7 +27,27 @@ pytestmark = pytest.mark.skipif(
     reason=f"slapd, {find_proxy()} and {find_nginx()} are needed",
 )
 NOBODY_UID = 65534
+HOST = "portal.example.com"
 LOGIN_COOKIES = {"jupyterhub-hub-login", "jupyterhub-session-id", "portal-browser-ada", "_xsrf"}
+
+
+@contextmanager
+def portal_behind(
+    front_end: FrontEnd, folder: Path, authority: Authority, **keys: str
+) -> Iterator[PrivateHub]:
+    """Run a hub behind nginx, with these keys of [hub]; yield it."""
+    keys = {"public_address": "127.0.0.1", "public_url": front_end.url} | keys
+    lines = "".join(f'{key} = "{value}"\n' for key, value in keys.items())
+    lines += 'trusted_proxies = ["127.0.0.1"]\n'
+    with (
+        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
+        running_hub(
+            folder / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate, lines
+        ) as hub,
+        running_nginx(folder / "nginx", front_end, authority, urlsplit(hub.url).port or 0),
+    ):
+        hub.url = front_end.url
+        yield hub
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +60,27 @@ def hub_behind(
     tmp_path_factory: pytest.TempPathFactory, authority: Authority, front_end: FrontEnd
 ) -> Iterator[PrivateHub]:
     """Yield a hub behind nginx."""
-    folder = tmp_path_factory.mktemp("front-end")
-    lines = f"""\
-public_address = "127.0.0.1"
-public_url = "{front_end.url}"
-trusted_proxies = ["127.0.0.1"]
-"""
-    with (
-        running_slapd(folder / "slapd", authority, ["ada", "grace", "linus"]) as (port, _),
-        running_hub(
-            folder / "hub", [f"ldap://127.0.0.1:{port}"], authority.certificate, lines
-        ) as hub,
-        running_nginx(folder / "nginx", front_end, authority, urlsplit(hub.url).port or 0),
-    ):
-        hub.url = front_end.url
+    with portal_behind(front_end, tmp_path_factory.mktemp("front-end"), authority) as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub_with_subdomains(tmp_path: Path, authority: Authority) -> Iterator[PrivateHub]:
+    """Yield a hub behind nginx that gives each user a host name."""
+    url = f"https://{HOST}"
+    keys = {"public_url": url, "subdomain_host": url}
+    own = FrontEnd.on_free_ports()
+    with portal_behind(own, tmp_path / "front-end", authority, **keys) as hub:
         yield hub
 
 
 @pytest.fixture
 def browser(hub_behind: PrivateHub, authority: Authority) -> Browser:
-    browser = Browser(hub_behind)
+    return trusting_browser(hub_behind, authority)
+
+
+def trusting_browser(hub: PrivateHub, authority: Authority) -> Browser:
+    browser = Browser(hub)
     browser.http.verify = str(authority.certificate)
     # Else the authorities that the environment names are asked in its place.
     browser.http.trust_env = False
@@ -141,6 +165,33 @@ def test_an_address_of_a_session_leads_to_the_page_that_users_open(browser: Brow
 
     assert page.url.startswith(f"{browser.hub.url}/hub/")
     assert PASSWORD not in page.text
+
+
+def test_each_user_has_a_host_name_where_the_site_says_so(
+    hub_with_subdomains: PrivateHub, authority: Authority
+) -> None:
+    browser = trusting_browser(hub_with_subdomains, authority)
+    browser.http.headers["Host"] = HOST
+    logged_in(browser)
+    browser.http.post(
+        f"{browser.hub.url}/hub/spawn/ada?_xsrf={browser.xsrf()}",
+        data={"gpus": "1"},
+        allow_redirects=False,
+        timeout=30,
+    )
+    own = f"ada.{HOST}"
+
+    eventually(
+        lambda: goes_to(browser, "/hub/spawn-pending/ada") == f"https://{own}/user/ada/",
+        timeout_s=20,
+    )
+    assert browser.get("/user/ada/", headers={"Host": own}).text == "a notebook server"
+    assert goes_to(browser, "/user/ada/") != ""
+
+
+def goes_to(browser: Browser, path: str) -> str:
+    """Return where a page leads on; empty where it is a page itself."""
+    return browser.get(path, allow_redirects=False).headers.get("Location", "")
 
 
 class From(HTTPAdapter):

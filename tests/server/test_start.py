@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.notebook_server import NotebookServer
 from tests.private_hub import ENVIRONMENTS
 
 PYTHON = ENVIRONMENTS / "server" / "bin" / "python"
@@ -41,3 +42,15 @@ def test_what_was_left_out_is_there_for_who_asks_for_it_later(tmp_path: Path) ->
     code += "print(jupyterhub.orm.User.__tablename__, pages.HealthCheckHandler.__module__)"
 
     assert load(tmp_path, code).split() == ["users", "jupyterhub.handlers.pages"]
+
+
+def test_a_session_names_no_program_and_no_version_to_browsers(
+    notebook_server: NotebookServer,
+) -> None:
+    url = f"{notebook_server.host}/user/ada/api/status"
+    through_the_proxy = {"X-Forwarded-For": "203.0.113.7"}
+
+    answer = notebook_server.http.get(url, headers=through_the_proxy, timeout=30)
+
+    assert answer.ok
+    assert not {"Server", "X-JupyterHub-Version"} & set(answer.headers)

@@ -220,3 +220,15 @@ def test_cookies_are_kept_to_tls_where_users_come_by_tls(
     assert config.JupyterHub.public_url == told
     cookie_options = config.JupyterHub.tornado_settings["cookie_options"]
     assert cookie_options == {"samesite": "Lax", **options}
+
+
+def test_users_have_host_names_of_their_own_where_the_site_says_so(
+    load: Load, minimal_toml: str, c: Config
+) -> None:
+    config = Config()
+    url = "https://portal.example.com"
+    keys = f'[hub]\npublic_url = "{url}/"\nsubdomain_host = "{url}"\n'
+    apply_settings(config, load(minimal_toml.replace("[hub]\n", keys)))
+
+    assert config.JupyterHub.subdomain_host == url
+    assert c.JupyterHub.subdomain_host == ""

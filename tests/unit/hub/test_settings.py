@@ -72,6 +72,12 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
             "hub", "public_port = true", ["public_port", "whole number"], id="bool as int"
         ),
         pytest.param(
+            "hub",
+            "subdomain_host = 'https://portal.example.com'",
+            ["subdomain_host", "public_url", "both"],
+            id="host names without public_url",
+        ),
+        pytest.param(
             "hub", "trusted_proxies = ['10.0.0.1/8']", ["trusted_proxies", "192.0.2.0/28"], id="net"
         ),
         pytest.param("hub", "public_port = 8000.5", ["whole number"], id="fraction"),

@@ -112,11 +112,19 @@ def test_a_line_of_json_holds_user_and_job() -> None:
     assert entry["message"] == 'Job 7\nof "ada"'
 
 
+def test_the_proxy_goes_by_host_names_where_users_have_their_own(settings: Settings) -> None:
+    url = "https://portal.example.com"
+    hub = replace(settings.hub, public_url=url, subdomain_host=url)
+
+    assert "--host-routing" in proxy_argv(replace(settings, hub=hub), Path("/opt/proxy"))
+
+
 def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     proxy = proxy_argv(settings, Path("/opt/portal"))
 
     assert proxy[0] == "/opt/portal/node/bin/node"
     assert "--ip=127.0.0.1" in proxy
+    assert "--host-routing" not in proxy
     assert "--port=8000" in proxy
     assert "--api-ip=127.0.0.1" in proxy
     assert "--api-port=8001" in proxy
