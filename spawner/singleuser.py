@@ -19,15 +19,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from spawner.certificates import AUTHORITY_VARIABLE, take_identity
+from spawner.log_keeper import limit_log
 from spawner.reporter import Reporter, ReportError
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 from spawner.unneeded import leave_out_unneeded
 
+_MIB = 1024 * 1024
 log = logging.getLogger("dsportal")
 
 
 def main() -> None:
     """Serve one session until it is stopped."""
+    limit_log(int(os.environ.get("PORTAL_LOG_MIB", "0")) * _MIB)
     _log_to_stderr()
     # What is loaded stays: looking through it for garbage takes a fifth of the start.
     gc.disable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from typing import Any
@@ -46,12 +47,35 @@ async def run_cells(
     return shown
 
 
-async def _run(socket: WebSocketClientConnection, code: str) -> str:
+async def run_until(server: NotebookServer, kernel_name: str, code: str, text: str) -> None:
+    """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
+    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
+    socket = await websocket_connect(channels, connect_timeout=60)
+    await _send(socket, code)
+    shown = ""
+    async with asyncio.timeout(60):
+        while text not in shown:
+            answer = json.loads(await socket.read_message() or "{}")
+            if answer["msg_type"] == "stream":
+                shown += answer["content"]["text"]
+    socket.close()
+    while await socket.read_message() is not None:
+        pass
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+
+
+async def _send(socket: WebSocketClientConnection, code: str) -> str:
     sent = uuid.uuid4().hex
     header = {"msg_id": sent, "msg_type": "execute_request", "session": sent, "version": "5.3"}
     content = {"code": code, "silent": False, "allow_stdin": False}
     message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
     await socket.write_message(json.dumps({"channel": "shell", **message}))
+    return sent
+
+
+async def _run(socket: WebSocketClientConnection, code: str) -> str:
+    sent = await _send(socket, code)
     shown = ""
     while (text := await socket.read_message()) is not None:
         answer = json.loads(text)

@@ -6,17 +6,31 @@ a notebook may be somebody else's: nothing in it is imported before the user run
 Source:
     ipykernel 6 and 7, `ipykernel_launcher`, which `python -m` looks up in that folder.
 """
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 import sys
 
 sys.path[:] = [path for path in sys.path if path]
 
+import os  # noqa: E402
+
+import zmq  # noqa: E402
+from ipykernel.iostream import IOPubThread  # noqa: E402
 from ipykernel.kernelapp import IPKernelApp  # noqa: E402
+from zmq.eventloop.zmqstream import ZMQStream  # noqa: E402
 
 
 class NotebookKernel(IPKernelApp):
     """A kernel that looks for modules beside the notebook from the first cell on."""
+
+    def init_iopub(self, context):
+        """Have what forked children print come through a socket that only the user can open.
+
+        ipykernel listens on a TCP port for it, to which every user of the node could write.
+        """
+        if self.transport == "ipc":
+            take_output_from(f"ipc://{self.ip}-6")
+        super().init_iopub(context)
 
     def init_path(self):
         """Leave the folder out of the path, where IPython would add it."""
@@ -31,6 +45,36 @@ class NotebookKernel(IPKernelApp):
             add_folder()
 
         events.register("pre_execute", before_the_first_cell)
+
+
+def take_output_from(address):
+    """Let the processes of this kernel meet at another address than a port of the loopback.
+
+    Args:
+        address: Address of ZeroMQ; 1 to 5 are the kernel's other sockets.
+
+    Source:
+        ipykernel 6 and 7, `IOPubThread._setup_pipe_in` and `_setup_pipe_out`.
+    """
+
+    def listen(thread):
+        thread._pipe_uuid = os.urandom(16)
+        pipe_in = thread.socket.context.socket(zmq.PULL)
+        pipe_in.linger = 0
+        pipe_in.bind(address)
+        thread._pipe_in = ZMQStream(pipe_in, thread.io_loop)
+        thread._pipe_in.on_recv(thread._handle_pipe_msg)
+
+    def connect(thread):
+        # A context does not outlive a fork.
+        context = zmq.Context()
+        pipe_out = context.socket(zmq.PUSH)
+        pipe_out.linger = 3000
+        pipe_out.connect(address)
+        return context, pipe_out
+
+    IOPubThread._setup_pipe_in = listen
+    IOPubThread._setup_pipe_out = connect
 
 
 if __name__ == "__main__":

@@ -272,6 +272,7 @@ def _server_environment(settings: Settings) -> dict[str, str]:
         "PORTAL_TENSORBOARD_IDLE_S": f"{settings.tensorboard.idle_minutes * 60:.0f}",
         "PORTAL_WARNINGS_S": ",".join(str(seconds) for seconds in settings.clock.warnings_s),
         "PORTAL_METER_INTERVAL_S": f"{settings.meter.interval_s:g}",
+        "PORTAL_LOG_MIB": str(settings.resources.log_mib),
         "PORTAL_IDLE_AFTER_S": f"{settings.idle.after_minutes * 60:g}",
         "PORTAL_IDLE_WARNING_S": f"{settings.idle.warning_minutes * 60:g}",
         "PORTAL_IDLE_GPU_PERCENT": f"{settings.idle.gpu_percent:g}",

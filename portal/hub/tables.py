@@ -191,6 +191,13 @@ class ResourceSettings:
         " which ports the kernel hands out, 32768 to 60999 on most.",
         default=True,
     )
+    log_mib: int = setting(
+        "Largest log of a session, in MiB; what is oldest in it is dropped. The log"
+        " is in the user's home. 0 for no limit.",
+        default=20,
+        lowest=0,
+        highest=65536,
+    )
 
     def __post_init__(self) -> None:
         if self.session_hours > self.max_session_hours:

@@ -150,3 +150,17 @@ def test_a_neighbours_port_is_refused_and_nothing_arrives(
     assert answer.status_code == 403
     assert "was not started in this session" in answer.text
     assert neighbour.arrived() == ""
+
+
+def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None:
+    (job,) = sessions_of(USER)
+    home = Path(pwd.getpwnam(USER).pw_dir)
+    log = home / f".local/state/data-scientist-portal/logs/session-{job.job_id}.log"
+
+    with open(f"/proc/{session.pid()}/fd/2", "wb") as errors_of_the_server:
+        for _ in range(25):
+            errors_of_the_server.write(b"x" * (1024 * 1024 - 1) + b"\n")
+        errors_of_the_server.write(b"the end\n")
+
+    eventually(lambda: b"\nthe end\n" in log.read_bytes()[-4096:], timeout_s=30)
+    assert log.stat().st_size <= 20 * 1024 * 1024

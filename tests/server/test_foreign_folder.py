@@ -16,11 +16,9 @@ from tests.notebook_server import CHECKOUT, NotebookServer
 
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNELS = ENVIRONMENTS / "server/share/jupyter"
-HAS_MXNET = (KERNELS / "kernels/mxnet").exists()
 JYTHON = Path("/usr/bin/jython")
 R = "/usr/bin/R"
 MODULES = Path("/usr/share/modules/init/bash")
-HAS_MODULES = MODULES.exists()
 REGISTRY = """
 [conda]
 name = "Conda"
@@ -40,6 +38,9 @@ name = "Python 2.7"
 language = "python2"
 interpreter = "/usr/bin/jython"
 """
+# Kernels of which deploy/environments/build can install what this machine lacks.
+NEEDED = {"mxnet": KERNELS / "kernels/mxnet", "site-modules": MODULES}
+ABSENT = {kernel: path for kernel, path in NEEDED.items() if not path.exists()}
 # What a kernel may import before there is a cell, or Python itself.
 PLANTED = (
     *("ipykernel_launcher", "ipykernel", "traitlets", "sitecustomize", "usercustomize", "zmq"),
@@ -114,10 +115,8 @@ def shared(server: NotebookServer, request: pytest.FixtureRequest) -> Shared:
 async def test_python_runs_nothing_of_the_folder_and_a_cell_imports_from_it(
     shared: Shared, kernel: str
 ) -> None:
-    if kernel == "mxnet" and not HAS_MXNET:
-        pytest.skip("no MXNet; deploy/environments/build mxnet installs it")
-    if kernel == "site-modules" and not HAS_MODULES:
-        pytest.skip(f"no {MODULES}; deploy/environments/build modules installs it")
+    if kernel in ABSENT:
+        pytest.skip(f"no {ABSENT[kernel]} for {kernel}")
     look = f"import os; print(os.path.exists({str(shared.marks)!r}), os.getcwd())"
 
     seen, imported = await shared.run(kernel, look, "import localmod; localmod.value")

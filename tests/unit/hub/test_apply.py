@@ -122,6 +122,7 @@ def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) ->
         "PORTAL_ENVIRONMENTS_FILE": "/etc/data-scientist-portal/environments.toml",
         "PORTAL_IMAGE_BINDS": "",
         "PORTAL_TENSORBOARD_LIMIT": "8",
+        "PORTAL_LOG_MIB": "20",
         "PORTAL_TENSORBOARD_IDLE_S": "3600",
         "PORTAL_WARNINGS_S": "1800,900,300",
         "PORTAL_METER_INTERVAL_S": "5",
