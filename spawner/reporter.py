@@ -13,11 +13,14 @@ import urllib.request
 from collections.abc import Callable, Mapping
 
 PORT_PATH = "dsportal/port"
+END_PATH = "dsportal/session?because=exit"
 # A hub restart takes seconds; an upgrade of it some minutes.
 REPORT_TIMEOUT_S = 600.0
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 10.0
 _ANSWER_TIMEOUT_S = 10.0
+# Of the seconds that Slurm gives a job to end, the kernels need most.
+_GOODBYE_TIMEOUT_S = 2.0
 # The hub has no use for this server any more: the session was stopped, or never was.
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 409})
 
@@ -119,6 +122,23 @@ class Reporter:
             log.warning("The hub did not take the port yet: %s", problem)
             self._pause(pause_s * random.uniform(0.75, 1.25))  # noqa: S311
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+
+
+def say_goodbye(environment: Mapping[str, str]) -> None:
+    """Tell the hub that this server ends, so that nothing more is sent to its port.
+
+    Args:
+        environment: As for `Reporter`. Where the hub does not answer, it finds out by itself.
+    """
+    request = urllib.request.Request(  # noqa: S310
+        f"{environment['JUPYTERHUB_API_URL'].rstrip('/')}/{END_PATH}",
+        headers={"Authorization": f"token {environment['JUPYTERHUB_API_TOKEN']}"},
+        method="DELETE",
+    )
+    try:
+        _make_opener(environment).open(request, timeout=_GOODBYE_TIMEOUT_S).close()
+    except OSError as error:
+        log.info("The hub was not told of the end: %s", error)
 
 
 def _make_opener(environment: Mapping[str, str]) -> urllib.request.OpenerDirector:

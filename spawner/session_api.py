@@ -4,7 +4,8 @@
   token.
 * POST /hub/api/dsportal/extend: let it go on for longer, with the session's own token.
 * DELETE /hub/api/dsportal/session: end it, with the session's own token; `?because=idle` has the
-  hub tell its user that nobody used it.
+  hub tell its user that nobody used it; `?because=exit` says that the server ends by itself
+  or was told to by Slurm, and the hub sends nothing more to it and looks at its job.
 * POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user; a session with
   a name of its own at users/NAME/servers/SESSION/extend.
 """
@@ -40,9 +41,15 @@ class SessionHandler(APIHandler):
     async def delete(self) -> None:
         """End the session whose server holds the token: 202."""
         spawner = spawner_of_token(self)
-        if not spawner.pending:
+        because = self.get_query_argument("because", "")
+        if because == "exit":
+            # The job says how it ended; this is no order to stop.
+            if not spawner.pending:
+                await self.proxy.delete_user(spawner.user, spawner.name)
+                spawner.look_soon()
+        elif not spawner.pending:
             self.log.info("The session of %s gives itself back", spawner.user.name)
-            if self.get_query_argument("because", "") == "idle" and spawner.session is not None:
+            if because == "idle" and spawner.session is not None:
                 spawner.ending = Ending.of_idle(spawner.session.job_id)
             # The caller is what ends, so the answer comes first.
             ending = asyncio.ensure_future(self.stop_single_user(spawner.user, spawner.name))

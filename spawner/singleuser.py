@@ -6,6 +6,7 @@ a signal to the server.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import logging
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 
 from spawner.certificates import AUTHORITY_VARIABLE, take_identity
 from spawner.log_keeper import limit_log
-from spawner.reporter import Reporter, ReportError
+from spawner.reporter import Reporter, ReportError, say_goodbye
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 from spawner.unneeded import leave_out_unneeded
 
@@ -221,6 +222,17 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
         def _bind_http_server_tcp(self) -> bool:
             self.http_server.add_socket(sock)
             return True
+
+        def stop(self, from_signal: bool = False) -> None:
+            # The socket closes next, and its port is anybody's.
+            add = (
+                self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
+            )
+            add(self._say_goodbye)
+
+        async def _say_goodbye(self) -> None:
+            await asyncio.to_thread(say_goodbye, os.environ)
+            super().stop()
 
         def init_configurables(self) -> None:
             self.update_config(Config(SERVER_CONFIG))

@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
-from spawner import port_api, session_api
+from spawner import port_api, session_api, unreachable
 from spawner.adoption import keep, take_up
 from spawner.ending import Ending
 from spawner.equipping import EquippingSpawner
@@ -30,6 +30,7 @@ from spawner.states import JobState
 
 port_api.register()
 session_api.register()
+unreachable.register()
 
 
 class SlurmGPUSpawner(EquippingSpawner):
@@ -220,6 +221,11 @@ class SlurmGPUSpawner(EquippingSpawner):
             Whether it was awaited.
         """
         return self._job is not None and self._job.take_port(port, certificate)
+
+    def look_soon(self) -> None:
+        """Have Slurm asked about the job at once; something says that its server has gone."""
+        if self._job is not None:
+            self.cluster.watcher.look_soon()
 
     def change_session(self, **changes: Any) -> None:
         """Keep a change of the session.

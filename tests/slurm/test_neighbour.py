@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import requests
 
-from deploy.one_machine.layout import HUB_STATE_DIR
+from deploy.one_machine.layout import HUB_STATE_DIR, log_path
 from deploy.one_machine.pidfile import running
 from tests import parts
 from tests.eventually import eventually
@@ -184,6 +184,17 @@ def keep_asking(
                 answers.append(look(victim, **headers))
             except requests.ConnectionError:
                 continue
+
+
+def test_a_server_that_is_told_to_end_tells_the_hub_first(victim: PortalClient) -> None:
+    n_seen = log_path("hub").stat().st_size
+
+    cancel()
+
+    eventually(lambda: f"/user/{VICTIM}" not in routes(), timeout_s=60)
+    eventually(lambda: sessions_of(VICTIM) == [], timeout_s=60)
+    said = log_path("hub").read_bytes()[n_seen:].decode()
+    assert "202 DELETE /hub/api/dsportal/session?because=exit" in said
 
 
 @pytest.mark.parametrize(

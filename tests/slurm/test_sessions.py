@@ -55,6 +55,38 @@ def test_a_killed_hub_takes_up_a_session_that_waits_and_it_can_start(
     assert f"/user/{USER}" in hub.routes()
 
 
+def test_a_session_that_the_proxy_does_not_reach_is_looked_at_at_once(hub: PrivateHub) -> None:
+    hub.start(watch_running_s=600.0)
+    start(hub)
+    wait_until_ready(hub)
+    page = {"url": f"/user/{USER}/lab"}
+
+    subprocess.run(["scancel", str(hub.session(USER)["job_id"])], check=True, timeout=30)
+
+    def is_known_to_have_ended() -> bool:
+        # As the proxy does for each request that it could not bring to the session.
+        requests.get(f"{hub.address}/error/503", params=page, timeout=30)
+        return not hub.server(USER)
+
+    eventually(is_known_to_have_ended, timeout_s=60)
+    assert f"/user/{USER}" not in hub.routes()
+
+
+def test_a_server_that_says_goodbye_is_sent_nothing_more_and_its_job_says_how_it_ended(
+    hub: PrivateHub,
+) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    assert f"/user/{USER}" in hub.routes()
+
+    answer = hub.rest("DELETE", "/dsportal/session?because=exit", token=session_token())
+
+    assert answer.status_code == 202
+    assert f"/user/{USER}" not in hub.routes()
+    assert [job.state for job in sessions()] == ["RUNNING"]
+    assert hub.server(USER)["ready"]
+
+
 def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:
     steps: list[object] = (hub.server(USER).get("state") or {}).get("start", {}).get("steps", [])
     return steps[:n_steps] if len(steps) >= n_steps else []

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spawner.reporter import Reporter, ReportError
+from spawner.reporter import Reporter, ReportError, say_goodbye
 from spawner.singleuser import bind_port, find_address, service_url
 
 
@@ -36,6 +36,11 @@ class HubHandler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.requests.append((self.path, dict(self.headers), json.loads(body)))
         self.send_response(self.server.statuses.pop(0) if self.server.statuses else 204)
+        self.end_headers()
+
+    def do_DELETE(self) -> None:
+        self.server.requests.append((self.path, dict(self.headers), None))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 202)
         self.end_headers()
 
     def log_message(self, *args: object) -> None:
@@ -147,6 +152,23 @@ def test_a_hub_that_comes_back_is_told(hub: Hub) -> None:
     assert len(back[0].requests) == 1
     back[0].shutdown()
     back[0].server_close()
+
+
+@pytest.mark.parametrize("status", [202, 403, 500])
+def test_a_server_that_ends_says_so_once_whatever_the_hub_answers(hub: Hub, status: int) -> None:
+    hub.statuses = [status]
+
+    say_goodbye({"JUPYTERHUB_API_URL": hub.api_url, "JUPYTERHUB_API_TOKEN": "abc"})
+
+    ((path, headers, _),) = hub.requests
+    assert path == "/hub/api/dsportal/session?because=exit"
+    assert headers["Authorization"] == "token abc"
+
+
+def test_a_server_ends_without_a_hub_too() -> None:
+    url = f"http://127.0.0.1:{free_port()}/hub/api"
+
+    say_goodbye({"JUPYTERHUB_API_URL": url, "JUPYTERHUB_API_TOKEN": "abc"})
 
 
 def test_an_error_of_the_report_is_told_to_the_waiting_server(hub: Hub) -> None:
