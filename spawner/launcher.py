@@ -10,7 +10,6 @@ command of the hub's choice:
     {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
-    {"verb": "place_files", "folder": "...", "files": {"name": "text"}}
     {"verb": "storage", "folders": ["~", "/..."]}
     {"verb": "preflight", "checks": {"home": {...}, ...}}           see spawner/preflight_probe.py
 
@@ -103,7 +102,7 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
     Raises:
         RequestError: If the verb is unknown or a value is not of its form.
     """
-    functions = (_submit, _forecast, _cancel, _log_tail, _place_files)
+    functions = (_submit, _forecast, _cancel, _log_tail)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
     verbs |= dict.fromkeys(_BESIDE, _ask_beside)
     verb = request.get("verb") if isinstance(request, dict) else None
@@ -200,24 +199,6 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
         file.seek(max(0, status.st_size - n_bytes))
         text = file.read(n_bytes).decode("utf-8", "replace")
     return {"ok": True, "text": text}
-
-
-def _place_files(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    files = request.get("files")
-    if not isinstance(files, dict) or not 0 < len(files) <= 8:
-        raise RequestError("files must be 1 to 8 texts by name")
-    target_dir = _private_dir(account, "files", _name(request.get("folder")))
-    paths = {}
-    for name, text in files.items():
-        if not isinstance(text, str) or "\0" in text:
-            raise RequestError(f"bad file {name!r:.60}")
-        new_path = target_dir / f".{_name(name)}.new"
-        new_path.unlink(missing_ok=True)
-        descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        paths[name] = str(new_path.replace(target_dir / name))
-    return {"ok": True, "paths": paths}
 
 
 def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:

@@ -300,26 +300,6 @@ class Slurm:
         answer = await self.launcher.ask(key.user, request)
         return str(answer.get("text", ""))
 
-    async def place_files(
-        self, user: str, folder: str, files: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        """Put small files into a folder that only the user can read.
-
-        Args:
-            user: Whose folder.
-            folder: Its name.
-            files: Texts by file name, 8 at most.
-
-        Returns:
-            The path of each file, by name.
-
-        Raises:
-            SlurmError: If the files could not be written.
-        """
-        request = {"verb": "place_files", "folder": folder, "files": dict(files)}
-        paths: dict[str, str] = (await self.launcher.order(user, request))["paths"]
-        return paths
-
     async def _squeue(self, *filters: str) -> list[JobRecord]:
         mark = new_mark()
         # Without --all, jobs in partitions that are hidden or closed to the hub are left out.

@@ -191,23 +191,6 @@ class SlurmContract:
     ) -> None:
         assert await slurm.explain_hidden() == ""
 
-    async def test_files_are_placed_where_the_job_can_read_them(
-        self, slurm: Slurm, user: str
-    ) -> None:
-        paths = await slurm.place_files(user, "contract", {"key": "a\nb", "cert": "c"})
-        paths = await slurm.place_files(user, "contract", {"key": "secret", "cert": "c"})
-
-        command = f'stat -c %a "{paths["key"]}"; cat "{paths["key"]}"'
-        key = await self.submitted(slurm, user, command)
-        await self.ended(slurm, key)
-        assert await slurm.read_log(key) == "600\nsecret"
-
-    async def test_files_cannot_be_placed_elsewhere(self, slurm: Slurm, user: str) -> None:
-        with pytest.raises(SlurmError):
-            await slurm.place_files(user, "../x", {"key": "x"})
-        with pytest.raises(SlurmError):
-            await slurm.place_files(user, "contract", {"../x": "x"})
-
     async def test_no_answer_is_no_statement_about_any_job(
         self, slurm: Slurm, user: str, without_answer: Callable[[], None]
     ) -> None:

@@ -128,8 +128,6 @@ def test_a_variable_that_is_none_or_would_change_sbatch_is_refused(environment: 
         {"verb": "log_tail", "job_id": 1, "n_bytes": -1},
         {"verb": "forecast", "arguments": ["--wrap=id"], "script": ""},
         {"verb": "forecast", "arguments": [], "script": None},
-        {"verb": "place_files", "folder": "../x", "files": {"a": "b"}},
-        {"verb": "place_files", "folder": "x", "files": []},
     ],
     ids=str,
 )
