@@ -26,6 +26,7 @@ from portal.hub.drain import Drain, shared_drain
 from portal.hub.notices import MOST_CHARACTERS, shared_notices
 from portal.hub.stopping import stop_session
 from portal.hub.suspension import is_suspended
+from portal.hub.visits import address_of
 from spawner import __version__
 from spawner.cluster import Cluster, cluster_of
 from spawner.errors import PortalError
@@ -128,6 +129,8 @@ class StatusHandler(OperationHandler):
             "jupyterhub": jupyterhub.__version__,
             "slurm": await self.describe_slurm(),
             "drain": self.drain.message,
+            # 'dsportal check' compares it with the address that it asked from.
+            "asked_from": address_of(self),
             "sessions": [describe(user, spawner) for user, spawner in self.sessions()],
         }
         self.finish(json.dumps(answer))

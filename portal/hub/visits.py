@@ -58,9 +58,22 @@ def log_visits(handler: Any) -> None:
             visit.visitor,
             visit.what,
             visit.host,
-            client_address(handler.request, parse_networks(handler.authenticator.trusted_proxies)),
+            address_of(handler),
             extra={"user": visit.visitor},
         )
+
+
+def address_of(handler: Any) -> str:
+    """Return the address that a request comes from.
+
+    Args:
+        handler: The request's handler.
+
+    Returns:
+        The address, which a client cannot choose.
+    """
+    networks = parse_networks(handler.authenticator.trusted_proxies)
+    return client_address(handler.request, networks)
 
 
 def visit_of(handler: Any) -> Visit | None:

@@ -19,6 +19,7 @@ from portal.site.certificates import check_front_end
 from portal.site.checking import in_thread, run_checks
 from portal.site.directory_checks import check_directory, check_user
 from portal.site.finding import Check, Finding, Grade, Report, ok, problem
+from portal.site.hardening_checks import check_hardening
 from portal.site.host_checks import check_database, check_proxy, check_versions
 from portal.site.rights_checks import check_rights
 from portal.site.slurm_checks import (
@@ -127,6 +128,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
         Check(name="database", run=partial(check_database, settings.hub)),
         Check(name="proxy", run=partial(check_proxy, settings)),
         Check(name="tls", run=partial(check_front_end, settings.hub)),
+        Check(name="hardening", run=partial(check_hardening, settings)),
         Check(name="versions", run=check_versions),
         *trials,
     ]
