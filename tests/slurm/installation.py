@@ -18,7 +18,6 @@ api_port = {hub_port}
 public_port = {public_port}
 proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
-internal_tls = false
 {database}
 
 [login]
@@ -41,6 +40,11 @@ from portal.hub.settings import load_settings
 
 c = get_config()
 apply_settings(c, load_settings(Path({settings!r})))
+# Sessions of these tests speak plain HTTP, and a release from before internal TLS knows no setting
+# for that.
+c.JupyterHub.hub_bind_url = c.JupyterHub.hub_connect_url = {url!r}
+c.SlurmGPUSpawner.hub_connect_url = {url!r}
+c.SlurmGPUSpawner.certificates_dir = ""
 c.ConfigurableHTTPProxy.auth_token = {token!r}
 c.JupyterHub.services = [{{"name": "tester", "api_token": {token!r}}}]
 c.JupyterHub.load_roles = [
@@ -76,7 +80,8 @@ class InstalledHub(PrivateHub):
                 database=f'db_url = "{db_url}"' if db_url else "",
             )
         )
-        config = CONFIG.format(settings=str(self.settings), token=self.token)
+        url = f"http://{ADDRESS}:{self.hub_port}"
+        config = CONFIG.format(settings=str(self.settings), token=self.token, url=url)
         (self.folder / "config.py").write_text(config)
 
     def install(self, version: str, package: Path) -> None:

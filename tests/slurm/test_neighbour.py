@@ -186,6 +186,24 @@ def keep_asking(
                 continue
 
 
+@pytest.mark.parametrize(
+    ("url", "status"),
+    [
+        ("https://10.77.0.1:8081/hub/api", 200),
+        # For sessions that were started before internal TLS was switched on.
+        ("http://10.77.0.1:8081/hub/api", 200),
+        ("https://10.77.0.1:8081/hub/login", 404),
+        ("https://10.77.0.1:8081/user/grace/api", 404),
+    ],
+)
+def test_sessions_reach_the_hubs_api_and_nothing_else_where_the_proxy_listens_for_them(
+    url: str, status: int
+) -> None:
+    authority = HUB_STATE_DIR / "certificates/authority.pem"
+
+    assert requests.get(url, verify=str(authority), timeout=30).status_code == status
+
+
 def test_a_server_that_is_told_to_end_tells_the_hub_first(victim: PortalClient) -> None:
     n_seen = log_path("hub").stat().st_size
 

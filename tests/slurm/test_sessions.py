@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 import requests
 
+from portal.hub.authority import ensure_certificates
 from tests.eventually import eventually
-from tests.private_hub import PrivateHub
+from tests.private_hub import ACCOUNT, ADDRESS, PrivateHub
 from tests.slurm.conftest import USER, release, session_token, sessions, start, wait_until_ready
 
 pytestmark = pytest.mark.cluster
@@ -85,6 +87,44 @@ def test_a_server_that_says_goodbye_is_sent_nothing_more_and_its_job_says_how_it
     assert f"/user/{USER}" not in hub.routes()
     assert [job.state for job in sessions()] == ["RUNNING"]
     assert hub.server(USER)["ready"]
+
+
+@pytest.fixture
+def certificates_dir(hub: PrivateHub) -> str:
+    """The hub's folder of certificates, as the proxy makes it."""
+    folder = hub.folder / "certificates"
+    ensure_certificates(folder, ADDRESS)
+    for path in (folder, *folder.iterdir()):
+        shutil.chown(path, ACCOUNT)
+    return str(folder)
+
+
+def test_a_session_from_before_internal_tls_goes_on_after_it_was_switched_on(
+    hub: PrivateHub, certificates_dir: str
+) -> None:
+    start(hub)
+    wait_until_ready(hub)
+    before = hub.session(USER)
+
+    hub.kill()
+    hub.start(certificates_dir=certificates_dir)
+
+    wait_until_ready(hub)
+    assert hub.session(USER) == before
+    assert hub.routes()[f"/user/{USER}"]["target"].startswith("http://")
+
+
+def test_a_server_without_a_certificate_is_not_taken_for_a_session_that_has_one(
+    hub: PrivateHub, certificates_dir: str
+) -> None:
+    hub.start(certificates_dir=certificates_dir)
+    n_seen = len(hub.log())
+
+    start(hub)
+
+    eventually(lambda: "has to report its certificate" in hub.log()[n_seen:], timeout_s=60)
+    eventually(lambda: not sessions(), timeout_s=60)
+    assert f"/user/{USER}" not in hub.routes()
 
 
 def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:
