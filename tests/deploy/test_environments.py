@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.environment import ADDED_LATER, canonical_name, read_pins
+from deploy.environments.builder.environment import (
+    ADDED_LATER,
+    PINS_FILE,
+    canonical_name,
+    read_pins,
+)
 from deploy.environments.builder.files import launcher_path
 from deploy.environments.builder.node import AS_NOBODY
 from deploy.environments.builder.plan import Plan
@@ -21,7 +26,7 @@ from deploy.environments.builder.target import PROGRAMS_DIR
 PLAN = Plan()
 SERVER = PLAN.environment("server")
 TENSORFLOW = PLAN.environment("tensorflow")
-ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch")
+ENVIRONMENTS = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
 HEAVY_TARGETS = (
     "hub",
     "server",
@@ -98,15 +103,15 @@ def test_building_again_changes_nothing_and_takes_no_time() -> None:
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_an_environment_holds_what_its_pinned_file_names_and_nothing_else(name: str) -> None:
+def test_an_environment_holds_what_its_lock_names_and_nothing_else(name: str) -> None:
     text = as_nobody([PLAN.environment(name) / "bin/python", "-c", INSTALLED])
     installed = {canonical_name(key): version for key, version in json.loads(text).items()}
 
     assert "data-scientist-portal" in installed
     ours = ADDED_LATER | {"pip"}
-    # "2.13.0+cpu" is a build of 2.13.0.
-    releases = {key: v.partition("+")[0] for key, v in installed.items() if key not in ours}
-    assert releases == read_pins(PLAN.pins(name))
+    versions = {key: version for key, version in installed.items() if key not in ours}
+    assert versions == read_pins(PLAN.pins(name))
+    assert versions == read_pins(PLAN.environment(name) / PINS_FILE)
 
 
 def test_every_account_can_read_the_environments_and_none_but_root_can_change_them() -> None:

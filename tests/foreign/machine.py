@@ -12,8 +12,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 INIT = CHECKOUT / "tests/foreign/init.py"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# What pip and npm need to reach the registries that this machine is configured for.
-KEPT = ("PIP_", "SSL_", "NPM_CONFIG_", "npm_config_", "NODE_EXTRA_CA_CERTS")
+# What pip, uv and npm need to reach the registries that this machine is configured for.
+KEPT = ("DSPORTAL_PACKAGES", "PIP_", "SSL_", "NPM_CONFIG_", "npm_config_", "NODE_EXTRA_CA_CERTS")
 # What the cluster has beside what deploy/up installs.
 PACKAGES = ("nginx-light", "logrotate", "python3-fusepy")
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")

@@ -50,7 +50,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         type=Path,
         default=plan.tensorflow_pins,
         metavar="FILE",
-        help="pinned file of the TensorFlow environment (default: %(default)s)",
+        help="lock of the TensorFlow environment",
     )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
     add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
@@ -63,7 +63,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         prefix=given.prefix.absolute(),
         datasets_dir=given.datasets.absolute(),
         log_dir=given.logs.absolute(),
-        tensorflow_pins=given.tensorflow.absolute(),
+        tensorflow_pins=given.tensorflow and given.tensorflow.absolute(),
         own_node=given.own_node,
         with_mpi=given.with_mpi,
     )

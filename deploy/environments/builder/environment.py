@@ -1,9 +1,9 @@
-"""Virtual environments that hold exactly what their pinned files name."""
+"""Virtual environments that hold exactly what their locks name."""
 
 from __future__ import annotations
 
-import functools
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -11,22 +11,20 @@ from typing import IO
 
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import StepError
-from deploy.environments.builder.plan import PYTHON, Plan
+from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
+from deploy.environments.builder.plan import PYTHON, Plan, python_version
 from deploy.environments.builder.process import output_of, run
 
-# Installed by targets of their own, not named in the pinned files.
+UV_NAME = "uv"
+# Installed by targets of their own, not named in the locks.
 ADDED_LATER = frozenset({"data-scientist-portal", "horovod"})
-REGISTRY_HINT = "See whether 'pip download six' works on this machine, then run the build again."
-
-
-@functools.cache
-def python_version() -> str:
-    """Return the version of the system's Python.
-
-    Returns:
-        Such as "Python 3.11.2"; empty where there is none.
-    """
-    return output_of([PYTHON, "-V"]) or ""
+# What an environment was made from, for 'dsportal check'.
+PINS_FILE = "pins.txt"
+REGISTRY_HINT = (
+    f"See whether this machine reaches {ORDINARY_INDEX}, or name what it reaches in {SETTING},"
+    " then run the build again."
+)
+_PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)")
 
 
 def canonical_name(name: str) -> str:
@@ -45,10 +43,10 @@ def canonical_name(name: str) -> str:
 
 
 def read_pins(path: Path) -> dict[str, str]:
-    """Read a pinned file.
+    """Read a lock.
 
     Args:
-        path: A file of lines name==version, comments and empty lines.
+        path: A file of lines name==version, each followed by its hashes or by none.
 
     Returns:
         Version by canonical name, extras left out.
@@ -59,47 +57,91 @@ def read_pins(path: Path) -> dict[str, str]:
     try:
         text = path.read_text()
     except FileNotFoundError as error:
-        raise StepError(f"{path} is missing.", f"Make it: {path.parent}/pin.") from error
+        raise StepError(f"{path} is missing.", _cure(path)) from error
     pins = {}
-    for line in text.splitlines():
-        requirement = line.partition("#")[0].strip()
+    for line in text.replace("\\\n", "").splitlines():
+        requirement = line.partition("#")[0].partition(" --hash=")[0].strip()
         if not requirement:
             continue
-        found = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)", requirement)
-        if found is None:
-            raise StepError(
-                f"'{line}' in {path} is not of the form name==version.",
-                f"Name it in {path.stem}.in and run {path.parent}/pin {path.stem}.",
-            )
+        if (found := _PIN.fullmatch(requirement)) is None:
+            raise StepError(f"'{line}' in {path} is not of the form name==version.", _cure(path))
         pins[canonical_name(found[1])] = found[2]
     return pins
 
 
+def _cure(lock: Path) -> str:
+    pin = lock.parents[2] / "pin"
+    known = sorted(path.parent.name for path in lock.parents[1].glob(f"*/{lock.name}"))
+    there = f" There are locks for Python {', '.join(known)}." if known else ""
+    return f"Name it in {lock.stem}.in and run {pin} {lock.stem}.{there}"
+
+
+def install_uv(plan: Plan, log: IO[str]) -> None:
+    """Install uv, which installs all else.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+
+    Raises:
+        StepError: If it cannot be had.
+    """
+    env_dir = plan.environment(UV_NAME)
+    _ensure_environment(env_dir, log)
+    pip = (env_dir / "bin/python", "-m", "pip", "install", "--no-deps", "--require-hashes")
+    run((*pip, "-r", plan.pins(UV_NAME)), log=log, next_step=REGISTRY_HINT)
+
+
 def install_environment(plan: Plan, name: str, log: IO[str]) -> None:
-    """Bring one environment to what its pinned file says.
+    """Bring one environment to what its lock says.
 
     Only what differs is installed or taken away, so running programs keep the rest.
 
     Args:
-        plan: Folders and choices.
+        plan: Folders and choices; the environment `uv` must be there.
         name: The environment's name.
         log: Open log file.
 
     Raises:
         StepError: If the environment cannot be made or a package cannot be installed.
     """
-    pins = read_pins(plan.pins(name))
+    lock = plan.pins(name)
+    pins = read_pins(lock)
     env_dir = plan.environment(name)
+    _ensure_environment(env_dir, log)
+    installed = installed_packages(plan, env_dir)
+    # 2.13.0 asks for no more than 2.13.0+cpu has, and would leave it.
+    other_builds = (key for key, version in pins.items() if installed.get(key, version) != version)
+    renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
+    fixed = ("--no-deps", "--require-hashes", "--compile-bytecode", "-r", lock)
+    install = (*uv_pip(plan, "install", env_dir), *package_sources(os.environ).uv_options)
+    run((*install, *renewed, *fixed), log=log, next_step=REGISTRY_HINT)
+    if strangers := set(installed) - set(pins) - ADDED_LATER - {"pip"}:
+        run((*uv_pip(plan, "uninstall", env_dir), *sorted(strangers)), log=log)
+    lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
+    (env_dir / PINS_FILE).write_text("".join(lines))
+
+
+def uv_pip(plan: Plan, command: str, env_dir: Path) -> tuple[str | Path, ...]:
+    """Return the beginning of a command of uv that works on an environment.
+
+    Args:
+        plan: Folders and choices.
+        command: install, uninstall or list.
+        env_dir: The environment.
+
+    Returns:
+        Words of the command.
+    """
+    uv = plan.environment(UV_NAME) / "bin/uv"
+    return (uv, "pip", command, "--python", env_dir / "bin/python")
+
+
+def _ensure_environment(env_dir: Path, log: IO[str]) -> None:
     if not _is_usable(env_dir):
         ensure_packages(["python3-venv"], log)
         shutil.rmtree(env_dir, ignore_errors=True)
         run([PYTHON, "-m", "venv", env_dir], log=log)
-    pip = (env_dir / "bin/python", "-m", "pip", "--disable-pip-version-check")
-    install = (*pip, "install", "--no-deps", "--no-input", "-r", plan.pins(name))
-    run(install, log=log, next_step=REGISTRY_HINT)
-    strangers = installed_packages(env_dir) - set(pins) - ADDED_LATER - {"pip"}
-    if strangers:
-        run((*pip, "uninstall", "--yes", *sorted(strangers)), log=log)
 
 
 def _is_usable(env_dir: Path) -> bool:
@@ -107,14 +149,16 @@ def _is_usable(env_dir: Path) -> bool:
     return output_of([env_dir / "bin/python", "-V"]) == python_version()
 
 
-def installed_packages(env_dir: Path) -> set[str]:
+def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:
     """Return what is installed in an environment.
 
     Args:
+        plan: Folders and choices.
         env_dir: Its folder.
 
     Returns:
-        Canonical names.
+        Versions by canonical name.
     """
-    listing = output_of([env_dir / "bin/python", "-m", "pip", "list", "--format=json"])
-    return {canonical_name(package["name"]) for package in json.loads(listing or "[]")}
+    listing = output_of((*uv_pip(plan, "list", env_dir), "--format=json"))
+    found = json.loads(listing or "[]")
+    return {canonical_name(package["name"]): package["version"] for package in found}

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import REGISTRY_HINT, python_version, read_pins
+from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
 from deploy.environments.builder.errors import StepError
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Plan, python_version
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 from deploy.environments.builder.target import PROGRAMS_DIR
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tarfile
 import tempfile
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import REGISTRY_HINT
+from deploy.environments.builder.environment import REGISTRY_HINT, uv_pip
 from deploy.environments.builder.files import replace_folder
+from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
@@ -59,9 +61,10 @@ def make_image(plan: Plan, log: IO[str]) -> None:
         include = f"--include={','.join(PACKAGES)}"
         run(["mmdebstrap", "--variant=extract", include, "bookworm", root, SOURCE], log=log)
         packages = root / _SITE_PACKAGES
-        pip = (plan.environment("server") / "bin/python", "-m", "pip", "install", "--no-compile")
-        pins = ("--target", packages, "-c", plan.pins("server"), "ipykernel")
-        run([*pip, *pins], log=log, next_step=REGISTRY_HINT)
+        install = uv_pip(plan, "install", plan.environment("server"))
+        sources = package_sources(os.environ).uv_options
+        pins = ("--target", packages, "--constraints", plan.pins("server"), "ipykernel")
+        run([*install, *sources, *pins], log=log, next_step=REGISTRY_HINT)
         for unneeded in _UNNEEDED:
             shutil.rmtree(root / unneeded, ignore_errors=True)
         _write_layout(root, new)

@@ -69,8 +69,6 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             run([python, "-m", "pip", "install", *options, wheel], log=log)
             if name == "tensorflow":
                 write_import_hook(plan.environment(name))
-            # 'dsportal check' compares what is installed with it.
-            shutil.copyfile(plan.pins(name), plan.environment(name) / "pins.txt")
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
 

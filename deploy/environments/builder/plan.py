@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.environments.builder.process import output_of
+
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 PYTHON = Path("/usr/bin/python3")
+
+
+@functools.cache
+def python_version() -> str:
+    """Return the version of the system's Python.
+
+    Returns:
+        Such as "Python 3.11.2"; empty where there is none.
+    """
+    return output_of([PYTHON, "-V"]) or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +31,7 @@ class Plan:
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
         source_dir: The checkout that is installed.
-        tensorflow_pins: Pinned file of the TensorFlow environment.
+        tensorflow_pins: Lock of the TensorFlow environment; that of the checkout when None.
         own_node: Take Node.js from the Python package index even where the machine has one.
         with_mpi: Compile Horovod with MPI beside Gloo.
     """
@@ -27,14 +40,20 @@ class Plan:
     datasets_dir: Path = Path("/srv/isilon/datasets")
     log_dir: Path = Path("/var/log/data-scientist-portal")
     source_dir: Path = SOURCE_DIR
-    tensorflow_pins: Path = SOURCE_DIR / "deploy/environments/tensorflow.txt"
+    tensorflow_pins: Path | None = None
     own_node: bool = False
     with_mpi: bool = False
 
     @property
     def recipes_dir(self) -> Path:
-        """Folder of the pinned files."""
+        """Folder of what is asked for."""
         return self.source_dir / "deploy" / "environments"
+
+    @property
+    def locks_dir(self) -> Path:
+        """Folder of the locks for the system's Python, such as locks/3.11."""
+        release = ".".join(python_version().rpartition(" ")[2].split(".")[:2])
+        return self.recipes_dir / "locks" / release
 
     @property
     def wheelhouse_dir(self) -> Path:
@@ -65,7 +84,7 @@ class Plan:
         """Return the folder of one virtual environment.
 
         Args:
-            name: hub, server, tensorboard, tensorflow, pytorch, package, node or test.
+            name: hub, server, tensorboard, tensorflow, pytorch, package, node, uv or test.
 
         Returns:
             The folder, whether it exists or not.
@@ -73,15 +92,17 @@ class Plan:
         return self.prefix / "environments" / name
 
     def pins(self, name: str) -> Path:
-        """Return the pinned file of one environment.
+        """Return the lock of one environment: each package's version and hashes.
 
         Args:
             name: As for `environment`.
 
         Returns:
-            Path of NAME.txt, or of the site's choice for tensorflow.
+            Path of NAME.txt for the system's Python, or of the site's choice for tensorflow.
         """
-        return self.tensorflow_pins if name == "tensorflow" else self.recipes_dir / f"{name}.txt"
+        if name == "tensorflow" and self.tensorflow_pins is not None:
+            return self.tensorflow_pins
+        return self.locks_dir / f"{name}.txt"
 
     def log_path(self, name: str) -> Path:
         """Return the log of one target.

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.package_sources import SETTING, package_sources
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# What pip, npm and apt need to reach the registries that the machine is configured for.
-KEPT_NAMES = frozenset({"HOME", "TMPDIR", "XDG_CONFIG_HOME", "NODE_EXTRA_CA_CERTS"})
-KEPT_PREFIXES = ("PIP_", "SSL_", "NPM_CONFIG_", "npm_config_", "REQUESTS_CA_", "CURL_CA_")
+# What pip, uv, npm and apt need to reach the registries. What chooses other Python packages than
+# the locked ones is left out: settings of pip, and pip.conf.
+KEPT_NAMES = frozenset(
+    {
+        *("HOME", "TMPDIR", "XDG_CONFIG_HOME", "NODE_EXTRA_CA_CERTS", SETTING),
+        *("PIP_CERT", "PIP_CLIENT_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_PROXY", "PIP_RETRIES"),
+        *("UV_CACHE_DIR", "UV_HTTP_TIMEOUT"),
+    }
+)
+KEPT_PREFIXES = ("SSL_", "NPM_CONFIG_", "npm_config_", "REQUESTS_CA_", "CURL_CA_")
 KEPT_SUFFIXES = ("_proxy", "_PROXY")
 
 
@@ -27,11 +35,14 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
 
     Returns:
         A new mapping: PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
+
+    Raises:
+        StepError: If DSPORTAL_PACKAGES cannot be understood.
     """
     source = os.environ if environ is None else environ
     kept = {name: value for name, value in source.items() if _is_kept(name)}
     fixed = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-    return {"HOME": "/root", **kept, **fixed, **extra}
+    return {"HOME": "/root", **kept, **fixed, **package_sources(source).variables(), **extra}
 
 
 def _is_kept(name: str) -> bool:

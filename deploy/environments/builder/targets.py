@@ -23,7 +23,7 @@ from deploy.environments.builder import (
     server,
     unpacked,
 )
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Plan, python_version
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
 
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
@@ -34,12 +34,19 @@ def _environment_target(name: str, summary: str) -> Target:
         environment.install_environment(plan, name, log)
 
     def made_from(plan: Plan) -> list[Path | str]:
-        return [plan.pins(name), environment.python_version()]
+        return [plan.pins(name), python_version()]
 
     def results(plan: Plan) -> list[Path]:
         return [plan.environment(name) / "bin/python"]
 
-    return Target(name=name, summary=summary, build=build, made_from=made_from, results=results)
+    return Target(
+        name=name,
+        summary=summary,
+        build=build,
+        made_from=made_from,
+        results=results,
+        needs=(environment.UV_NAME,),
+    )
 
 
 def _debian_target(name: str, summary: str, packages: Sequence[str], result: str) -> Target:
@@ -64,7 +71,7 @@ def _unpacked_target(name: str, summary: str, package: str, program: str) -> Tar
 
 
 def _server_sources(plan: Plan) -> Iterable[Path | str]:
-    return [plan.pins("server"), server.settings_dir(plan), environment.python_version()]
+    return [plan.pins("server"), server.settings_dir(plan), python_version()]
 
 
 def _package_sources(plan: Plan) -> Iterable[Path | str]:
@@ -91,6 +98,13 @@ def _install_apptainer(_: Plan, log: IO[str]) -> None:
 
 
 TARGETS = (
+    Target(
+        name=environment.UV_NAME,
+        summary="installing uv, which installs all other Python packages",
+        build=environment.install_uv,
+        made_from=lambda plan: [plan.pins(environment.UV_NAME), python_version()],
+        results=lambda plan: [plan.environment(environment.UV_NAME) / "bin/uv"],
+    ),
     # The longest chain first.
     _environment_target("tensorflow", "installing TensorFlow, a large download"),
     Target(
@@ -108,6 +122,7 @@ TARGETS = (
         build=server.install_server,
         made_from=_server_sources,
         results=lambda plan: [plan.environment("server") / "bin/jupyter-lab"],
+        needs=("uv",),
         code=("server",),
     ),
     _environment_target("pytorch", "installing PyTorch"),
@@ -118,10 +133,10 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("mxnet"),
             plan.source_dir / kernels.PYTHON_START,
-            environment.python_version(),
+            python_version(),
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
-        needs=("server",),
+        needs=("uv", "server"),
         code=("kernels",),
     ),
     _environment_target("hub", "installing JupyterHub and what it needs"),
@@ -132,6 +147,7 @@ TARGETS = (
         build=node.install_node,
         made_from=lambda plan: [node.describe_choice(plan)],
         results=lambda plan: [plan.node_dir / "bin/node", plan.node_dir / "bin/npm"],
+        needs=("uv",),
         code=("node",),
     ),
     Target(
@@ -200,6 +216,7 @@ TARGETS = (
         build=package.install_package,
         made_from=_package_sources,
         results=_package_results,
+        needs=("uv",),
         after=("hub", "server", "tensorboard", "tensorflow", "horovod", "pytorch", "mxnet"),
         code=("package",),
     ),
@@ -271,7 +288,7 @@ TARGETS = (
         build=image.make_image,
         made_from=lambda plan: [*image.PACKAGES],
         results=lambda plan: [image.image_dir(plan) / "index.json"],
-        needs=("server",),
+        needs=("uv", "server"),
         code=("image",),
     ),
 )

@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 def test_needs_are_built_before_what_needs_them() -> None:
     names = [t.name for t in with_needs(["datasets"])]
 
-    assert set(names) == {"node", "server", "datasets"}
+    assert set(names) == {"uv", "node", "server", "datasets"}
     for t in TARGETS:
         assert set(t.needs) | set(t.after) <= set(BY_NAME)
 
