@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 
+from deploy.environments.builder.package_sources import SETTING
+from tests.machine_packages import packages_of_machine
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 
 SITE_TARGETS = ("ansible", "promtool")
@@ -41,6 +44,7 @@ def main(argv: Sequence[str]) -> int:
     # kernels under test could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     suites, pytest_arguments = parse_arguments(argv)
+    os.environ[SETTING] = packages_of_machine(os.environ)
     counts: dict[str, Counts] = {}
     try:
         if prepare(suites, counts):

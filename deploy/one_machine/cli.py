@@ -17,7 +17,7 @@ from deploy.one_machine.cluster import (
     MOST_SIMULATED_NODES,
     describe_cluster,
 )
-from deploy.one_machine.environments import Build
+from deploy.one_machine.environments import Build, refuse_unknown_sources
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
@@ -92,6 +92,7 @@ def down(argv: Sequence[str]) -> int:
 
 def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
+    refuse_unknown_sources()
     build = Build()
     cluster = describe_cluster(wanted.simulated_nodes)
     steps = select(steps_up(cluster, build), only=wanted.only, until=wanted.until)

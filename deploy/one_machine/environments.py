@@ -7,6 +7,8 @@ import signal
 import subprocess
 import time
 
+from deploy.environments.builder import errors
+from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.process import clean_environment
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.layout import LOG_DIR, SOURCE_DIR
@@ -82,6 +84,18 @@ class Build:
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             self._process.wait()
+
+
+def refuse_unknown_sources() -> None:
+    """See whether it can be understood where packages shall come from.
+
+    Raises:
+        StepError: If not.
+    """
+    try:
+        package_sources(os.environ)
+    except errors.StepError as error:
+        raise StepError(error.what, next_step=error.next_step) from error
 
 
 def is_unchanged(line: str) -> bool:

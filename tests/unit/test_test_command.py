@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
 from tests.command import parse_arguments, summary
 from tests.eventually import eventually, eventually_async
+from tests.machine_packages import packages_of_machine
 from tests.results import Result, read_results
 from tests.suites import Counts, Suite, count, run_suite
 
@@ -21,6 +23,7 @@ BARE_PYTEST = ["--noconftest", "-p", "no:hypothesispytest", "-p", "no:anyio", "-
 def own_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(suites, "OUTPUT_DIR", tmp_path / "output")
     monkeypatch.setattr(suites, "BIN_DIR", Path(sys.executable).parent)
+    monkeypatch.setenv(SETTING, ORDINARY_INDEX)
 
 
 def suite_of(tmp_path: Path, text: str) -> Suite:
@@ -221,6 +224,17 @@ def test_pytest_gets_what_follows_the_dashes() -> None:
 
     assert [suite.name for suite in chosen] == ["unit"]
     assert rest == ["-k", "ldap"]
+
+
+def test_tests_take_packages_from_where_the_machine_s_pip_does(tmp_path: Path) -> None:
+    config = tmp_path / "pip.conf"
+    config.write_text(f"[global]\nfind-links =\n  {tmp_path}\n  /no/folder\n")
+    environ = {"HOME": str(tmp_path)}
+
+    assert packages_of_machine(environ, config) == f"{ORDINARY_INDEX} {tmp_path}"
+    mirror = {**environ, "PIP_INDEX_URL": "https://mirror/simple", "PIP_FIND_LINKS": "/no/folder"}
+    assert packages_of_machine(mirror, config) == "https://mirror/simple"
+    assert packages_of_machine({**mirror, SETTING: "/wheels"}, config) == "/wheels"
 
 
 def test_benchmarks_run_only_when_asked_for() -> None:

@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
+from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.targets import (
@@ -46,11 +49,10 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     add("--datasets", type=Path, default=plan.datasets_dir, help="default: %(default)s")
     add("--logs", type=Path, default=plan.log_dir, help="default: %(default)s")
     add(
-        "--tensorflow",
-        type=Path,
-        default=plan.tensorflow_pins,
-        metavar="FILE",
-        help="lock of the TensorFlow environment",
+        "--flavour",
+        choices=[flavour.value for flavour in Flavour],
+        help="TensorFlow and PyTorch with the CUDA libraries or without; later builds keep it "
+        "(default: gpu where nvidia-smi lists one)",
     )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
     add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
@@ -63,7 +65,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         prefix=given.prefix.absolute(),
         datasets_dir=given.datasets.absolute(),
         log_dir=given.logs.absolute(),
-        tensorflow_pins=given.tensorflow and given.tensorflow.absolute(),
+        flavour=Flavour(given.flavour) if given.flavour else flavour_of(given.prefix),
         own_node=given.own_node,
         with_mpi=given.with_mpi,
     )
@@ -98,11 +100,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 if all of them are built, 1 if one is not, 2 for a wrong command line.
     """
+    try:
+        package_sources(os.environ)
+    except StepError as error:
+        print(f"{error.what} {error.next_step}", file=sys.stderr)
+        return 2
     names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
     os.umask(0o022)
     before = time.monotonic()
     try:
         with one_build_at_a_time(plan.prefix):
+            keep_flavour(plan.prefix, plan.flavour)
             ended = build_targets(with_needs(names), plan)
     except PermissionError as error:
         print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)

@@ -92,7 +92,7 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
     run((*pip, "-r", plan.pins(UV_NAME)), log=log, next_step=REGISTRY_HINT)
 
 
-def install_environment(plan: Plan, name: str, log: IO[str]) -> None:
+def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:
     """Bring one environment to what its lock says.
 
     Only what differs is installed or taken away, so running programs keep the rest.
@@ -101,11 +101,12 @@ def install_environment(plan: Plan, name: str, log: IO[str]) -> None:
         plan: Folders and choices; the environment `uv` must be there.
         name: The environment's name.
         log: Open log file.
+        lock: Another lock than the plan's.
 
     Raises:
         StepError: If the environment cannot be made or a package cannot be installed.
     """
-    lock = plan.pins(name)
+    lock = lock or plan.pins(name)
     pins = read_pins(lock)
     env_dir = plan.environment(name)
     _ensure_environment(env_dir, log)

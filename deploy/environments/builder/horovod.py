@@ -19,6 +19,7 @@ from typing import IO
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
 from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import Plan, python_version
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 from deploy.environments.builder.target import PROGRAMS_DIR
@@ -66,10 +67,11 @@ def local_version(plan: Plan) -> str:
         plan: Folders and choices.
 
     Returns:
-        Such as "tf2.21.0", with MPI "tf2.21.0.mpi".
+        Such as "tf2.21.0", with MPI "tf2.21.0.mpi", for TensorFlow with CUDA "tf2.21.0.gpu".
     """
+    gpu = ".gpu" if plan.flavour is Flavour.GPU else ""
     mpi = ".mpi" if plan.with_mpi else ""
-    return f"tf{tensorflow_version(plan.pins('tensorflow'))}{mpi}"
+    return f"tf{tensorflow_version(plan.pins('tensorflow'))}{gpu}{mpi}"
 
 
 def install_horovod(plan: Plan, log: IO[str]) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
+from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.horovod import tensorflow_version
@@ -140,7 +141,7 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
 
 def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     env_dir = plan.environment("pytorch")
-    version = read_pins(plan.pins("pytorch")).get("torch", "")
+    version = read_pins(pytorch.locks(plan)[-1]).get(pytorch.PACKAGE, "")
     release = ".".join(version.split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"

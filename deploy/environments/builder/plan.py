@@ -6,10 +6,13 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.process import output_of
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 PYTHON = Path("/usr/bin/python3")
+# Environments that there are two of.
+FLAVOURED = frozenset({"tensorflow", "pytorch"})
 
 
 @functools.cache
@@ -31,7 +34,7 @@ class Plan:
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
         source_dir: The checkout that is installed.
-        tensorflow_pins: Lock of the TensorFlow environment; that of the checkout when None.
+        flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         own_node: Take Node.js from the Python package index even where the machine has one.
         with_mpi: Compile Horovod with MPI beside Gloo.
     """
@@ -40,7 +43,7 @@ class Plan:
     datasets_dir: Path = Path("/srv/isilon/datasets")
     log_dir: Path = Path("/var/log/data-scientist-portal")
     source_dir: Path = SOURCE_DIR
-    tensorflow_pins: Path | None = None
+    flavour: Flavour = Flavour.CPU
     own_node: bool = False
     with_mpi: bool = False
 
@@ -98,11 +101,10 @@ class Plan:
             name: As for `environment`.
 
         Returns:
-            Path of NAME.txt for the system's Python, or of the site's choice for tensorflow.
+            Path of NAME.txt for the system's Python, or of NAME-FLAVOUR.txt.
         """
-        if name == "tensorflow" and self.tensorflow_pins is not None:
-            return self.tensorflow_pins
-        return self.locks_dir / f"{name}.txt"
+        flavour = f"-{self.flavour.value}" if name in FLAVOURED else ""
+        return self.locks_dir / f"{name}{flavour}.txt"
 
     def log_path(self, name: str) -> Path:
         """Return the log of one target.

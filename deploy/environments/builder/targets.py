@@ -20,6 +20,7 @@ from deploy.environments.builder import (
     node,
     package,
     proxy,
+    pytorch,
     server,
     unpacked,
 )
@@ -125,7 +126,15 @@ TARGETS = (
         needs=("uv",),
         code=("server",),
     ),
-    _environment_target("pytorch", "installing PyTorch"),
+    Target(
+        name=pytorch.NAME,
+        summary="installing PyTorch",
+        build=pytorch.install_pytorch,
+        made_from=lambda plan: [*pytorch.locks(plan), python_version()],
+        results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
+        needs=("uv",),
+        code=("pytorch",),
+    ),
     Target(
         name="mxnet",
         summary="installing MXNet, which is not developed any more, with its kernel",
@@ -165,7 +174,7 @@ TARGETS = (
         build=kernels.install_kernels,
         made_from=lambda plan: [
             plan.pins("tensorflow"),
-            plan.pins("pytorch"),
+            *pytorch.locks(plan),
             plan.source_dir / kernels.PYTHON_START,
         ],
         results=lambda plan: [

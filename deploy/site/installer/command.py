@@ -11,8 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.environments.builder.flavour import Flavour
 from deploy.one_machine.accounts import render_sudoers
 from deploy.one_machine.command import run
+from deploy.one_machine.environments import refuse_unknown_sources
 from deploy.one_machine.errors import StepError
 from deploy.one_machine.files import read_plain
 from deploy.one_machine.steps import report_failure
@@ -60,6 +62,7 @@ def main(argv: Sequence[str]) -> int:
     os.umask(0o022)
     try:
         _refuse_lacks(root_needed=not wanted.check)
+        refuse_unknown_sources()
         site = site_of(wanted)
         pieces = pieces_of(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
@@ -101,6 +104,11 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         type=Path,
         metavar="FILE",
         help="the cluster's slurm.conf (default: $SLURM_CONF, else where Slurm looks by itself)",
+    )
+    add(
+        "--cpu",
+        action="store_true",
+        help="TensorFlow and PyTorch without the CUDA libraries, for nodes without GPUs",
     )
     frameworks = parser.add_mutually_exclusive_group()
     frameworks.add_argument("--with-horovod", action="store_true", help="compile Horovod, too")
@@ -146,6 +154,7 @@ def site_of(wanted: argparse.Namespace) -> Site:
         slurm_user=wanted.slurm_user,
         with_horovod=wanted.with_horovod or wanted.with_mpi,
         with_mpi=wanted.with_mpi,
+        flavour=Flavour.CPU if wanted.cpu else Flavour.GPU,
         with_frameworks=not wanted.without_frameworks,
         slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
     )

@@ -90,6 +90,7 @@ def environments_of(site: Site) -> list[Environments]:
             plan=Plan(
                 prefix=site.shared / site.version,
                 log_dir=site.log_dir / "sessions",
+                flavour=site.flavour,
                 with_mpi=site.with_mpi,
             ),
             targets=sessions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.environments.builder.flavour import Flavour
 from deploy.one_machine.accounts import ACCOUNT
 
 MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."
@@ -21,6 +22,7 @@ class Site:
         slurm_user: Slurm's own account.
         with_horovod: Compile Horovod, which takes minutes and a compiler.
         with_mpi: Compile it with MPI beside Gloo.
+        flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
         slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
         root: Where "/" is; another folder only in tests.
@@ -33,6 +35,7 @@ class Site:
     slurm_user: str = "slurm"
     with_horovod: bool = False
     with_mpi: bool = False
+    flavour: Flavour = Flavour.GPU
     with_frameworks: bool = True
     slurm_conf: Path | None = None
     root: Path = Path("/")

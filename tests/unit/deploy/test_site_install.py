@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder.flavour import Flavour
+from deploy.environments.builder.package_sources import SETTING
+from deploy.one_machine.environments import refuse_unknown_sources
 from deploy.one_machine.errors import StepError
 from deploy.site.installer.advice import advice_of
 from deploy.site.installer.command import (
@@ -320,6 +323,28 @@ def test_slurm_conf_is_the_one_named_then_that_of_the_login_then_the_noted_one(
     assert slurm_conf_of(None, tmp_path / "none") is None
     with pytest.raises(StepError, match="no absolute path of a file"):
         slurm_conf_of(tmp_path / "missing", noted)
+
+
+def test_a_site_gets_frameworks_for_gpus_unless_it_says_otherwise(tmp_path: Path) -> None:
+    common = ["--shared", str(tmp_path / "s"), "--users-group", "root"]
+
+    flavours = [
+        environments_of(site_of(parse(words)))[1].plan.flavour
+        for words in (common, [*common, "--cpu"])
+    ]
+
+    assert flavours == [Flavour.GPU, Flavour.CPU]
+
+
+def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(SETTING, "/no/wheels")
+
+    with pytest.raises(StepError, match="/no/wheels") as caught:
+        refuse_unknown_sources()
+
+    assert SETTING in caught.value.message
 
 
 def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:

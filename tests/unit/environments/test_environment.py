@@ -96,7 +96,7 @@ def test_hub_and_sessions_speak_the_same_jupyterhub(python: str) -> None:
 
 
 def test_pytorch_for_gpus_brings_its_cuda_libraries() -> None:
-    pins = read_pins(RECIPES_DIR / "locks/3.11/pytorch.txt")
+    pins = read_pins(RECIPES_DIR / "locks/3.11/pytorch-gpu.txt")
 
     assert {"nvidia-cudnn-cu13", "nvidia-nccl-cu13", "nvidia-cublas", "triton"} <= set(pins)
 

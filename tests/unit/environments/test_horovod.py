@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.command import parse_arguments
+from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod import VERSION, find_wheel, local_version, recipe
 from deploy.environments.builder.plan import Plan
 
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
-    pins = tmp_path / "tensorflow.txt"
-    pins.write_text("tensorflow-cpu==2.21.0\n")
-    return Plan(prefix=tmp_path, tensorflow_pins=pins)
+    plan = Plan(prefix=tmp_path, source_dir=tmp_path)
+    plan.locks_dir.mkdir(parents=True)
+    plan.pins("tensorflow").write_text("tensorflow-cpu==2.21.0\n")
+    with_cuda = replace(plan, flavour=Flavour.GPU)
+    with_cuda.pins("tensorflow").write_text("tensorflow==2.21.0\n")
+    (plan.recipes_dir / "horovod.txt").write_text("horovod==0.28.1\n")
+    return plan
 
 
 def put_wheel(plan: Plan) -> Path:
@@ -33,12 +38,12 @@ def test_mpi_is_compiled_only_where_it_was_asked_for() -> None:
     assert parse_arguments(["--with-mpi", "horovod"])[1].with_mpi
 
 
-def test_wheels_with_mpi_and_without_stand_side_by_side(plan: Plan) -> None:
-    with_mpi = replace(plan, with_mpi=True)
-    wheels = [put_wheel(plan), put_wheel(with_mpi)]
+def test_wheels_for_each_tensorflow_with_mpi_and_without_stand_side_by_side(plan: Plan) -> None:
+    plans = [plan, replace(plan, with_mpi=True), replace(plan, flavour=Flavour.GPU)]
+    wheels = [put_wheel(each) for each in plans]
 
-    assert [find_wheel(plan), find_wheel(with_mpi)] == wheels
-    assert local_version(with_mpi) == "tf2.21.0.mpi"
+    assert [find_wheel(each) for each in plans] == wheels
+    assert [local_version(each) for each in plans] == ["tf2.21.0", "tf2.21.0.mpi", "tf2.21.0.gpu"]
 
 
 def test_a_wheel_that_was_made_in_another_way_is_not_taken(plan: Plan) -> None:

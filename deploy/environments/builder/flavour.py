@@ -1,0 +1,55 @@
+"""Flavours of TensorFlow and PyTorch: with the CUDA libraries for NVIDIA GPUs, or without."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+
+from deploy.environments.builder.process import output_of
+
+
+class Flavour(enum.Enum):
+    """What the frameworks of an installation are for."""
+
+    GPU = "gpu"
+    CPU = "cpu"
+
+
+def flavour_of_machine() -> Flavour:
+    """Return the flavour that suits this machine.
+
+    Returns:
+        GPU where nvidia-smi lists one.
+    """
+    lines = (output_of(["nvidia-smi", "-L"]) or "").splitlines()
+    return Flavour.GPU if any(line.startswith("GPU ") for line in lines) else Flavour.CPU
+
+
+def flavour_of(prefix: Path) -> Flavour:
+    """Return the flavour that an installation keeps.
+
+    Args:
+        prefix: Folder of the results of builds.
+
+    Returns:
+        What was chosen there, else what suits this machine.
+    """
+    path = _note(prefix)
+    return Flavour(path.read_text().strip()) if path.exists() else flavour_of_machine()
+
+
+def keep_flavour(prefix: Path, flavour: Flavour) -> None:
+    """Let later builds keep a choice.
+
+    Args:
+        prefix: Folder of the results of builds.
+        flavour: The choice; what suits the machine anyway is not noted.
+    """
+    if flavour is flavour_of_machine():
+        _note(prefix).unlink(missing_ok=True)
+    else:
+        _note(prefix).write_text(f"{flavour.value}\n")
+
+
+def _note(prefix: Path) -> Path:
+    return prefix / "flavour"
