@@ -1,6 +1,13 @@
-# Handwritten digits: 10,000 real images of MNIST, from the site's shared storage.
+# Handwritten digits: 10,000 real images of MNIST, from the shared storage or the installation.
 
-DIGITS_PATH <- "~/isilon/datasets/mnist/mnist-10k.npz"
+# Return the file on the shared storage; where there is none, the one beside the templates.
+find_digits <- function() {
+  places <- c("~/isilon", dirname(Sys.getenv("PORTAL_TEMPLATES_DIR", "/nowhere/templates")))
+  files <- file.path(places, "datasets/mnist/mnist-10k.npz")
+  c(files[file.exists(files)], files)[1]
+}
+
+DIGITS_PATH <- find_digits()
 N_TRAINING <- 8000
 SHUFFLE_SEED <- 2018
 
@@ -12,8 +19,8 @@ SHUFFLE_SEED <- 2018
 load_digits <- function(path = DIGITS_PATH) {
   if (!file.exists(path)) {
     stop(
-      "The digits are not at ", path, ". An administrator puts them there with ",
-      "'deploy/environments/build datasets'.",
+      "The digits are not at ", path, ". On a cluster an administrator brings them with ",
+      "'deploy/site/install', on a single machine with 'deploy/environments/build datasets'.",
       call. = FALSE
     )
   }

@@ -1,4 +1,4 @@
-"""Handwritten digits: 10,000 real images of MNIST, from the site's shared storage."""
+"""Handwritten digits: 10,000 real images of MNIST, from the shared storage or the installation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-DIGITS_PATH = Path.home() / "isilon" / "datasets" / "mnist" / "mnist-10k.npz"
+_FILE = Path("datasets", "mnist", "mnist-10k.npz")
 N_TRAINING = 8_000
 _SHUFFLE_SEED = 2018
 
@@ -20,6 +20,24 @@ class DataError(Exception):
     def _render_traceback_(self) -> list[str]:
         # Notebooks show this sentence in place of a traceback.
         return [f"{type(self).__name__}: {self}"]
+
+
+def find_digits() -> Path:
+    """Return where the digits are.
+
+    Returns:
+        The file on the shared storage; where there is none, the one that deploy/site/install puts
+        beside the templates, if it has.
+    """
+    on_storage = Path.home() / "isilon" / _FILE
+    templates = os.environ.get("PORTAL_TEMPLATES_DIR")
+    if templates and not on_storage.exists():
+        installed = Path(templates).parent / _FILE
+        return installed if installed.exists() else on_storage
+    return on_storage
+
+
+DIGITS_PATH = find_digits()
 
 
 @dataclass(frozen=True)
@@ -87,10 +105,10 @@ def load_digits(path: str | os.PathLike[str] = DIGITS_PATH) -> Digits:
     path = Path(path)
     if not path.exists():
         raise DataError(
-            f"The digits are not at {path}. An administrator puts them there with "
-            "'deploy/environments/build datasets'. Or save your own with "
-            "numpy.savez(path, x=images, y=labels), x uint8 (10000, 28, 28) and y uint8 (10000,), "
-            "and give that path to load_digits."
+            f"The digits are not at {path}. On a cluster an administrator brings them with "
+            "'deploy/site/install', on a single machine with 'deploy/environments/build datasets'. "
+            "Or save your own with numpy.savez(path, x=images, y=labels), "
+            "x uint8 (10000, 28, 28) and y uint8 (10000,), and give that path to load_digits."
         )
     try:
         with path.open("rb") as stream, np.load(stream) as file:

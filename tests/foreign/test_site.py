@@ -177,6 +177,15 @@ def test_the_check_of_the_guide_finds_no_problem(site: Site) -> None:
     assert "trial-ampere" in said
 
 
+def test_users_find_the_data_of_the_templates_beside_them(site: Site) -> None:
+    current = f"{SHARED}/current"
+    listing = ("ls", f"{current}/templates/start-here.ipynb", f"{current}/datasets/mnist")
+
+    listed = site.machine.run("runuser", "-u", "ada", "--", *listing)
+
+    assert "mnist-10k.npz" in listed.stdout
+
+
 def test_only_the_ldap_group_of_the_settings_may_log_in(site: Site) -> None:
     status, page = log_in(site, "grace")
 

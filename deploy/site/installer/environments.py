@@ -21,6 +21,7 @@ SESSION_TARGETS = (
     "pytorch",
     "kernels",
     "templates",
+    "datasets",
     "package",
 )
 # Without them the notebook server's own Python is the only kernel.
@@ -89,6 +90,9 @@ def environments_of(site: Site) -> list[Environments]:
             what="environments of sessions",
             plan=Plan(
                 prefix=site.shared / site.version,
+                # Beside the templates, which look there where the shared storage has none: root
+                # may not be able to write to that.
+                datasets_dir=site.shared / site.version / "datasets",
                 log_dir=site.log_dir / "sessions",
                 flavour=site.flavour,
                 with_mpi=site.with_mpi,

@@ -75,7 +75,25 @@ def test_a_missing_file_says_how_to_put_it_there(digits_data, tmp_path):
         digits_data.load_digits(tmp_path / "none.npz")
 
     assert "none.npz" in str(refusal.value)
+    assert "deploy/site/install" in str(refusal.value)
     assert "deploy/environments/build datasets" in str(refusal.value)
+
+
+def test_digits_of_the_installation_serve_where_the_storage_has_none(
+    digits_data, tmp_path, monkeypatch
+):
+    installed = tmp_path / "portal/datasets/mnist/mnist-10k.npz"
+    on_storage = tmp_path / "home/isilon/datasets/mnist/mnist-10k.npz"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PORTAL_TEMPLATES_DIR", str(tmp_path / "portal/templates"))
+    for path in (installed, on_storage):
+        path.parent.mkdir(parents=True)
+
+    assert digits_data.find_digits() == on_storage
+    installed.touch()
+    assert digits_data.find_digits() == installed
+    on_storage.touch()
+    assert digits_data.find_digits() == on_storage
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
