@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder import uv
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import StepError
-from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
+from deploy.environments.builder.extras import resolve_extras
+from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import PYTHON, Plan, python_version
 from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.uv import uv_pip
 
-UV_NAME = "uv"
 # Installed by targets of their own, not named in the locks.
 ADDED_LATER = frozenset({"data-scientist-portal", "horovod"})
 # What an environment was made from, for 'dsportal check'.
@@ -24,7 +25,7 @@ REGISTRY_HINT = (
     f"See whether this machine reaches {ORDINARY_INDEX}, or name what it reaches in {SETTING},"
     " then run the build again."
 )
-_PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)")
+_PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;=]+)")
 
 
 def canonical_name(name: str) -> str:
@@ -86,14 +87,14 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
     Raises:
         StepError: If it cannot be had.
     """
-    env_dir = plan.environment(UV_NAME)
+    env_dir = plan.environment(uv.NAME)
     _ensure_environment(env_dir, log)
     pip = (env_dir / "bin/python", "-m", "pip", "install", "--no-deps", "--require-hashes")
-    run((*pip, "-r", plan.pins(UV_NAME)), log=log, next_step=REGISTRY_HINT)
+    run((*pip, "-r", plan.pins(uv.NAME)), log=log, next_step=REGISTRY_HINT)
 
 
 def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:
-    """Bring one environment to what its lock says.
+    """Bring one environment to what its lock says, and to what the site adds to it.
 
     Only what differs is installed or taken away, so running programs keep the rest.
 
@@ -114,28 +115,16 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     # 2.13.0 asks for no more than 2.13.0+cpu has, and would leave it.
     other_builds = (key for key, version in pins.items() if installed.get(key, version) != version)
     renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
-    fixed = ("--no-deps", "--require-hashes", "--compile-bytecode", "-r", lock)
-    install = (*uv_pip(plan, "install", env_dir), *package_sources(os.environ).uv_options)
-    run((*install, *renewed, *fixed), log=log, next_step=REGISTRY_HINT)
-    if strangers := set(installed) - set(pins) - ADDED_LATER - {"pip"}:
+    install = (*uv_pip(plan, "install", env_dir), "--no-deps", "--compile-bytecode")
+    run((*install, *renewed, "--require-hashes", "-r", lock), log=log, next_step=REGISTRY_HINT)
+    extras = resolve_extras(plan, name, lock, log)
+    if extras is not None:
+        run((*install, "-r", extras), log=log, next_step=REGISTRY_HINT)
+    wanted = {*pins, *(read_pins(extras) if extras else ())}
+    if strangers := set(installed) - wanted - ADDED_LATER - {"pip"}:
         run((*uv_pip(plan, "uninstall", env_dir), *sorted(strangers)), log=log)
     lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
     (env_dir / PINS_FILE).write_text("".join(lines))
-
-
-def uv_pip(plan: Plan, command: str, env_dir: Path) -> tuple[str | Path, ...]:
-    """Return the beginning of a command of uv that works on an environment.
-
-    Args:
-        plan: Folders and choices.
-        command: install, uninstall or list.
-        env_dir: The environment.
-
-    Returns:
-        Words of the command.
-    """
-    uv = plan.environment(UV_NAME) / "bin/uv"
-    return (uv, "pip", command, "--python", env_dir / "bin/python")
 
 
 def _ensure_environment(env_dir: Path, log: IO[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tarfile
 import tempfile
@@ -12,11 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import REGISTRY_HINT, uv_pip
+from deploy.environments.builder.environment import REGISTRY_HINT
 from deploy.environments.builder.files import replace_folder
-from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
+from deploy.environments.builder.uv import uv_pip
 
 TOOLS = ("mmdebstrap",)
 PACKAGES = ("python3", "dash", "coreutils", "libstdc++6")
@@ -62,9 +61,8 @@ def make_image(plan: Plan, log: IO[str]) -> None:
         run(["mmdebstrap", "--variant=extract", include, "bookworm", root, SOURCE], log=log)
         packages = root / _SITE_PACKAGES
         install = uv_pip(plan, "install", plan.environment("server"))
-        sources = package_sources(os.environ).uv_options
         pins = ("--target", packages, "--constraints", plan.pins("server"), "ipykernel")
-        run([*install, *sources, *pins], log=log, next_step=REGISTRY_HINT)
+        run([*install, *pins], log=log, next_step=REGISTRY_HINT)
         for unneeded in _UNNEEDED:
             shutil.rmtree(root / unneeded, ignore_errors=True)
         _write_layout(root, new)

@@ -33,6 +33,7 @@ class Plan:
         prefix: Folder that gets environments, programs and templates.
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
+        settings_dir: Folder of portal.toml, and of the site's lists of packages beside it.
         source_dir: The checkout that is installed.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         own_node: Take Node.js from the Python package index even where the machine has one.
@@ -42,6 +43,7 @@ class Plan:
     prefix: Path = Path("/opt/data-scientist-portal")
     datasets_dir: Path = Path("/srv/isilon/datasets")
     log_dir: Path = Path("/var/log/data-scientist-portal")
+    settings_dir: Path = Path("/etc/data-scientist-portal")
     source_dir: Path = SOURCE_DIR
     flavour: Flavour = Flavour.CPU
     own_node: bool = False

@@ -16,11 +16,11 @@ from deploy.environments.builder.environment import (
     install_environment,
     installed_packages,
     read_pins,
-    uv_pip,
 )
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import output_of
+from deploy.environments.builder.uv import uv_pip
 
 NAME = "pytorch"
 PACKAGE = "torch"
@@ -76,8 +76,7 @@ def chosen_lock(plan: Plan, log: IO[str]) -> Path:
 
 
 def _is_offered(plan: Plan, requirement: str) -> bool:
-    sources = package_sources(os.environ)
-    if not sources.has_more_than_ordinary:
+    if not package_sources(os.environ).has_more_than_ordinary:
         return False
     ask = (*uv_pip(plan, "install", plan.environment("uv")), "--dry-run", "--no-deps")
-    return output_of((*ask, *sources.uv_options, requirement)) is not None
+    return output_of((*ask, requirement)) is not None

@@ -12,6 +12,7 @@ from deploy.environments.builder import (
     datasets,
     debian,
     environment,
+    extras,
     files,
     horovod,
     image,
@@ -23,6 +24,7 @@ from deploy.environments.builder import (
     pytorch,
     server,
     unpacked,
+    uv,
 )
 from deploy.environments.builder.plan import Plan, python_version
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
@@ -35,7 +37,8 @@ def _environment_target(name: str, summary: str) -> Target:
         environment.install_environment(plan, name, log)
 
     def made_from(plan: Plan) -> list[Path | str]:
-        return [plan.pins(name), python_version()]
+        own = [extras.extras_path(plan, name)] if name in extras.ENVIRONMENTS else []
+        return [plan.pins(name), *own, python_version()]
 
     def results(plan: Plan) -> list[Path]:
         return [plan.environment(name) / "bin/python"]
@@ -46,7 +49,7 @@ def _environment_target(name: str, summary: str) -> Target:
         build=build,
         made_from=made_from,
         results=results,
-        needs=(environment.UV_NAME,),
+        needs=(uv.NAME,),
     )
 
 
@@ -72,7 +75,8 @@ def _unpacked_target(name: str, summary: str, package: str, program: str) -> Tar
 
 
 def _server_sources(plan: Plan) -> Iterable[Path | str]:
-    return [plan.pins("server"), server.settings_dir(plan), python_version()]
+    own = extras.extras_path(plan, "server")
+    return [plan.pins("server"), own, server.settings_dir(plan), python_version()]
 
 
 def _package_sources(plan: Plan) -> Iterable[Path | str]:
@@ -100,11 +104,11 @@ def _install_apptainer(_: Plan, log: IO[str]) -> None:
 
 TARGETS = (
     Target(
-        name=environment.UV_NAME,
+        name=uv.NAME,
         summary="installing uv, which installs all other Python packages",
         build=environment.install_uv,
-        made_from=lambda plan: [plan.pins(environment.UV_NAME), python_version()],
-        results=lambda plan: [plan.environment(environment.UV_NAME) / "bin/uv"],
+        made_from=lambda plan: [plan.pins(uv.NAME), python_version()],
+        results=lambda plan: [uv.uv_program(plan)],
     ),
     # The longest chain first.
     _environment_target("tensorflow", "installing TensorFlow, a large download"),

@@ -83,7 +83,11 @@ def environments_of(site: Site) -> list[Environments]:
     return [
         Environments(
             what="hub, proxy and launcher",
-            plan=Plan(prefix=site.prefix / site.version, log_dir=site.log_dir),
+            plan=Plan(
+                prefix=site.prefix / site.version,
+                log_dir=site.log_dir,
+                settings_dir=site.settings_dir,
+            ),
             targets=HUB_TARGETS,
         ),
         Environments(
@@ -94,6 +98,7 @@ def environments_of(site: Site) -> list[Environments]:
                 # may not be able to write to that.
                 datasets_dir=site.shared / site.version / "datasets",
                 log_dir=site.log_dir / "sessions",
+                settings_dir=site.settings_dir,
                 flavour=site.flavour,
                 with_mpi=site.with_mpi,
             ),

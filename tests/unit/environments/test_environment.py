@@ -34,7 +34,7 @@ def test_pins_are_read_whatever_the_spelling_of_their_names(tmp_path: Path) -> N
 
 
 def test_hashes_are_no_part_of_a_version(tmp_path: Path) -> None:
-    lines = f"torch==2.13.0+cpu \\\n    {HASH} \\\n    {HASH}\nsix==1.17.0 {HASH}\n"
+    lines = f"torch===2.13.0+cpu \\\n    {HASH} \\\n    {HASH}\nsix==1.17.0 {HASH}\n"
 
     assert read_pins(write(tmp_path / "a.txt", lines)) == {"torch": "2.13.0+cpu", "six": "1.17.0"}
 

@@ -45,6 +45,12 @@ def test_a_lock_takes_the_wheels_of_its_python_on_linux(
     assert pin.fits(wheel, "3.11") is is_taken
 
 
+def test_a_package_that_comes_in_several_builds_is_locked_to_one(pin: ModuleType) -> None:
+    package = {"name": "torch", "version": "1", "sdist": {"hashes": {"sha256": "0a"}}}
+
+    assert next(pin.lines_of(package, "3.11")) == "torch===1 \\"
+
+
 def test_a_package_without_wheels_is_locked_to_its_source(pin: ModuleType) -> None:
     package = {"name": "x", "version": "1", "sdist": {"hashes": {"sha256": "0a"}}}
 

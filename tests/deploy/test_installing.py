@@ -1,0 +1,138 @@
+"""What uv does with a lock and with the site's own packages, on wheels that the test makes."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deploy.environments.builder.environment import install_environment, installed_packages
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.extras import extras_path
+from deploy.environments.builder.package_sources import SETTING
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import fingerprint
+from deploy.environments.builder.targets import BY_NAME
+
+
+def make_wheel(folder: Path, name: str, version: str, *, needs: Sequence[str] = ()) -> str:
+    """Make a wheel without a module; return its line of a lock."""
+    info = f"{name}-{version}.dist-info"
+    needed = "".join(f"Requires-Dist: {need}\n" for need in needs)
+    files = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file, text in files.items():
+            wheel.writestr(file, text)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return f"{name}=={version} \\\n    --hash=sha256:{digest}\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
+    """A prefix with the machine's uv, and a folder of wheels in place of any index."""
+    folder = tmp_path_factory.mktemp("built")
+    plan = Plan(
+        prefix=folder / "prefix",
+        log_dir=folder / "log",
+        settings_dir=folder / "etc",
+        source_dir=folder,
+    )
+    for made in (plan.log_dir, plan.settings_dir, plan.locks_dir, folder / "wheels"):
+        made.mkdir(parents=True)
+    (plan.prefix / "environments").mkdir(parents=True)
+    plan.environment("uv").symlink_to(Plan().environment("uv"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SETTING, str(folder / "wheels"))
+        patch.setenv("UV_CACHE_DIR", str(folder / "cache"))
+        yield plan
+
+
+@pytest.fixture
+def wheels(built: Plan) -> Path:
+    return built.source_dir / "wheels"
+
+
+def installed(plan: Plan) -> dict[str, str]:
+    """Bring the hub's environment to its lock; return what is then in it."""
+    install_environment(plan, "hub", sys.stderr)
+    found = installed_packages(plan, plan.environment("hub"))
+    return {name: version for name, version in found.items() if name != "pip"}
+
+
+def test_an_environment_is_brought_to_its_lock_and_loses_all_else(
+    built: Plan, wheels: Path
+) -> None:
+    built.pins("hub").write_text(
+        make_wheel(wheels, "alpha", "1.0") + make_wheel(wheels, "beta", "1.0")
+    )
+    assert installed(built) == {"alpha": "1.0", "beta": "1.0"}
+
+    built.pins("hub").write_text(make_wheel(wheels, "alpha", "2.0"))
+
+    assert installed(built) == {"alpha": "2.0"}
+
+
+@pytest.mark.parametrize("wanted", ["1.0+cpu", "1.0"])
+def test_another_build_of_the_same_version_is_installed_in_its_place(
+    built: Plan, wheels: Path, wanted: str
+) -> None:
+    made = {version: make_wheel(wheels, "torch", version) for version in ("1.0", "1.0+cpu")}
+    lines = {version: line.replace("==", "===") for version, line in made.items()}
+    for version in sorted(lines, key=lambda version: version == wanted):
+        built.pins("hub").write_text(lines[version])
+        assert installed(built) == {"torch": version}
+
+
+def test_a_file_of_another_hash_is_refused(built: Plan, wheels: Path) -> None:
+    built.pins("hub").write_text(make_wheel(wheels, "gamma", "1.0"))
+    make_wheel(wheels, "gamma", "1.0", needs=("alpha",))
+
+    with pytest.raises(StepError, match="ended with status"):
+        installed(built)
+
+
+def test_packages_of_the_site_stay_until_it_takes_them_from_its_list(
+    built: Plan, wheels: Path
+) -> None:
+    built.pins("hub").write_text(make_wheel(wheels, "alpha", "1.0"))
+    make_wheel(wheels, "alpha", "2.0")
+    make_wheel(wheels, "delta", "1.0")
+    make_wheel(wheels, "login", "3.0", needs=("alpha", "delta"))
+    before = fingerprint(BY_NAME["hub"], built)
+    extras_path(built, "hub").write_text("# Ours\nlogin\n")
+
+    assert fingerprint(BY_NAME["hub"], built) != before
+    wanted = {"alpha": "1.0", "delta": "1.0", "login": "3.0"}
+    assert installed(built) == wanted
+    # A newer one comes when the site asks for it, not whenever something else is built.
+    make_wheel(wheels, "login", "4.0", needs=("alpha", "delta"))
+    assert installed(built) == wanted
+
+    extras_path(built, "hub").unlink()
+    assert installed(built) == {"alpha": "1.0"}
+
+
+def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
+    built: Plan, wheels: Path
+) -> None:
+    built.pins("hub").write_text(make_wheel(wheels, "alpha", "1.0"))
+    make_wheel(wheels, "login", "5.0", needs=("alpha>=2",))
+    other = replace(built, settings_dir=built.source_dir / "other")
+    other.settings_dir.mkdir()
+    extras_path(other, "hub").write_text("login==5.0\n")
+
+    with pytest.raises(StepError) as caught:
+        installed(other)
+
+    assert str(extras_path(other, "hub")) in caught.value.next_step
+    assert installed(built) == {"alpha": "1.0"}
