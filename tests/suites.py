@@ -133,6 +133,13 @@ SUITES = (
         needs_cluster=False,
         is_default=False,
     ),
+    Suite(
+        name="environments",
+        folder="environments",
+        options=("-s",),
+        needs_cluster=False,
+        is_default=False,
+    ),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}
