@@ -1,13 +1,14 @@
-"""The templates as the launcher shows them: title, framework, when they were last tested."""
+"""The templates as the launcher shows them: title, framework, tests, and what is missing here."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
 from portal.server.folder import NotPlainError, open_folder
 from portal.server.releases import Release, read_releases, write_releases
@@ -23,6 +24,13 @@ _FRAMEWORKS = {
     "mxnet": "MXNet",
     "onnx": "ONNX",
     "r": "R",
+}
+# Kernels that a site has to add.
+_RARE_KERNELS = frozenset({"ir", "mxnet"})
+# Folders whose notebooks need more than their kernel: whether it is there, by the kernel's program.
+_NEEDS: Mapping[str, Callable[[Path], bool]] = {
+    "horovod": lambda program: program.with_name("horovodrun").exists(),
+    "containers": lambda _: look_at_node().container is not None,
 }
 
 
@@ -53,36 +61,54 @@ class TemplateCard:
         return asdict(self) | {"path": f"{FOLDER_NAME}/{self.name}"}
 
 
-def list_cards(sources: Iterable[TemplateSource]) -> list[TemplateCard]:
+def list_cards(
+    sources: Iterable[TemplateSource], kernels: Mapping[str, Path] | None = None
+) -> list[TemplateCard]:
     """Return a card for each notebook of the sources, by framework and name, the first ones first.
 
     Args:
         sources: Folders of templates; one that is absent has none.
+        kernels: The session's kernels and their programs; None where they are not known.
 
     Returns:
-        The cards.
+        The cards. Where a kernel is missing that most sites have, the title says so; what needs
+        more than its kernel, or one that few sites have, is left out.
     """
-    cards = [card for source in sources for card in _cards_of(source)]
+    cards = [card for source in sources for card in _cards_of(source, kernels)]
     return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
 
 
-def _cards_of(source: TemplateSource) -> Iterable[TemplateCard]:
+def _cards_of(source: TemplateSource, kernels: Mapping[str, Path] | None) -> Iterable[TemplateCard]:
     tested = _read_json(source.path / "tested.json")
     for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
         relative = path.relative_to(source.path)
         folder = relative.parts[0] if len(relative.parts) > 1 else source.below
         run = tested.get(relative.as_posix(), {})
+        notebook = _read_json(path)
+        kernel = _kernel(notebook)
+        lacks_kernel = bool(kernel) and kernels is not None and kernel not in kernels
+        if lacks_kernel and (folder in _NEEDS or kernel in _RARE_KERNELS):
+            continue
+        if kernel and kernels and folder in _NEEDS and not _NEEDS[folder](kernels[kernel]):
+            continue
         yield TemplateCard(
             name=(PurePosixPath(source.below) / relative).as_posix(),
-            title=_title(path),
+            title=_title(notebook, path) + (f" (needs the kernel {kernel})" * lacks_kernel),
             framework=_FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize()),
             tested=str(run.get("date", "")),
             versions={str(k): str(v) for k, v in run.get("versions", {}).items()},
         )
 
 
-def _title(path: Path) -> str:
-    for cell in _read_json(path).get("cells", []):
+def _kernel(notebook: Mapping[str, Any]) -> str:
+    try:
+        return str(notebook["metadata"]["kernelspec"]["name"])
+    except (KeyError, TypeError):
+        return ""
+
+
+def _title(notebook: Mapping[str, Any], path: Path) -> str:
+    for cell in notebook.get("cells", []):
         if cell.get("cell_type") == "markdown":
             lines = "".join(cell.get("source", "")).splitlines()
             heading = next((line for line in lines if line.startswith("# ")), "")

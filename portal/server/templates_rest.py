@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.access import for_the_user
@@ -26,7 +27,9 @@ class TemplatesHandler(APIHandler):
     @for_the_user
     async def get(self) -> None:
         """List them, and what the copying of this session has to say."""
-        cards = await asyncio.to_thread(list_cards, self.home.sources)
+        specs = await ensure_async(self.kernel_spec_manager.get_all_specs())
+        kernels = {name: Path(spec["spec"]["argv"][0]) for name, spec in specs.items()}
+        cards = await asyncio.to_thread(list_cards, self.home.sources, kernels)
         self.finish(
             {
                 "templates": [card.as_json() for card in cards],

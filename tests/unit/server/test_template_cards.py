@@ -6,11 +6,13 @@ import json
 import logging
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import requests
 
+from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
 from portal.server.home import Home
 from portal.server.template_cards import list_cards, restore_template
@@ -66,6 +68,57 @@ def test_what_to_begin_with_comes_before_all_frameworks(site: Path) -> None:
     frameworks = [card.framework for card in list_cards(sources(site))]
 
     assert frameworks == ["First", "Data", "TensorFlow"]
+
+
+def notebook_of(kernel: str) -> str:
+    return json.dumps({**NOTEBOOK, "metadata": {"kernelspec": {"name": kernel}}})
+
+
+def test_a_card_names_the_kernel_that_a_site_lacks(site: Path) -> None:
+    (site / NAME).write_text(notebook_of("tensorflow"))
+
+    (lacking,) = list_cards(sources(site), {"site-tf": Path("/site/bin/python")})
+    (card,) = list_cards(sources(site), {"tensorflow": Path("/portal/bin/python")})
+
+    assert lacking.title == "Digits (needs the kernel tensorflow)"
+    assert card.title == "Digits"
+
+
+@pytest.mark.parametrize("kernel", ["ir", "mxnet"])
+def test_templates_of_a_kernel_that_few_sites_have_are_offered_only_with_it(
+    site: Path, kernel: str
+) -> None:
+    (site / NAME).write_text(notebook_of(kernel))
+
+    assert list_cards(sources(site), {"python3": Path("/portal/bin/python")}) == []
+    assert len(list_cards(sources(site), {kernel: Path("/usr/bin/R")})) == 1
+
+
+def test_horovod_templates_are_offered_only_where_it_is_beside_tensorflow(site: Path) -> None:
+    (site / NAME).unlink()
+    (site / "horovod").mkdir()
+    (site / "horovod/digits.ipynb").write_text(notebook_of("tensorflow"))
+    kernels = {"tensorflow": site / "bin/python"}
+
+    assert list_cards(sources(site), kernels) == []
+    (site / "bin").mkdir()
+    (site / "bin/horovodrun").touch()
+    assert [card.name for card in list_cards(sources(site), kernels)] == ["horovod/digits.ipynb"]
+
+
+@pytest.mark.parametrize(("container", "n_cards"), [(None, 0), (Path("/usr/bin/apptainer"), 1)])
+def test_container_templates_are_offered_only_where_a_node_runs_them(
+    site: Path, monkeypatch: pytest.MonkeyPatch, container: Path | None, n_cards: int
+) -> None:
+    (site / NAME).unlink()
+    (site / "containers").mkdir()
+    (site / "containers/bare.ipynb").write_text(notebook_of("tensorflow"))
+    node = replace(look_at_node(), container=container)
+    monkeypatch.setattr("portal.server.template_cards.look_at_node", lambda: node)
+
+    cards = list_cards(sources(site), {"tensorflow": Path("/portal/bin/python")})
+
+    assert len(cards) == n_cards
 
 
 def test_a_notebook_that_is_none_is_shown_by_its_name(site: Path) -> None:
