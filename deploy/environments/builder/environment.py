@@ -71,10 +71,13 @@ def read_pins(path: Path) -> dict[str, str]:
 
 
 def _cure(lock: Path) -> str:
-    pin = lock.parents[2] / "pin"
+    made = f"{lock.parents[2] / 'pin'} {lock.stem}"
     known = sorted(path.parent.name for path in lock.parents[1].glob(f"*/{lock.name}"))
-    there = f" There are locks for Python {', '.join(known)}." if known else ""
-    return f"Name it in {lock.stem}.in and run {pin} {lock.stem}.{there}"
+    if lock.parent.name in known:
+        return f"Name it in {lock.stem}.in and run {made}."
+    if known:
+        return f"Use one of the Pythons that have locks: {', '.join(known)}. {made} makes others."
+    return f"Make it: {made}."
 
 
 def install_uv(plan: Plan, log: IO[str]) -> None:
@@ -87,10 +90,13 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
     Raises:
         StepError: If it cannot be had.
     """
+    lock = plan.pins(uv.NAME)
+    # Names the Pythons that have locks where this one has none.
+    read_pins(lock)
     env_dir = plan.environment(uv.NAME)
     _ensure_environment(env_dir, log)
     pip = (env_dir / "bin/python", "-m", "pip", "install", "--no-deps", "--require-hashes")
-    run((*pip, "-r", plan.pins(uv.NAME)), log=log, next_step=REGISTRY_HINT)
+    run((*pip, "-r", lock), log=log, next_step=REGISTRY_HINT)
 
 
 def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:

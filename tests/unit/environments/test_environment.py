@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.environment import canonical_name, read_pins
+from deploy.environments.builder.environment import canonical_name, install_uv, read_pins
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.horovod import replace_once, tensorflow_version
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
@@ -59,7 +60,19 @@ def test_a_missing_lock_is_named_with_the_pythons_that_have_one(tmp_path: Path) 
     with pytest.raises(StepError, match=r"hub\.txt is missing") as caught:
         read_pins(tmp_path / "locks/3.9/hub.txt")
 
-    assert caught.value.next_step.endswith("There are locks for Python 3.11.")
+    assert "have locks: 3.11." in caught.value.next_step
+
+
+def test_a_python_without_locks_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
+    plan = Plan(prefix=tmp_path / "prefix", source_dir=tmp_path)
+    (plan.recipes_dir / "locks/3.1").mkdir(parents=True)
+    write(plan.recipes_dir / "locks/3.1/uv.txt", "uv==0.13.9\n")
+
+    with pytest.raises(StepError, match=r"uv\.txt is missing") as caught:
+        install_uv(plan, io.StringIO())
+
+    assert "have locks: 3.1." in caught.value.next_step
+    assert not plan.prefix.exists()
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
