@@ -16,19 +16,23 @@ from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.extras import extras_path
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import output_of
 from deploy.environments.builder.target import fingerprint
 from deploy.environments.builder.targets import BY_NAME
 
 
-def make_wheel(folder: Path, name: str, version: str, *, needs: Sequence[str] = ()) -> str:
-    """Make a wheel without a module; return its line of a lock."""
+def make_wheel(
+    folder: Path, name: str, version: str, *, needs: Sequence[str] = (), module: str = ""
+) -> str:
+    """Make a wheel with an empty module or none; return its line of a lock."""
     info = f"{name}-{version}.dist-info"
     needed = "".join(f"Requires-Dist: {need}\n" for need in needs)
     files = {
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/RECORD": "",
+        **({f"{module}.py": ""} if module else {}),
     }
+    files[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{info}/RECORD"))
     path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
         for file, text in files.items():
@@ -80,6 +84,17 @@ def test_an_environment_is_brought_to_its_lock_and_loses_all_else(
     built.pins("hub").write_text(make_wheel(wheels, "alpha", "2.0"))
 
     assert installed(built) == {"alpha": "2.0"}
+
+
+def test_a_package_may_bring_the_files_of_the_one_that_it_replaces(
+    built: Plan, wheels: Path
+) -> None:
+    for name in ("tensorflow-cpu", "tensorflow", "tensorflow-cpu"):
+        line = make_wheel(wheels, name.replace("-", "_"), "1.0", module="tensorflow")
+        built.pins("hub").write_text(line)
+        assert installed(built) == {name: "1.0"}
+        python = built.environment("hub") / "bin/python"
+        assert output_of([python, "-c", "import tensorflow"]) is not None, name
 
 
 @pytest.mark.parametrize("wanted", ["1.0+cpu", "1.0"])

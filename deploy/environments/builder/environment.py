@@ -117,18 +117,19 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     pins = read_pins(lock)
     env_dir = plan.environment(name)
     _ensure_environment(env_dir, log)
+    extras = resolve_extras(plan, name, lock, log)
     installed = installed_packages(plan, env_dir)
+    wanted = {*pins, *(read_pins(extras) if extras else ())}
+    # First, since tensorflow and tensorflow-cpu share their files.
+    if strangers := set(installed) - wanted - ADDED_LATER - {"pip"}:
+        run((*uv_pip(plan, "uninstall", env_dir), *sorted(strangers)), log=log)
     # 2.13.0 asks for no more than 2.13.0+cpu has, and would leave it.
     other_builds = (key for key, version in pins.items() if installed.get(key, version) != version)
     renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
     install = (*uv_pip(plan, "install", env_dir), "--no-deps", "--compile-bytecode")
     run((*install, *renewed, "--require-hashes", "-r", lock), log=log, next_step=REGISTRY_HINT)
-    extras = resolve_extras(plan, name, lock, log)
     if extras is not None:
         run((*install, "-r", extras), log=log, next_step=REGISTRY_HINT)
-    wanted = {*pins, *(read_pins(extras) if extras else ())}
-    if strangers := set(installed) - wanted - ADDED_LATER - {"pip"}:
-        run((*uv_pip(plan, "uninstall", env_dir), *sorted(strangers)), log=log)
     lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
     (env_dir / PINS_FILE).write_text("".join(lines))
 

@@ -7,7 +7,7 @@ from typing import IO
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
-from deploy.environments.builder.uv import uv_pip
+from deploy.environments.builder.uv import LEFT_OUT, uv_pip
 
 ENVIRONMENTS = ("hub", "server")
 
@@ -48,7 +48,7 @@ def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | No
     chosen = env_dir / asked.name
     ask = (*uv_pip(plan, "compile", env_dir), "--quiet", "--no-header", "--no-annotate")
     run(
-        (*ask, asked, "--constraints", lock, "--output-file", chosen),
+        (*ask, *LEFT_OUT, asked, "--constraints", lock, "--output-file", chosen),
         log=log,
         next_step=f"Ask in {asked} for what goes with the versions of {lock}; the log names both.",
     )

@@ -9,6 +9,10 @@ from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 
 NAME = "uv"
+# With these two jsonschema checks internationalised addresses, which no schema here holds. They
+# compile a grammar at each import: 1.2 s for jupyter_server.serverapp with them, 0.4 s without.
+# Source: our measurement, jupyter_server 2.21.1, 2 cores.
+LEFT_OUT = ("--no-emit-package=rfc3987-syntax", "--no-emit-package=lark")
 
 
 def uv_program(plan: Plan) -> Path:
