@@ -195,7 +195,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     """
     leave_out_unneeded()
     from jupyter_server.serverapp import ServerApp
-    from jupyterhub.singleuser.extension import JupyterHubSingleUser
+    from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
     from traitlets.config import Config
 
     from spawner import http_server
@@ -238,6 +238,9 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             self.update_config(Config(SERVER_CONFIG))
             super().init_configurables()
 
+    # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who
+    # somebody is, and lets nobody in for its own token.
+    JupyterHubIdentityProvider.token = ""
     JupyterHubSingleUser.serverapp_class = SessionServer
     return lambda: JupyterHubSingleUser.launch_instance(sys.argv[1:])
 

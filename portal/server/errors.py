@@ -42,6 +42,12 @@ class JobError(PortalError):
     http_status = 400
 
 
+class NoSuchJobError(JobError):
+    """The user has no job of this id that waits or runs."""
+
+    http_status = 404
+
+
 class SilentPortError(PortalError):
     """Nothing listens on a port that the user asked for, or it does not answer."""
 

@@ -7,8 +7,8 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePosixPath
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A pipe in the place of a file must not keep the session waiting.
@@ -33,12 +33,36 @@ class Folder:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
+    def names(self) -> list[str]:
+        """Return what is in it, in the order of names.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+        return sorted(os.listdir(self._descriptor))
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether a name is that of a folder, and of no link to one.
+
+        Args:
+            name: The name.
+
+        Returns:
+            False, too, where nothing has this name.
+        """
+        try:
+            mode = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False).st_mode
+        except OSError:
+            return False
+        return stat.S_ISDIR(mode)
+
     @contextmanager
-    def enter(self, name: str) -> Iterator[Folder]:
-        """Open a folder in this one, and make it where there is none.
+    def enter(self, name: str, *, makes: bool = True) -> Iterator[Folder]:
+        """Open a folder in this one.
 
         Args:
             name: Its name.
+            makes: Whether it is made where there is none.
 
         Yields:
             The folder.
@@ -47,8 +71,9 @@ class Folder:
             NotPlainError: If a link or a file has this name.
             OSError: If it cannot be made or opened.
         """
-        with suppress(FileExistsError):
-            os.mkdir(name, mode=0o755, dir_fd=self._descriptor)
+        if makes:
+            with suppress(FileExistsError):
+                os.mkdir(name, mode=0o755, dir_fd=self._descriptor)
         try:
             descriptor = os.open(name, _OPEN_FOLDER, dir_fd=self._descriptor)
         except OSError as error:
@@ -60,17 +85,18 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most_bytes: int = -1) -> bytes | None:
         """Return what is in a file, or None where nothing has this name.
 
         Args:
             name: Its name.
+            most_bytes: Size of the largest file that is read; -1 for any.
 
         Returns:
             All of it.
 
         Raises:
-            NotPlainError: If it is no plain file.
+            NotPlainError: If it is no plain file, or larger than that.
             OSError: If it cannot be read.
         """
         try:
@@ -84,7 +110,10 @@ class Folder:
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise NotPlainError(f"{name} is not a plain file")
-            return file.read()
+            content = file.read(most_bytes + 1 if most_bytes >= 0 else -1)
+            if 0 <= most_bytes < len(content):
+                raise NotPlainError(f"{name} holds more than {most_bytes} bytes")
+            return content
 
     def write(self, name: str, content: bytes) -> None:
         """Put a file in place whole, or not at all.
@@ -125,3 +154,28 @@ def open_folder(path: Path) -> Iterator[Folder]:
         yield Folder(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_below(root: Path, relative: PurePosixPath, most_bytes: int) -> bytes | None:
+    """Return what is in a file somewhere below a folder, by a way without links.
+
+    Args:
+        root: The folder; its own path is trusted and may hold links.
+        relative: The file, by names below it.
+        most_bytes: Size of the largest file that is read.
+
+    Returns:
+        All of it, or None where there is no such file.
+
+    Raises:
+        NotPlainError: If there is a link or something else on the way, or the file is larger.
+        OSError: If it cannot be read.
+    """
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(open_folder(root))
+            for name in relative.parts[:-1]:
+                folder = stack.enter_context(folder.enter(name, makes=False))
+        except FileNotFoundError:
+            return None
+        return folder.read(relative.name, most_bytes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from portal.server.errors import JobError
+from portal.server.errors import JobError, NoSuchJobError
 from portal.server.jobs import (
     SACCT_FORMAT,
     SQUEUE_FORMAT,
@@ -110,6 +110,7 @@ class JobQueue:
 
         Raises:
             JobError: If it is no id, or this very session.
+            NoSuchJobError: If no job of the user's that waits or runs has it.
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
@@ -118,7 +119,23 @@ class JobQueue:
             raise JobError(
                 f"Job {job_id} is this session. Save your work, then stop it in the Control Panel."
             )
+        # scancel says nothing, and with success, of jobs that have ended, also of somebody else's.
+        if not await self._is_queued(job_id):
+            raise NoSuchJobError(
+                f"You have no job {job_id} that waits or runs, so nothing was cancelled. "
+                "Choose a job of the list."
+            )
         await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+
+    async def _is_queued(self, job_id: str) -> bool:
+        argv = ["squeue", "--me", "--noheader", "--format=%i", f"--jobs={_without_tasks(job_id)}"]
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S)
+        except SlurmError as error:
+            if "Invalid job id" not in error.stderr:
+                raise
+            return False
+        return bool(done.stdout.strip())
 
     async def preview(self, script: Path) -> Preview:
         """Say what a script asks for and what Slurm would do with it.

@@ -110,7 +110,7 @@ class JobHandler(_JobsAPIHandler):
 
     @for_the_user
     async def delete(self, job_id: str) -> None:
-        """Cancel it: 204.
+        """Cancel it: 204, or 404 where the user has none of this id that waits or runs.
 
         Args:
             job_id: Its id.

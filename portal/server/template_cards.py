@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
-from portal.server.folder import NotPlainError, open_folder
+from portal.server.folder import NotPlainError, open_folder, read_below
 from portal.server.releases import Release, read_releases, write_releases
 from portal.server.template_source import TemplateSource
-from portal.server.templates import FOLDER_NAME, digest, free_name
+from portal.server.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
 
 # What lies in no folder is what to begin with.
 _FIRST = "First"
@@ -79,12 +80,12 @@ def list_cards(
 
 
 def _cards_of(source: TemplateSource, kernels: Mapping[str, Path] | None) -> Iterable[TemplateCard]:
-    tested = _read_json(source.path / "tested.json")
+    tested = _read_json(source, PurePosixPath("tested.json"))
     for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
         relative = path.relative_to(source.path)
         folder = relative.parts[0] if len(relative.parts) > 1 else source.below
         run = tested.get(relative.as_posix(), {})
-        notebook = _read_json(path)
+        notebook = _read_json(source, PurePosixPath(relative))
         kernel = _kernel(notebook)
         lacks_kernel = bool(kernel) and kernels is not None and kernel not in kernels
         if lacks_kernel and (folder in _NEEDS or kernel in _RARE_KERNELS):
@@ -117,10 +118,10 @@ def _title(notebook: Mapping[str, Any], path: Path) -> str:
     return path.stem
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_below(source.path, path, MOST_TEMPLATE_BYTES) or b"")
+    except (OSError, ValueError, NotPlainError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -158,10 +159,11 @@ def _original(sources: Iterable[TemplateSource], name: str) -> bytes:
         for source in sources:
             if not path.is_relative_to(source.below):
                 continue
-            original = source.path / path.relative_to(source.below)
-            inside = original.resolve().is_relative_to(source.path.resolve())
-            if inside and original.is_file():
-                return original.read_bytes()
+            original = path.relative_to(source.below)
+            with suppress(OSError, NotPlainError):
+                content = read_below(source.path, original, MOST_TEMPLATE_BYTES)
+                if content is not None:
+                    return content
     raise TemplateError(
         f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
     )

@@ -12,6 +12,8 @@ from portal.server.folder import Folder, NotPlainError, open_folder
 from portal.server.releases import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
+# A folder of a site's may be filled by its users; the copy must end, and fit into a home.
+MOST_TEMPLATE_BYTES = 64 * 1024 * 1024
 NOT_TEMPLATES = ("__init__.py", "tested.json")
 
 
@@ -42,7 +44,7 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
 
     A template that is absent is written: deleting one brings the original back in the next session.
     One that was not edited gets the new release. Beside an edited one the new release is written
-    once, as `name.new.ipynb`. Links of the user's are not followed.
+    once, as `name.new.ipynb`. Links are not followed, the user's as little as those of the site.
 
     Args:
         source_dir: The site's folder of templates.
@@ -61,13 +63,17 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     releases = read_releases(home)
     known = dict(releases)
     try:
-        with open_folder(home) as folder, folder.enter(FOLDER_NAME) as target:
-            installation = _Installation(source_dir, releases, outcome)
+        with (
+            open_folder(source_dir) as source,
+            open_folder(home) as folder,
+            folder.enter(FOLDER_NAME) as target,
+        ):
+            installation = _Installation(releases, outcome)
             if below:
                 with target.enter(below) as own:
-                    installation.install_folder(source_dir, own, PurePosixPath(below))
+                    installation.install_folder(source, own, PurePosixPath(below))
             else:
-                installation.install_folder(source_dir, target, PurePosixPath())
+                installation.install_folder(source, target, PurePosixPath())
     except (OSError, NotPlainError) as error:
         outcome.problems.append(
             f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
@@ -87,31 +93,37 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
 class _Installation:
     """One run over the site's templates."""
 
-    def __init__(self, root: Path, releases: dict[str, Release], outcome: Outcome) -> None:
-        self._root = root.resolve()
+    def __init__(self, releases: dict[str, Release], outcome: Outcome) -> None:
         self._releases = releases
         self._outcome = outcome
 
-    def install_folder(self, source: Path, target: Folder, relative: PurePosixPath) -> None:
-        for entry in sorted(source.iterdir()):
-            is_ours = relative == PurePosixPath() and entry.name in NOT_TEMPLATES
-            if is_ours or entry.name.startswith(".") or entry.name == "__pycache__":
+    def install_folder(self, source: Folder, target: Folder, relative: PurePosixPath) -> None:
+        for entry in source.names():
+            is_ours = relative == PurePosixPath() and entry in NOT_TEMPLATES
+            if is_ours or entry.startswith(".") or entry == "__pycache__":
                 continue
-            # Whoever fills a site's folder could otherwise have the user copy the user's secrets.
-            if not entry.resolve().is_relative_to(self._root):
-                continue
-            name = relative / entry.name
+            name = relative / entry
             try:
-                if entry.is_dir():
-                    with target.enter(entry.name) as folder:
-                        self.install_folder(entry, folder, name)
-                else:
-                    self._install_file(entry.read_bytes(), target, name)
+                if source.is_folder(entry):
+                    with source.enter(entry, makes=False) as inner, target.enter(entry) as folder:
+                        self.install_folder(inner, folder, name)
+                elif (content := self._read(source, name)) is not None:
+                    self._install_file(content, target, name)
             except NotPlainError as error:
                 self._outcome.problems.append(
                     f"{FOLDER_NAME}/{name} was left as it is: {error}. "
                     "Rename it to get the template in the next session."
                 )
+
+    def _read(self, source: Folder, name: PurePosixPath) -> bytes | None:
+        try:
+            return source.read(name.name, MOST_TEMPLATE_BYTES)
+        except NotPlainError as error:
+            # Whoever fills a site's folder could otherwise have the user copy the user's secrets.
+            self._outcome.problems.append(
+                f"The site's template {name} was not copied: {error}. Tell the administrators."
+            )
+            return None
 
     def _install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
         new, release = digest(content), self._releases.get(str(name), Release())

@@ -184,12 +184,18 @@ class DataServer:
     """
 
     def __init__(self, program: str, logdir: str, port_path: Path) -> None:
-        argv = [program, f"--logdir={logdir}", "--host=127.0.0.1", "--port=0", "--verbose"]
+        # Everybody on the node reads command lines. The link leads to the folder, also when that is
+        # made anew meanwhile.
+        link = port_path.with_name("logs")
+        link.symlink_to(logdir)
+        argv = [program, f"--logdir={link.name}", "--host=127.0.0.1", "--port=0", "--verbose"]
         argv += [f"--port-file={port_path}", "--die-after-stdin"]
         self._has_read = threading.Event()
         self._patient_until = time.monotonic() + _FIRST_READ_TIMEOUT_S
         # Its input is a pipe, which keeps it alive.
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=link.parent
+        )
         self.address = f"127.0.0.1:{self._read_port(port_path)}"
         threading.Thread(target=self._follow_log, daemon=True).start()
 

@@ -164,3 +164,17 @@ def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None
 
     eventually(lambda: b"\nthe end\n" in log.read_bytes()[-4096:], timeout_s=30)
     assert log.stat().st_size <= 20 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    "path", ["absent", "tree/absent", "files/absent", "lab", "tree", "portal/jobs"]
+)
+def test_no_page_holds_the_sessions_token(session: Session, path: str) -> None:
+    environ = Path(f"/proc/{session.pid()}/environ").read_bytes().split(b"\0")
+    (token,) = (v[21:].decode() for v in environ if v.startswith(b"JUPYTERHUB_API_TOKEN="))
+
+    page = session.ask(path)
+
+    assert page.status_code in {200, 404}
+    assert "<html" in page.text
+    assert token not in page.text

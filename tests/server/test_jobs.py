@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif(os.getuid() != 0, reason="only root can become the demo user"),
 ]
 
+PATH = {"PATH": "/usr/bin:/bin"}
 SCRIPT = """#!/bin/bash
 #SBATCH -n 1
 #SBATCH --mem=64M
@@ -84,6 +86,28 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
 
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
     eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)
+
+
+@pytest.fixture
+def job_of_grace() -> Iterator[str]:
+    argv = ["sbatch", "--parsable", "--hold", "--output=/dev/null", "--chdir=/", "--wrap=true"]
+    submitted = subprocess.run(argv, user="grace", env=PATH, check=True, capture_output=True)
+    job_id = submitted.stdout.decode().strip()
+    yield job_id
+    subprocess.run(["scancel", job_id], check=True)
+
+
+def test_only_an_own_job_that_waits_or_runs_is_cancelled(
+    server: NotebookServer, job_of_grace: str
+) -> None:
+    mine = ask(server, "POST", json={"path": "logs/sample.job"}).json()["id"]
+    assert ask(server, "DELETE", f"/{mine}").status_code == 204
+    eventually(lambda: state_of(server, mine) == "CANCELLED", timeout_s=30)
+
+    for job_id in (job_of_grace, "99999999", "99999999_1", mine):
+        answer = ask(server, "DELETE", f"/{job_id}")
+        assert answer.status_code == 404, job_id
+        assert f"You have no job {job_id} that waits or runs" in answer.json()["message"]
 
 
 @pytest.mark.parametrize(

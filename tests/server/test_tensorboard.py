@@ -215,3 +215,15 @@ def test_a_node_without_user_namespaces_shows_the_same_and_says_that_it_is_slow(
     eventually(lambda: shown_runs(strict_nodes_server, board) == ["first"], timeout_s=20)
     pids = strict_nodes_server.tensorboard_pids()
     assert sockets_of(pids) & listening_inodes() == set()
+
+
+def test_no_command_line_names_a_folder_of_the_users(notebook_server: NotebookServer) -> None:
+    """Everybody on the node reads command lines."""
+    board = notebook_server.open("logs")
+    assert notebook_server.page(board).ok
+    pids = notebook_server.tensorboard_pids()
+
+    words = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
+
+    assert words
+    assert not [line for line in words if bytes(notebook_server.root) in line]

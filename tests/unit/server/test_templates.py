@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from portal.server.folder import Folder
 from portal.server.releases import RECORD_PATH
-from portal.server.templates import Outcome, install_templates
+from portal.server.templates import MOST_TEMPLATE_BYTES, Outcome, install_templates
 
 NAME = "tensorflow/digits.ipynb"
 
@@ -245,6 +246,53 @@ def test_a_pipe_in_the_place_of_a_template_does_not_block(site: Site) -> None:
     outcome = site.start_session()
 
     assert "is not a plain file" in outcome.problems[0]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "link to a folder", "link inside", "large"])
+def test_what_is_no_plain_file_of_the_site_is_not_copied_and_stops_nothing(
+    site: Site, tmp_path: Path, kind: str
+) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key.txt").write_text("of the user")
+    odd = site.source / "tensorflow/a.txt"
+    match kind:
+        case "pipe":
+            os.mkfifo(odd)
+        case "link":
+            odd.symlink_to(secret / "key.txt")
+        case "link to a folder":
+            odd.symlink_to(secret)
+        case "link inside":
+            odd.symlink_to("digits.ipynb")
+        case "large":
+            with odd.open("wb") as file:
+                file.truncate(MOST_TEMPLATE_BYTES + 1)
+
+    outcome = site.start_session()
+
+    assert site.files() == {NAME: "first"}
+    assert "The site's template tensorflow/a.txt was not copied" in outcome.problems[0]
+
+
+def test_a_file_that_is_swapped_for_a_link_meanwhile_is_not_followed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of the user")
+    look = Folder.is_folder
+
+    def look_and_swap(folder: Folder, name: str) -> bool:
+        found = look(folder, name)
+        if name == "digits.ipynb":
+            (site.source / NAME).unlink()
+            (site.source / NAME).symlink_to(secret)
+        return found
+
+    monkeypatch.setattr(Folder, "is_folder", look_and_swap)
+
+    assert "was not copied" in site.start_session().problems[0]
+    assert site.files() == {}
 
 
 def test_other_templates_come_although_one_is_in_the_way(site: Site) -> None:
