@@ -16,6 +16,7 @@ from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
+from portal.server.files import shared_files
 from portal.server.home import Home
 from portal.server.hub_api import HubApi
 from portal.server.import_path import drop_relative_paths
@@ -87,6 +88,8 @@ class PortalServer(ExtensionApp):
         # Programs such as Dash have to know at which path their pages are.
         os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
         self.handlers.extend(tool_handlers(tools, "/"))
+        isilon_dir = os.environ.get("PORTAL_ISILON_DIR", "")
+        self.handlers.extend(shared_files(self.serverapp.root_dir, isilon_dir))
         self.handlers.extend(
             [
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
