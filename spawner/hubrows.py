@@ -6,6 +6,7 @@ from typing import Any
 
 from jupyterhub import orm
 from sqlalchemy import inspect
+from sqlalchemy.exc import SQLAlchemyError
 
 from spawner.progress import Progress
 from spawner.session import Session
@@ -35,7 +36,7 @@ class HubRows:
             progress: The steps so far.
         """
         self._row.state = session.to_state() | progress.to_state()
-        self._db.commit()
+        self._commit()
 
     def save_options(self, options: dict[str, object]) -> None:
         """Keep what the user asked for, for the next form.
@@ -44,7 +45,7 @@ class HubRows:
             options: In their normal form.
         """
         self._row.user_options = options
-        self._db.commit()
+        self._commit()
 
     def find_token_id(self, token: str) -> int:
         """Return the row of a token.
@@ -68,7 +69,15 @@ class HubRows:
         row = db.get(orm.APIToken, token_id) if token_id else None
         if row is not None:
             db.delete(row)
-            db.commit()
+            self._commit()
+
+    def _commit(self) -> None:
+        try:
+            self._db.commit()
+        except SQLAlchemyError:
+            # The whole hub has one session with its database: the next request would fail.
+            self._db.rollback()
+            raise
 
     def read_marks(self) -> set[str]:
         """Return the marks of all sessions of the hub, not of this spawner alone."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from jupyterhub.utils import AnyTimeoutError, exponential_backoff
+from sqlalchemy.exc import SQLAlchemyError
 
 from spawner.cluster import Cluster
 from spawner.ending import Ending
@@ -77,14 +78,18 @@ class SessionJob:
         self._news = asyncio.Event()
         self._deadline: float | None = None
         self._run_began_at = ""
-        self._is_requeued = False
+        self._is_requeued = self._is_missing = False
         if session.job_id:
             self._begin_watch(is_hot=not session.is_ready)
 
     @property
     def is_over(self) -> bool:
         """The job, or the run of it that served the session, has ended beyond doubt."""
-        return self._is_requeued or (self._watch is not None and self._watch.is_over)
+        return (
+            self._is_requeued
+            or self._is_missing
+            or (self._watch is not None and self._watch.is_over)
+        )
 
     async def submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
@@ -112,7 +117,8 @@ class SessionJob:
             await exponential_backoff(
                 self._find_once, "", start_wait=0.5, max_wait=3.0, timeout=_FIND_TIMEOUT_S
             )
-        return bool(self.session.job_id)
+        self._is_missing = not self.session.job_id
+        return not self._is_missing
 
     async def wait_until_served(self, probe: Probe) -> str:
         """Wait in the queue, for the port and for the server's first answer.
@@ -165,6 +171,9 @@ class SessionJob:
 
         Returns:
             Whether a port is awaited.
+
+        Raises:
+            SQLAlchemyError: If it cannot be kept; the server reports it again.
         """
         session = self.session
         # A server that did not get the hub's answer reports the same again. On another port it is
@@ -177,7 +186,11 @@ class SessionJob:
         if session.is_ready or self.is_over or not is_same:
             return False
         if not session.port:
-            self._change(port=port, certificate=certificate)
+            try:
+                self._change(port=port, certificate=certificate)
+            except SQLAlchemyError:
+                self.session = session
+                raise
         self._cluster.watcher.look_soon()
         self._news.set()
         return True
@@ -204,9 +217,12 @@ class SessionJob:
                 ends the job later.
         """
         if self._submission is not None:
-            with contextlib.suppress(PortalError):
+            with contextlib.suppress(PortalError, SQLAlchemyError):
                 await asyncio.shield(self._submission)
-        if not self.session.job_id and not await self._find_once():
+        if not self.session.job_id:
+            with contextlib.suppress(SQLAlchemyError):
+                await self._find_once()
+        if not self.session.job_id:
             return
         watch = self._begin_watch(is_hot=True)
         if not await self._cancel():
@@ -256,7 +272,8 @@ class SessionJob:
 
     async def _read_ending(self) -> Ending:
         if self._is_requeued:
-            # JupyterHub stops no server that has ended; if this fails, the search for orphans does.
+            # JupyterHub stops no server that has ended. Where Slurm does not answer, the search for
+            # orphans does it.
             with contextlib.suppress(SlurmError):
                 await self._cluster.slurm.cancel(self.session.key)
             ending = Ending.of_requeue(self.session.job_id)
@@ -295,9 +312,11 @@ class SessionJob:
         return False
 
     def _take_job_id(self, job_id: int) -> None:
-        self._change(job_id=job_id, submitted_at=time.time())
+        # Known first: where it cannot be kept, the job has to be cancelled.
+        self.session = self.session.changed(job_id=job_id, submitted_at=time.time())
         self._begin_watch(is_hot=True)
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)
+        self._save(self.session)
 
     def _change(self, **changes: object) -> None:
         self.session = self.session.changed(**changes)

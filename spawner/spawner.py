@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
-from spawner import port_api, session_api, unreachable
+from spawner import port_api, session_api, state_disk, unreachable
 from spawner.adoption import keep, take_up
 from spawner.ending import Ending
 from spawner.equipping import EquippingSpawner
@@ -30,6 +30,7 @@ from spawner.states import JobState
 
 port_api.register()
 session_api.register()
+state_disk.register()
 unreachable.register()
 
 

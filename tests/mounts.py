@@ -36,6 +36,36 @@ def full_home(user: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[SmallDisk]:
+    """Mount an empty file system of 4 MiB over a folder, with the same owner."""
+    owner = folder.stat()
+    options = f"size=4m,mode=755,uid={owner.st_uid},gid={owner.st_gid}"
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    subprocess.run(mount, check=True, timeout=10)
+    try:
+        yield SmallDisk(folder)
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True, timeout=10)
+
+
+class SmallDisk:
+    """A file system that can be filled and freed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._filler = folder / "big"
+
+    def fill(self) -> None:
+        """Leave no byte free."""
+        with self._filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    def free(self) -> None:
+        """Leave room again."""
+        self._filler.unlink()
+
+
+@contextlib.contextmanager
 def hanging_mount(folder: Path) -> Iterator[None]:
     """Mount a file system whose server never answers over a folder."""
     try:

@@ -20,6 +20,7 @@ from spawner.script import JobPlan, build_job
 from spawner.session import Session
 from spawner.sessionjob import SessionJob
 from spawner.shape import Shape
+from spawner.state_disk import StateDiskFullError
 from spawner.states import JobState
 from spawner.watcher import Watcher
 from tests.eventually import eventually_async
@@ -382,3 +383,58 @@ async def test_a_suspended_session_goes_on(setting: Setting) -> None:
 
     assert await setting.job.is_alive(0.1)
     assert setting.ends == 0
+
+
+class FullDisk:
+    """A database that takes nothing for a while."""
+
+    def __init__(self, saved: list[Session]) -> None:
+        self.saved = saved
+        self.is_full = True
+
+    def save(self, session: Session) -> None:
+        if self.is_full:
+            raise StateDiskFullError
+        self.saved.append(session)
+
+
+async def test_a_job_whose_id_cannot_be_kept_is_ended_with_the_start(setting: Setting) -> None:
+    disk = FullDisk(setting.saved)
+    job = setting.make_job(setting.job.session, save=disk.save)
+
+    with pytest.raises(StateDiskFullError):
+        await setting.submit("exec sleep 60", job)
+    await job.stop()
+
+    (record,) = await setting.cluster.slurm.list_jobs([1])
+    assert record.state is JobState.CANCELLED
+    job.close()
+
+
+async def test_a_port_that_cannot_be_kept_is_taken_when_it_is_reported_again(
+    setting: Setting,
+) -> None:
+    disk = FullDisk(setting.saved)
+    disk.is_full = False
+    job = setting.make_job(setting.job.session, save=disk.save)
+    await setting.submit("exec sleep 60", job)
+    disk.is_full = True
+    with pytest.raises(StateDiskFullError):
+        job.take_port(31000)
+
+    disk.is_full = False
+    assert job.take_port(31000)
+
+    assert setting.saved[-1].port == 31000
+    await job.stop()
+    job.close()
+
+
+async def test_a_start_whose_job_is_nowhere_is_over(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessionjob, "_FIND_TIMEOUT_S", 0.1)
+
+    assert not await setting.job.find()
+
+    assert not await setting.job.is_alive(0.1)

@@ -1,0 +1,128 @@
+"""A hub whose database cannot be written: said in a sentence, and nobody stays pending.
+
+JupyterHub's own handling of a failed commit leaves a session "pending stop" for ever, answers 403
+to a good token whose use it cannot note, and says "Internal Server Error".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any
+
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.user import User
+from sqlalchemy import event
+from sqlalchemy.engine import Engine, ExceptionContext
+from sqlalchemy.exc import SQLAlchemyError
+from tornado.web import HTTPError
+
+RETRY_S = 5.0
+_LEAST_FREE_BYTES = 64 * 1024
+_FULL_TEXTS = ("disk is full", "No space left on device")
+_SENTENCE = (
+    "The disk of the portal's database is full, so nothing can be started, stopped or logged in to "
+    "just now. Sessions that run go on. Tell the administrators, and try again when they have "
+    "freed space."
+)
+_retries: set[asyncio.Task[None]] = set()
+
+
+class StateDiskFullError(HTTPError, SQLAlchemyError):
+    """The hub's database has no room left; JupyterHub answers 507 with `jupyterhub_message`."""
+
+    def __init__(self) -> None:
+        HTTPError.__init__(self, 507, reason="Insufficient Storage")
+        self.jupyterhub_message = _SENTENCE
+
+
+def register() -> None:
+    """Have the hub bear a full disk, once."""
+    if event.contains(Engine, "handle_error", _tell_full_disk):
+        return
+    event.listen(Engine, "handle_error", _tell_full_disk)
+    BaseHandler.get_current_user = _known_without_a_note(BaseHandler.get_current_user)
+    User.stop = _stopped_in_the_end(User.stop)
+    User.spawn = _rolled_back(User.spawn)
+
+
+def is_full(error: BaseException | None, database: str | None) -> bool:
+    """Return whether a write failed because there is no room.
+
+    Args:
+        error: What the database's driver said.
+        database: Path of the file of SQLite, which says "disk I/O error" for it, too; None for
+            another database.
+
+    Returns:
+        False where nothing points to it.
+    """
+    if any(text in str(error) for text in _FULL_TEXTS):
+        return True
+    try:
+        space = os.statvfs(os.path.dirname(database)) if database else None
+    except OSError:
+        return False
+    return space is not None and space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES
+
+
+def _tell_full_disk(context: ExceptionContext) -> StateDiskFullError | None:
+    engine = context.engine
+    is_sqlite = engine is not None and engine.dialect.name == "sqlite"
+    database = engine.url.database if is_sqlite and engine is not None else None
+    return StateDiskFullError() if is_full(context.original_exception, database) else None
+
+
+def _known_without_a_note(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def get_current_user(self: Any) -> Any:
+        try:
+            return await original(self)
+        except StateDiskFullError:
+            self.db.rollback()
+            # Who asks is known all the same; only when they did cannot be kept.
+            self._record_activity = lambda *_: False
+            del self._jupyterhub_user
+            return await original(self)
+
+    return get_current_user
+
+
+def _rolled_back(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def spawn(self: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await original(self, *arguments, **options)
+        except SQLAlchemyError:
+            # A start outlives its request, which would have done this.
+            self.db.rollback()
+            raise
+
+    return spawn
+
+
+def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
+    async def stop(self: Any, server_name: str = "") -> None:
+        spawner = self.spawners[server_name]
+        try:
+            await original(self, server_name)
+        except SQLAlchemyError:
+            self.db.rollback()
+            spawner._stop_pending = False
+            retry = asyncio.ensure_future(_stop_again(self, server_name, spawner))
+            _retries.add(retry)
+            retry.add_done_callback(_retries.discard)
+            raise
+
+    async def _stop_again(user: Any, name: str, spawner: Any) -> None:
+        while user.spawners.get(name) is spawner and spawner.server is not None:
+            await asyncio.sleep(RETRY_S)
+            if spawner.pending or await spawner.poll() is None:
+                return
+            try:
+                await original(user, name)
+            except SQLAlchemyError as error:
+                user.db.rollback()
+                spawner._stop_pending = False
+                spawner.log.warning("The end of a session cannot be kept yet: %s", error)
+
+    return stop
