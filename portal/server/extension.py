@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -69,6 +70,9 @@ class PortalServer(ExtensionApp):
         self.home.prepare(timeout_s=self.home_timeout_s)
         self._offer_environments()
         self.serverapp.web_app.add_transform(PlainHeaders)
+        # JupyterHub gives its cookie for logins these options, and not the one against forgery.
+        options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
+        self.serverapp.web_app.settings.setdefault("xsrf_cookie_kwargs", {}).update(options)
 
     def initialize_handlers(self) -> None:
         """Register the routes."""

@@ -124,9 +124,23 @@ def log_in(site: Site, user: str) -> tuple[int, str]:
 
 def xsrf(site: Site, user: str) -> str:
     """Return the hub's cross-site token of a user's session."""
+    return next(
+        value
+        for _, _, path, _, _, name, value in kept_cookies(site, user)
+        if (path, name) == OF_HUB
+    )
+
+
+def cookies_of(site: Site, user: str) -> dict[tuple[str, str], bool]:
+    """Return whether each cookie of a user, by path and name, is Secure."""
+    lines = kept_cookies(site, user)
+    return {(path, name): secure == "TRUE" for _, _, path, secure, _, name, _ in lines}
+
+
+def kept_cookies(site: Site, user: str) -> list[list[str]]:
+    """Return what curl keeps: host, subdomains, path, Secure, end, name and value."""
     lines = site.machine.read(f"/tmp/cookies-{user}").splitlines()
-    cookies = [line.split("\t") for line in lines if line.count("\t") == 6]
-    return next(value for _, _, path, _, _, name, value in cookies if (path, name) == OF_HUB)
+    return [line.split("\t") for line in lines if line.count("\t") == 6]
 
 
 def queue(site: Site) -> list[list[str]]:
@@ -208,6 +222,9 @@ def test_a_session_runs_with_a_typed_gpu_behind_tls(site: Site) -> None:
     assert "<title>JupyterLab</title>" in page
     assert "jupyter-config-data" in page
     assert '"kernels"' in fetch(site, "/user/ada/api/status", user="ada")[1]
+    cookies = cookies_of(site, "ada")
+    assert {("/user/ada/", "_xsrf"), ("/user/ada/", "jupyterhub-user-ada")} <= set(cookies)
+    assert all(cookies.values()), "each cookie, of hub and session, is sent over TLS only"
 
 
 def test_logs_are_rotated_while_the_hub_writes(site: Site) -> None:

@@ -61,26 +61,27 @@ server {{
     proxy_send_timeout 1d;
     proxy_buffering off;
 
+    proxy_http_version 1.1;
+    proxy_set_header Host $host;
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header Connection $connection_upgrade;
+    # What a browser sends under these names is dropped: who it is, is seen here.
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Host $host;
+    proxy_set_header X-Forwarded-Port 443;
+    proxy_set_header X-Forwarded-Proto https;
+    proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Scheme https;
+    proxy_set_header Forwarded "";
+
     location / {{
         proxy_pass http://127.0.0.1:8000;
-        proxy_http_version 1.1;
-        proxy_set_header Host $host;
-        proxy_set_header Upgrade $http_upgrade;
-        proxy_set_header Connection $connection_upgrade;
-        # What a browser sends under these names is dropped: who it is, is seen here.
-        proxy_set_header X-Forwarded-For $remote_addr;
-        proxy_set_header X-Forwarded-Host $host;
-        proxy_set_header X-Forwarded-Port 443;
-        proxy_set_header X-Forwarded-Proto https;
-        proxy_set_header X-Real-IP $remote_addr;
-        proxy_set_header X-Scheme https;
-        proxy_set_header Forwarded "";
+    }}
 
-        # The hub takes forms, no files; the rest is as above.
-        location /hub/ {{
-            client_max_body_size 1m;
-            proxy_pass http://127.0.0.1:8000;
-        }}
+    # The hub takes forms, no files.
+    location /hub/ {{
+        client_max_body_size 1m;
+        proxy_pass http://127.0.0.1:8000;
     }}
 }}
 
