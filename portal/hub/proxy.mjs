@@ -28,6 +28,7 @@ const NAMES = [
   "identity", // file with key and certificate, shown to sessions in both directions
 ];
 const FIRST_BYTE_TIMEOUT_MS = 30_000;
+const MOST_OF_SESSIONS = 8192;
 const LISTEN_AGAIN_MS = 1_000;
 const TLS_HANDSHAKE = 0x16;
 const FOR_SESSIONS = /^\/hub\/(api(\/.*)?|metrics|health)$/;
@@ -168,6 +169,8 @@ function listenForSessions(proxy, target, tls) {
       (first[0] === TLS_HANDSHAKE ? secure : plain).emit("connection", socket);
     });
   });
+  // What nodes open here must not use up what users' browsers need.
+  server.maxConnections = MOST_OF_SESSIONS;
   const listen = () => server.listen(Number(options["sessions-port"]), options["sessions-ip"]);
   // A hub without internal TLS listens there itself until it is started again.
   server.on("error", (error) => {

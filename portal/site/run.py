@@ -31,7 +31,7 @@ def run_part(arguments: argparse.Namespace) -> int:
 
     Raises:
         SettingsError: If the settings are wrong.
-        SiteError: If the program cannot be started.
+        SiteError: If the program cannot be started, or certificates cannot be made.
     """
     settings = load_settings(arguments.settings)
     argv, environment = _plan(arguments.part, settings)
@@ -47,13 +47,24 @@ def run_part(arguments: argparse.Namespace) -> int:
 def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
     if part == "proxy":
         if settings.hub.internal_tls:
-            ensure_certificates(settings.hub.certificates_dir, settings.hub.address)
+            _make_certificates(settings.hub.certificates_dir, settings.hub.address)
         # Node and the proxy are beside the environment of the hub, two folders up.
         return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
     if not settings.culler.idle_hours:
         return (), {}
     token = read_token(settings.hub.state_dir, CULLER)
     return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
+
+
+def _make_certificates(folder: Path, address: str) -> None:
+    try:
+        ensure_certificates(folder, address)
+    except (OSError, ValueError) as error:
+        raise SiteError(
+            f"The certificates of internal TLS in {folder} cannot be read or made: {error}."
+            " See that the folder above it belongs to the hub's account, or take away what is"
+            " damaged; sessions that run have to be started again then."
+        ) from error
 
 
 def proxy_argv(settings: Settings, prefix: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import logging
@@ -9,6 +10,7 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -26,7 +28,7 @@ from portal.hub.tokens import (
 )
 from portal.site.backup import MOST_COPIES, back_up, restore
 from portal.site.operating import ask_hub, status_text
-from portal.site.run import culler_argv, proxy_argv
+from portal.site.run import culler_argv, proxy_argv, run_part
 from spawner.errors import SiteError
 from spawner.failure import StartFailed
 
@@ -131,6 +133,17 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     assert "--default-target=http://127.0.0.1:8081" in proxy
     assert {"--sessions-ip=10.77.0.1", "--sessions-port=8081"} <= set(proxy)
     assert "--timeout=0" in culler_argv(settings)
+
+
+def test_a_proxy_without_a_place_for_its_certificates_says_where(settings: Settings) -> None:
+    arguments = argparse.Namespace(settings=Path("/nowhere/portal.toml"), part="proxy")
+    hub = replace(settings.hub, state_dir=Path("/nowhere"))
+
+    with (
+        mock.patch("portal.site.run.load_settings", return_value=replace(settings, hub=hub)),
+        pytest.raises(SiteError, match="/nowhere/certificates cannot be read or made"),
+    ):
+        run_part(arguments)
 
 
 def hub_of(state_dir: Path) -> HubSettings:
