@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.namespaces import users_can_make_namespaces
 from tests.templates.notebooks import execute
 
 pytestmark = pytest.mark.cluster
@@ -56,7 +57,15 @@ def test_the_inference_notebook_shows_top_1_and_top_5_and_each_batch_size(int8):
     assert re.search(r"^2,750 images +top-1 +top-5$", int8.text, re.MULTILINE)
     for size in (1, 4, 16, 64, 256):
         assert re.search(rf"^ +{size}( +[\d.,]+){{5}}$", int8.text, re.MULTILINE)
-    assert int8.figures["int8_vs_fp32"] > 0
+
+
+def test_int8_is_faster_where_the_processor_has_instructions_for_it(int8):
+    has_vnni = re.search(
+        r"^flags\b.*\bavx\w*_vnni\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+    )
+
+    # Without them it costs about as much; what other programs take is left room.
+    assert int8.figures["int8_vs_fp32"] > (1 if has_vnni else 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +76,9 @@ def containers(session):
     images = session.working_dir / ".local/share/data-scientist-portal/images"
     build = f"{APPTAINER} build --disable-cache {images}/digits.sif oci:{IMAGE}"
     printed = session.output_of(session.submit(f"mkdir -p {images}", build))
-    if not (images / "digits.sif").exists():
-        pytest.skip(f"Apptainer makes no image here: {printed[-500:]}")
+    if not users_can_make_namespaces():
+        pytest.skip("this machine does not let users make namespaces, which Apptainer needs")
+    assert (images / "digits.sif").exists(), printed[-2000:]
     return execute(session, "containers/bare_or_image.ipynb")
 
 
@@ -76,8 +86,9 @@ def test_the_containers_notebook_runs_to_its_end_without_a_warning(containers):
     assert containers.standard_error == ""
 
 
-def test_a_container_costs_little(containers):
-    # Dell EMC saw at most 1.9 %. Other programs on the machine of a test cost more than that.
+def test_a_container_does_not_cost_half_of_the_speed(containers):
+    # Dell EMC saw at most 1.9 %. Other programs on the machine of a test cost more than that, so
+    # what it costs is a figure of the gallery.
     assert abs(containers.figures["container_vs_bare_percent"]) < 40
 
 
