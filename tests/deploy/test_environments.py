@@ -28,7 +28,7 @@ from deploy.environments.builder.target import PROGRAMS_DIR
 PLAN = Plan(flavour=flavour_of(Plan().prefix))
 SERVER = PLAN.environment("server")
 TENSORFLOW = PLAN.environment("tensorflow")
-ENVIRONMENTS = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
+ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch")
 HEAVY_TARGETS = (
     "hub",
     "server",

@@ -70,6 +70,8 @@ def installed(plan: Plan) -> dict[str, str]:
     """Bring the hub's environment to its lock; return what is then in it."""
     install_environment(plan, "hub", sys.stderr)
     found = installed_packages(plan, plan.environment("hub"))
+    # uv's lock is writable for everybody.
+    assert not (plan.environment("hub") / ".lock").exists()
     return {name: version for name, version in found.items() if name != "pip"}
 
 

@@ -15,7 +15,6 @@ from deploy.environments.builder.extras import resolve_extras
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import PYTHON, Plan, python_version
 from deploy.environments.builder.process import output_of, run
-from deploy.environments.builder.uv import uv_pip
 
 # Installed by targets of their own, not named in the locks.
 ADDED_LATER = frozenset({"data-scientist-portal", "horovod"})
@@ -122,16 +121,20 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     wanted = {*pins, *(read_pins(extras) if extras else ())}
     # First, since tensorflow and tensorflow-cpu share their files.
     if strangers := set(installed) - wanted - ADDED_LATER - {"pip"}:
-        run((*uv_pip(plan, "uninstall", env_dir), *sorted(strangers)), log=log)
+        uv.run_pip(plan, "uninstall", env_dir, *sorted(strangers), log=log)
     # 2.13.0 asks for no more than 2.13.0+cpu has, and would leave it.
     other_builds = (key for key, version in pins.items() if installed.get(key, version) != version)
     renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
-    install = (*uv_pip(plan, "install", env_dir), "--no-deps", "--compile-bytecode")
-    run((*install, *renewed, "--require-hashes", "-r", lock), log=log, next_step=REGISTRY_HINT)
+    _install(plan, env_dir, *renewed, "--require-hashes", "-r", lock, log=log)
     if extras is not None:
-        run((*install, "-r", extras), log=log, next_step=REGISTRY_HINT)
+        _install(plan, env_dir, "-r", extras, log=log)
     lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
     (env_dir / PINS_FILE).write_text("".join(lines))
+
+
+def _install(plan: Plan, env_dir: Path, *words: str | Path, log: IO[str]) -> None:
+    options = ("--no-deps", "--compile-bytecode")
+    uv.run_pip(plan, "install", env_dir, *options, *words, log=log, next_step=REGISTRY_HINT)
 
 
 def _ensure_environment(env_dir: Path, log: IO[str]) -> None:
@@ -156,6 +159,6 @@ def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:
     Returns:
         Versions by canonical name.
     """
-    listing = output_of((*uv_pip(plan, "list", env_dir), "--format=json"))
+    listing = uv.ask_pip(plan, "list", env_dir, "--format=json")
     found = json.loads(listing or "[]")
     return {canonical_name(package["name"]): package["version"] for package in found}

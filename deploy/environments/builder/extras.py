@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import run
-from deploy.environments.builder.uv import LEFT_OUT, uv_pip
+from deploy.environments.builder.uv import LEFT_OUT, run_pip
 
 ENVIRONMENTS = ("hub", "server")
 
@@ -46,9 +45,12 @@ def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | No
         return None
     env_dir = plan.environment(name)
     chosen = env_dir / asked.name
-    ask = (*uv_pip(plan, "compile", env_dir), "--quiet", "--no-header", "--no-annotate")
-    run(
-        (*ask, *LEFT_OUT, asked, "--constraints", lock, "--output-file", chosen),
+    run_pip(
+        plan,
+        "compile",
+        env_dir,
+        *("--quiet", "--no-header", "--no-annotate", *LEFT_OUT),
+        *(asked, "--constraints", lock, "--output-file", chosen),
         log=log,
         next_step=f"Ask in {asked} for what goes with the versions of {lock}; the log names both.",
     )

@@ -15,7 +15,7 @@ from deploy.environments.builder.environment import REGISTRY_HINT
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
-from deploy.environments.builder.uv import uv_pip
+from deploy.environments.builder.uv import run_pip
 
 TOOLS = ("mmdebstrap",)
 PACKAGES = ("python3", "dash", "coreutils", "libstdc++6")
@@ -60,9 +60,9 @@ def make_image(plan: Plan, log: IO[str]) -> None:
         include = f"--include={','.join(PACKAGES)}"
         run(["mmdebstrap", "--variant=extract", include, "bookworm", root, SOURCE], log=log)
         packages = root / _SITE_PACKAGES
-        install = uv_pip(plan, "install", plan.environment("server"))
         pins = ("--target", packages, "--constraints", plan.pins("server"), "ipykernel")
-        run([*install, *pins], log=log, next_step=REGISTRY_HINT)
+        server = plan.environment("server")
+        run_pip(plan, "install", server, *pins, log=log, next_step=REGISTRY_HINT)
         for unneeded in _UNNEEDED:
             shutil.rmtree(root / unneeded, ignore_errors=True)
         _write_layout(root, new)

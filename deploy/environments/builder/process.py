@@ -42,7 +42,9 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
     source = os.environ if environ is None else environ
     kept = {name: value for name, value in source.items() if _is_kept(name)}
     fixed = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-    return {"HOME": "/root", **kept, **fixed, **package_sources(source).variables(), **extra}
+    # As patient as for a package of 500 MB over a slow line; pip and uv give up much sooner.
+    patient = {"HOME": "/root", "PIP_DEFAULT_TIMEOUT": "180", "UV_HTTP_TIMEOUT": "180"}
+    return {**patient, **kept, **fixed, **package_sources(source).variables(), **extra}
 
 
 def _is_kept(name: str) -> bool:

@@ -19,8 +19,7 @@ from deploy.environments.builder.environment import (
 )
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of
-from deploy.environments.builder.uv import uv_pip
+from deploy.environments.builder.uv import ask_pip
 
 NAME = "pytorch"
 PACKAGE = "torch"
@@ -78,5 +77,5 @@ def chosen_lock(plan: Plan, log: IO[str]) -> Path:
 def _is_offered(plan: Plan, requirement: str) -> bool:
     if not package_sources(os.environ).has_more_than_ordinary:
         return False
-    ask = (*uv_pip(plan, "install", plan.environment("uv")), "--dry-run", "--no-deps")
-    return output_of((*ask, requirement)) is not None
+    options = ("--dry-run", "--no-deps", requirement)
+    return ask_pip(plan, "install", plan.environment("uv"), *options) is not None

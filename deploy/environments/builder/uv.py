@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import output_of, run
 
 NAME = "uv"
 # With these two jsonschema checks internationalised addresses, which no schema here holds. They
@@ -27,20 +31,57 @@ def uv_program(plan: Plan) -> Path:
     return plan.environment(NAME) / "bin/uv"
 
 
-def uv_pip(plan: Plan, command: str, env_dir: Path) -> tuple[str | Path, ...]:
-    """Return the beginning of a command that works on an environment.
+def run_pip(
+    plan: Plan,
+    command: str,
+    env_dir: Path,
+    *words: str | Path,
+    log: IO[str],
+    next_step: str = "",
+) -> None:
+    """Run a command on an environment.
 
     Args:
         plan: Folders and choices.
-        command: install, compile, uninstall or list.
+        command: install, compile or uninstall.
         env_dir: The environment.
-
-    Returns:
-        Words of the command; where it fetches packages, with their sources.
+        words: Further words of the command.
+        log: Open log file.
+        next_step: What to do where it fails.
 
     Raises:
-        StepError: If DSPORTAL_PACKAGES cannot be understood.
+        StepError: If it fails.
     """
+    with _no_lock_left(env_dir):
+        run((*_pip(plan, command, env_dir), *words), log=log, next_step=next_step)
+
+
+def ask_pip(plan: Plan, command: str, env_dir: Path, *words: str | Path) -> str | None:
+    """Return what a command on an environment prints, and change nothing.
+
+    Args:
+        plan: Folders and choices.
+        command: list, or install with --dry-run.
+        env_dir: The environment.
+        words: Further words of the command.
+
+    Returns:
+        Its standard output, or None where it fails.
+    """
+    with _no_lock_left(env_dir):
+        return output_of((*_pip(plan, command, env_dir), *words))
+
+
+def _pip(plan: Plan, command: str, env_dir: Path) -> tuple[str | Path, ...]:
     words = (uv_program(plan), "pip", command, "--python", env_dir / "bin/python")
     fetches = command in {"install", "compile"}
     return (*words, *(package_sources(os.environ).uv_options if fetches else ()))
+
+
+@contextlib.contextmanager
+def _no_lock_left(env_dir: Path) -> Iterator[None]:
+    # uv makes it writable for everybody. One build at a time works on a prefix anyway.
+    try:
+        yield
+    finally:
+        (env_dir / ".lock").unlink(missing_ok=True)

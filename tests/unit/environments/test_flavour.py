@@ -83,7 +83,7 @@ def test_pytorch_without_cuda_is_taken_where_it_can_be_had(
 ) -> None:
     monkeypatch.setenv(SETTING, f"https://pypi.org/simple {plan.prefix}")
     monkeypatch.setattr(pytorch, "installed_packages", lambda *_: installed)
-    monkeypatch.setattr(pytorch, "output_of", lambda _: offered)
+    monkeypatch.setattr(pytorch, "ask_pip", lambda *_: offered)
 
     assert pytorch.chosen_lock(plan, io.StringIO()).name == lock
 
@@ -93,7 +93,7 @@ def test_the_ordinary_index_is_not_asked_for_what_it_never_has(
 ) -> None:
     monkeypatch.delenv(SETTING, raising=False)
     monkeypatch.setattr(pytorch, "installed_packages", lambda *_: {})
-    monkeypatch.setattr(pytorch, "output_of", lambda argv: pytest.fail(f"asked: {argv}"))
+    monkeypatch.setattr(pytorch, "ask_pip", lambda *argv: pytest.fail(f"asked: {argv}"))
 
     assert pytorch.chosen_lock(plan, io.StringIO()).name == "pytorch-gpu.txt"
 
