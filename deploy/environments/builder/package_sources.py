@@ -91,7 +91,7 @@ def package_sources(environ: Mapping[str, str]) -> PackageSources:
             raise StepError(
                 f"{SETTING} names {word}, which is neither the address of a package index nor a"
                 " folder of this machine.",
-                f"Set it to such as '{ORDINARY_INDEX} /opt/wheels'.",
+                f"Set it to such as '{ORDINARY_INDEX} /srv/wheels'.",
             )
     return PackageSources(
         indexes=tuple(word for word in words if "://" in word),
