@@ -8,6 +8,7 @@ own for that name, so that what others guess does not even delay it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -27,13 +28,21 @@ class Pace:
         n_free: Wrong passwords that cost nothing; as many checks may run at once.
         step_s: By how much each further wrong password puts the checks apart, in seconds.
         longest_s: Where that ends, in seconds.
+        forget_one_s: After how long one wrong password is forgotten, in seconds: at a busy address
+            people mistype all day.
         most_waiting: How many attempts may wait for one another.
     """
 
     n_free: int
     step_s: float
     longest_s: float
+    forget_one_s: float
     most_waiting: int
+
+    @property
+    def most_wrong(self) -> int:
+        """How many wrong passwords are counted; more would change nothing."""
+        return self.n_free + math.ceil(self.longest_s / self.step_s)
 
     def spacing_s(self, n_wrong: int) -> float:
         """Return how far apart checks start.
@@ -48,9 +57,9 @@ class Pace:
 
 
 # Six a minute for a name in the long run; its owner, from a new browser, waits as long as one.
-PER_NAME = Pace(n_free=5, step_s=0.3, longest_s=10, most_waiting=20)
+PER_NAME = Pace(n_free=5, step_s=0.3, longest_s=10, forget_one_s=60, most_waiting=20)
 # More than a class room mistypes.
-PER_ADDRESS = Pace(n_free=200, step_s=0.05, longest_s=2, most_waiting=300)
+PER_ADDRESS = Pace(n_free=200, step_s=0.05, longest_s=2, forget_one_s=10, most_waiting=300)
 
 
 class Outcome(Enum):
@@ -90,10 +99,24 @@ class Attempt:
 
 @dataclass(slots=True)
 class _Tally:
+    pace: Pace
     changed_s: float
+    forgotten_s: float
     n_wrong: int = 0
     n_checking: int = 0
     checked_s: float = float("-inf")
+
+    def forget(self, now_s: float) -> None:
+        """Forget the wrong passwords that are old."""
+        n_old = int((now_s - self.forgotten_s) / self.pace.forget_one_s)
+        self.n_wrong = max(0, self.n_wrong - n_old)
+        self.forgotten_s += n_old * self.pace.forget_one_s
+
+    def count(self, now_s: float) -> None:
+        """Count one more."""
+        if not self.n_wrong:
+            self.forgotten_s = now_s
+        self.n_wrong = min(self.n_wrong + 1, self.pace.most_wrong)
 
 
 class Guessing:
@@ -169,15 +192,15 @@ class Guessing:
         """
         now_s = self._clock()
         n_forgiven = self._n_wrong(attempt.pair) if outcome is Outcome.RIGHT else 0
-        for key in attempt.paces:
-            tally = self._tally(key, now_s)
+        for key, pace in attempt.paces.items():
+            tally = self._tally(key, pace, now_s)
             tally.n_checking = max(0, tally.n_checking - 1)
             tally.n_wrong = max(0, tally.n_wrong - n_forgiven)
             if outcome is Outcome.RIGHT and attempt.browser:
                 tally.n_wrong = 0
         if outcome is Outcome.WRONG:
-            for key in (*attempt.paces, attempt.pair):
-                self._tally(key, now_s).n_wrong += 1
+            for key, pace in {**attempt.paces, attempt.pair: PER_NAME}.items():
+                self._tally(key, pace, now_s).count(now_s)
         elif outcome is Outcome.RIGHT:
             self._tallies.pop(attempt.pair, None)
         self._forget_old(now_s)
@@ -213,28 +236,32 @@ class Guessing:
         """Return when an attempt may be checked; infinity where others have to finish first."""
         due_s = float("-inf")
         for key, pace in attempt.paces.items():
-            tally = self._tallies.get(key)
-            if tally is None or tally.n_wrong + tally.n_checking < pace.n_free:
+            n_wrong, tally = self._n_wrong(key), self._tallies.get(key)
+            if tally is None or n_wrong + tally.n_checking < pace.n_free:
                 continue
             if tally.n_checking:
                 return float("inf")
-            due_s = max(due_s, tally.checked_s + pace.spacing_s(tally.n_wrong))
+            due_s = max(due_s, tally.checked_s + pace.spacing_s(n_wrong))
         return due_s
 
     def _begin(self, attempt: Attempt, now_s: float) -> None:
         self.leave(attempt)
-        for key in attempt.paces:
-            tally = self._tally(key, now_s)
+        for key, pace in attempt.paces.items():
+            tally = self._tally(key, pace, now_s)
             tally.n_checking += 1
             tally.checked_s = now_s
 
     def _n_wrong(self, key: str) -> int:
         tally = self._tallies.get(key)
-        return tally.n_wrong if tally else 0
+        if tally is None:
+            return 0
+        tally.forget(self._clock())
+        return tally.n_wrong
 
-    def _tally(self, key: str, now_s: float) -> _Tally:
+    def _tally(self, key: str, pace: Pace, now_s: float) -> _Tally:
         # The ones that changed last stand last.
-        tally = self._tallies.pop(key, None) or _Tally(now_s)
+        tally = self._tallies.pop(key, None) or _Tally(pace, now_s, now_s)
+        tally.forget(now_s)
         tally.changed_s = now_s
         self._tallies[key] = tally
         return tally

@@ -107,10 +107,20 @@ class SessionProxy extends ConfigurableProxy {
   }
 
   async targetForReq(req) {
-    const match = await super.targetForReq(req);
+    const match = await this.findTarget(req);
     const route = match && (await this._routes.get(match.prefix));
     if (!route?.certificate) return match;
     return { ...match, target: `${match.target}#${fingerprint(route.certificate)}` };
+  }
+
+  async findTarget(req) {
+    try {
+      return await super.targetForReq(req);
+    } catch (error) {
+      // What is no address, such as /%ff, leads nowhere.
+      if (error instanceof URIError || error.code === "ERR_INVALID_URL") return undefined;
+      throw error;
+    }
   }
 
   proxyOptsForTarget(target) {

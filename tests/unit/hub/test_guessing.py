@@ -8,6 +8,7 @@ from portal.hub.guessing import (
     FORGET_AFTER_S,
     MOST_KEYS,
     MOST_WAITING,
+    PER_ADDRESS,
     PER_NAME,
     Attempt,
     Guessing,
@@ -203,6 +204,26 @@ def test_wrong_passwords_are_forgotten_after_a_while(portal: Portal) -> None:
     portal.log_in("grace")
 
     assert portal.log_in("ada") == 0
+
+
+def test_people_who_mistype_at_a_busy_address_all_day_slow_nobody_down(portal: Portal) -> None:
+    for n in range(1000):
+        portal.log_in(f"user{n}")
+        portal.clock.now_s += PER_ADDRESS.forget_one_s
+
+    assert portal.log_in("grace") == 0
+
+
+def test_an_attack_that_has_ended_is_forgotten_while_its_owner_logs_in_now_and_then(
+    portal: Portal,
+) -> None:
+    for n in range(500):
+        portal.log_in("ada", f"198.51.100.{n % 9}")
+    for _ in range(5):
+        portal.clock.now_s += FORGET_AFTER_S - 1
+        portal.log_in("ada", outcome=Outcome.RIGHT)
+
+    assert portal.guessing.spacing_s(Attempt(name="ada", address=CLASS_ROOM)) == 0
 
 
 def test_where_too_many_wait_the_one_with_most_wrong_passwords_goes(portal: Portal) -> None:
