@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
+from urllib.parse import urlsplit
+
 import pytest
 import requests
 
@@ -57,3 +60,16 @@ def test_the_login_page_asks_for_name_and_password() -> None:
     assert page.ok
     assert 'name="username"' in page.text
     assert 'name="password"' in page.text
+
+
+@pytest.mark.parametrize("path", ["/%ff%fe", "/hub/%ff", "//", "/user/ada/%c0%80"])
+def test_an_address_that_is_none_is_not_found(path: str) -> None:
+    parts = urlsplit(ADDRESS)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=10)
+    connection.request("GET", path)
+
+    answer = connection.getresponse()
+
+    assert 300 <= answer.status < 500
+    assert b"Error:" not in answer.read()
+    connection.close()
