@@ -30,7 +30,10 @@ PAGES = {
             new WebSocket(there).onmessage = event => resolve(event.data);
         });
         const portal = await fetch("/user/ada/api/contents").then(a => a.status, () => "refused");
-        document.title = [said.method, first.includes("origin"), portal].join(" ");
+        document.cookie = "a=b; Path=/";
+        localStorage.setItem("x", 1);
+        const own = document.cookie + " " + localStorage.getItem("x");
+        document.title = [said.method, first.includes("origin"), portal, own].join(" ");
     '''),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 import httpcore
 from jupyter_server.base.handlers import JupyterHandler
@@ -53,14 +53,26 @@ class ForwardingHandler(JupyterHandler):
         for name, value in response.headers:
             if name.lower().decode("latin-1") not in self.not_passed_back:
                 self.add_header(name.decode("latin-1"), value.decode("latin-1"))
+        content = self.content_of(response)
         try:
             await self.flush()
-            async for chunk in response.aiter_stream():
+            async for chunk in content:
                 self.write(chunk)
                 await self.flush()
             await self.finish()
         except StreamClosedError:
             self.log.debug("The browser went away before the end of %s", self.request.path)
+
+    def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
+        """Return what is sent of a program's answer.
+
+        Args:
+            response: Its answer.
+
+        Returns:
+            The content, piece by piece.
+        """
+        return response.aiter_stream()
 
     def harmless_uri(self) -> str:
         """Return the request's path and query, in its own spelling, without tokens."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import httpcore
@@ -19,6 +19,7 @@ from portal.server.access import for_the_user
 from portal.server.errors import SilentPortError
 from portal.server.forwarding import ForwardingHandler
 from portal.server.listeners import LOOPBACK, SessionPorts
+from portal.server.sandboxed_page import with_storage
 from portal.server.tunnel import tunnel
 from spawner.errors import PortalError
 
@@ -114,7 +115,7 @@ class PortHandler(ForwardingHandler):
             port: Number of the port.
         """
         path, rest = self._split(n_parts=2)
-        is_page = self.request.headers.get("Sec-Fetch-Dest") in _PAGES
+        is_page = self._is_page()
         if self.request.method in {"GET", "HEAD"} and (is_page or not rest.startswith("/")):
             place = f"{self.base_url}port/{self.key.text}/{port}" if is_page else path
             self.redirect(place + (rest if rest.startswith("/") else f"/{rest}"))
@@ -124,6 +125,9 @@ class PortHandler(ForwardingHandler):
             await self._forward_to(int(port), path, rest)
 
     get = head = post = put = delete = patch = options = forward
+
+    def _is_page(self) -> bool:
+        return self.request.headers.get("Sec-Fetch-Dest") in _PAGES
 
     def _is_websocket(self) -> bool:
         return str(self.request.headers.get("Upgrade", "")).lower() == "websocket"
@@ -172,16 +176,23 @@ class PortHandler(ForwardingHandler):
     def _program_headers(self, port: int, path: str) -> list[tuple[bytes, bytes]]:
         # To the program it looks as if it were asked on the node itself.
         host = f"localhost:{port}"
+        dropped = {b"origin"} | ({b"accept-encoding"} if self._is_page() else set())
         headers = [
             (name, value)
             for name, value in self.harmless_headers(host)
-            if name.lower() != b"origin" and not name.lower().startswith(b"sec-fetch-")
+            if name.lower() not in dropped and not name.lower().startswith(b"sec-fetch-")
         ]
         if "Origin" in self.request.headers:
             headers.append((b"Origin", f"http://{host}".encode()))
         if self._is_websocket():
             headers += [(b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")]
         return [*headers, (b"X-Forwarded-Prefix", path.encode("latin-1"))]
+
+
+def _is_plain_html(response: httpcore.Response) -> bool:
+    headers = {name.lower(): value.lower() for name, value in response.headers}
+    is_html = headers.get(b"content-type", b"").startswith(b"text/html")
+    return is_html and b"content-encoding" not in headers
 
 
 def _located(
@@ -208,6 +219,20 @@ class KeyedPortHandler(PortHandler):
         "access-control-allow-methods",
         "access-control-allow-origin",
     }
+
+    def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
+        """Return a page with the means to live in the sandbox, and anything else as it is.
+
+        Args:
+            response: The program's answer.
+
+        Returns:
+            The content, piece by piece.
+        """
+        if not self._is_page() or not _is_plain_html(response):
+            return super().content_of(response)
+        self.clear_header("Content-Length")
+        return with_storage(super().content_of(response))
 
     def set_default_headers(self) -> None:
         """Let the page read what it loads, and its address go nowhere."""

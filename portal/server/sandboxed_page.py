@@ -1,0 +1,42 @@
+"""What a page of a user's program gets so that it works in a browser's sandbox.
+
+There it has no cookies and no storage, and asking for them is an error, at which Dash, for one,
+stops. The page gets some of its own, which last as long as it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from importlib.resources import files
+
+_HEAD = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
+_SCRIPT = (files("portal.server") / "pages" / "sandbox.js").read_bytes()
+# A head that comes later than this is none that a program for people writes.
+_LOOKED_AT_BYTES = 64 * 1024
+
+
+async def with_storage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a page with the script in its head.
+
+    Args:
+        chunks: The page as it comes, not compressed.
+
+    Yields:
+        It again; unchanged where it has no head.
+    """
+    begin = b""
+    is_looking = True
+    async for chunk in chunks:
+        if not is_looking:
+            yield chunk
+            continue
+        begin += chunk
+        if head := _HEAD.search(begin):
+            yield begin[: head.end()] + b"<script>" + _SCRIPT + b"</script>" + begin[head.end() :]
+            is_looking = False
+        elif len(begin) > _LOOKED_AT_BYTES:
+            yield begin
+            is_looking = False
+    if is_looking:
+        yield begin
