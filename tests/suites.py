@@ -124,6 +124,7 @@ SUITES = (
     Suite(name="slurm", folder="slurm"),
     Suite(name="server", folder="server", needs_browser=True, needs_kernels=True),
     Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True),
+    Suite(name="security", folder="security"),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
     Suite(

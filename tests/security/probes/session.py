@@ -1,0 +1,32 @@
+"""Prints the routes of a session's server, made in the environment of a running one.
+
+Run by the server's own Python, as the session's user; it opens no port.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from jupyter_server.serverapp import ServerApp
+from jupyterhub.singleuser.extension import JupyterHubSingleUser
+
+sys.path.insert(0, str(Path(__file__).parent))
+from routes import routes_of
+
+
+class SilentServer(ServerApp):
+    """A server that is set up and does not listen."""
+
+    def init_httpserver(self) -> None:
+        """Open no port."""
+
+
+JupyterHubSingleUser.serverapp_class = SilentServer
+application = JupyterHubSingleUser.initialize_server([]).web_app
+found = routes_of(application.wildcard_router) + routes_of(application.default_router)
+print("\n" + json.dumps(found), flush=True)
+# Threads of extensions would go on.
+os._exit(0)
