@@ -49,6 +49,13 @@ class SessionProxy(ConfigurableHTTPProxy):
         if "user" in data:
             spawner = self.app.users[data["user"]].spawners[data["server_name"]]
             certificate = getattr(spawner, "certificate", "")
+            if target.startswith("https:") and not certificate:
+                # A release without internal TLS was in use meanwhile and did not keep it.
+                self.log.error(
+                    "The certificate of %s's session is not known; it has to be started again",
+                    data["user"],
+                )
+                return
         proof = {"certificate": certificate} if certificate else {}
         await super().add_route(routespec, target, {**data, **proof})
 
