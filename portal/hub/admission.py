@@ -27,7 +27,7 @@ T = TypeVar("T")
 LOWEST_USER_UID = 1000
 N_ACCOUNT_THREADS = 16
 # A request waits for it; what does not answer by then is asked again later.
-RECHECK_TIMEOUT_S = 2.0
+RECHECK_TIMEOUT_S = 5.0
 # How JupyterHub 6.1 names the token of a user's server.
 _SESSION_NOTE = "Server at "
 
@@ -91,7 +91,7 @@ class Admission(Authenticator):
         Returns:
             What was found.
         """
-        deadline_s = time.monotonic() + RECHECK_TIMEOUT_S
+        deadline_s = time.monotonic() + self.recheck_timeout_s
         try:
             groups = await self.unix_groups(name, deadline_s)
         except LoginError as error:
@@ -102,6 +102,11 @@ class Admission(Authenticator):
             )
         refusal = await self.why_refused(name, groups, deadline_s)
         return refusal or Standing(verdict=Verdict.MAY, groups=tuple(groups))
+
+    @property
+    def recheck_timeout_s(self) -> float:
+        """Longest wait for what is said of an account, in seconds."""
+        return RECHECK_TIMEOUT_S
 
     async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
         """Return why somebody with a UNIX account may not log in.

@@ -158,6 +158,11 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
                 f" Ask {self.whom} to add you.",
             )
 
+    @property
+    def recheck_timeout_s(self) -> float:
+        """Longest wait for what is said of an account, in seconds."""
+        return float(self.answer_timeout_s)
+
     async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
         """Return what the directory and the settings have against an account.
 

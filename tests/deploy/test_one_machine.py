@@ -133,6 +133,7 @@ def test_demo_users_are_accounts_of_this_machine() -> None:
 def test_nobody_but_its_owner_reads_a_secret() -> None:
     guarded = [
         STATE_DIR / "demo-password",
+        STATE_DIR / "ldap-reader-password",
         STATE_DIR / "munge" / "munge.key",
         STATE_DIR / "hub",
         STATE_DIR / "mariadb",
@@ -147,7 +148,7 @@ def test_nobody_but_its_owner_reads_a_secret() -> None:
 
 
 def test_no_secret_is_in_a_command_line() -> None:
-    secrets = [demo_password()]
+    secrets = [demo_password(), (STATE_DIR / "ldap-reader-password").read_text().strip()]
     secrets += [path.read_text().strip() for path in (STATE_DIR / "hub").glob("*-token")]
     lines = []
     for folder in Path("/proc").glob("[0-9]*"):

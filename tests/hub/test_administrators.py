@@ -30,10 +30,10 @@ def ada(hub: PrivateHub) -> Iterator[Browser]:
     browser = Browser(hub)
     browser.log_in("ada")
     browser.choose("ada", gpus="1")
-    eventually(lambda: "Stop My Server" in browser.get("/hub/home").text, timeout_s=20)
+    eventually(lambda: "Stop My Server" in browser.get("/hub/home").text, timeout_s=60)
     yield browser
     browser.stop("ada")
-    eventually(lambda: "Not running" in browser.get("/hub/home").text, timeout_s=10)
+    eventually(lambda: "Not running" in browser.get("/hub/home").text, timeout_s=30)
 
 
 def logged_in(hub: PrivateHub, name: str) -> Browser:

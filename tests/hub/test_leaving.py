@@ -112,6 +112,7 @@ def authenticator_of(folder: Path, directory: Directory, login: str) -> PortalLD
         servers = ["{directory.url}"]
         ca_certificates = "{directory.authority.certificate}"
         user_dn_template = "uid={{username}},ou=people,{BASE}"
+        answer_timeout_s = 60
         {login}
         [partitions.jupyter]
         """
@@ -218,6 +219,7 @@ def hub(tmp_path: Path, directory: Directory) -> Iterator[PrivateHub]:
 servers = ["{directory.url}"]
 ca_certificates = "{directory.authority.certificate}"
 user_dn_template = "uid={{username}},ou=people,{BASE}"
+answer_timeout_s = 60
 allow_all = true
 recheck_minutes = 0.1
 {READ}
@@ -261,7 +263,7 @@ def test_cookies_tokens_and_sessions_of_who_left(hub: PrivateHub, directory: Dir
 
     directory.take_adas_password()
 
-    eventually(lambda: "/hub/login" in ada.get("/hub/home").url, timeout_s=30)
+    eventually(lambda: "/hub/login" in ada.get("/hub/home").url, timeout_s=60)
     user_url = f"{hub.url}/hub/api/users/ada"
     assert requests.get(user_url, headers=token, timeout=30).status_code == 403
     assert requests.post(f"{user_url}/server", headers=token, timeout=30).status_code == 403
