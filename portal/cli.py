@@ -12,6 +12,7 @@ from portal.environments import cli as environments
 from portal.hub.reference import example_toml, reference_markdown
 from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.site_check import site_problems
+from portal.packages import cli as packages
 from portal.site import commands as site
 from spawner import __version__
 from spawner.errors import PortalError
@@ -67,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.set_defaults(run=print_reference)
     environments.add_commands(commands)
+    packages.add_commands(commands)
     job_command.add_commands(commands)
     site.add_commands(commands)
     return parser

@@ -25,6 +25,7 @@ _RESCUE_LINES = (
     'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
     'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
     'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
+    "export PORTAL_PACKAGES=off",
     "unset PORTAL_TEMPLATES_DIR PORTAL_ISILON_DIR",
 )
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=[\x20-\x7e]*)?", re.ASCII)

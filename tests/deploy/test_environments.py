@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,10 @@ from deploy.environments.builder.environment import (
 )
 from deploy.environments.builder.files import launcher_path
 from deploy.environments.builder.flavour import flavour_of
-from deploy.environments.builder.node import AS_NOBODY
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import SYSTEM_PATH
 from deploy.environments.builder.proxy import program
 from deploy.environments.builder.target import PROGRAMS_DIR
+from tests.deploy.conftest import as_nobody
 
 PLAN = Plan(flavour=flavour_of(Plan().prefix))
 SERVER = PLAN.environment("server")
@@ -36,6 +34,7 @@ HEAVY_TARGETS = (
     "horovod",
     "pytorch",
     "proxy",
+    "python3",
     "kernels",
     "r",
     "datasets",
@@ -63,31 +62,6 @@ notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2]
 nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=120).execute()
 print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
 """
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A home folder of an account without rights."""
-    folder = tmp_path / "home"
-    folder.mkdir(mode=0o700)
-    subprocess.run(["chown", "65534:65534", folder], check=True)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o111)
-    return folder
-
-
-def as_nobody(argv: Sequence[str | Path], home: Path | None = None) -> str:
-    place = [f"HOME={home}"] if home else []
-    done = subprocess.run(
-        [*AS_NOBODY, "env", f"PATH={SYSTEM_PATH}", *place, *map(str, argv)],
-        cwd=home or "/",
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 def test_building_again_changes_nothing_and_takes_no_time() -> None:

@@ -23,6 +23,7 @@ from tests.templates import tested  # noqa: E402
 TESTS_DIR = Path(__file__).resolve().parents[1]
 PROGRAMS = (
     TESTS_DIR / "launch_cases.py",
+    TESTS_DIR / "wheels.py",
     TESTS_DIR / "templates" / "training_cases.py",
     TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "study_cases.py",

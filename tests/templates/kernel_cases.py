@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from jupyter_client.manager import KernelManager
+from wheels import make_wheel
 
 CELL = """
 import os, time
@@ -38,6 +39,17 @@ def walk():
 
 run(walk)
 """
+CELL_WITH_PACKAGE = """
+%pip install --quiet --no-index {wheel}
+import json
+from portal.launch import run
+
+def look():
+    import os, sys, tinypackage
+    return [tinypackage.SAYS, os.environ["SLURMD_NODENAME"], sys.prefix]
+
+print("FOUND", json.dumps([run(look, results="all"), run(look, gpus=2, nodes=2, results="all")]))
+"""
 TIMEOUT_S = 120
 
 
@@ -58,6 +70,15 @@ def case_interrupt_a_cell() -> dict[str, object]:
         error; ranks that still run.
     """
     return with_kernel(_watch)
+
+
+def case_own_package_on_ranks() -> dict[str, object]:
+    """Install a package in a cell, and import it on ranks of this node and of two.
+
+    Returns:
+        What each rank found: the package's word, its node and its environment.
+    """
+    return with_kernel(_install_and_look)
 
 
 def with_kernel(do) -> dict[str, object]:
@@ -89,6 +110,28 @@ def _read_bar(manager, client) -> dict[str, object]:
         if kind == "status" and content["execution_state"] == "idle":
             break
     return {"n": {kind: kinds.count(kind) for kind in sorted(set(kinds))}, "markup": markup}
+
+
+def _install_and_look(manager, client) -> dict[str, object]:
+    wheel = make_wheel(Path.cwd(), "tinypackage", "1.5", "SAYS = 'tiny'\n")
+    message_id = client.execute(CELL_WITH_PACKAGE.format(wheel=wheel))
+    shown = ""
+    while True:
+        message = client.get_iopub_msg(timeout=TIMEOUT_S)
+        kind, content = message["msg_type"], message["content"]
+        if message["parent_header"].get("msg_id") != message_id:
+            continue
+        if kind == "stream":
+            shown += content["text"]
+        if kind == "error":
+            shown += "\n".join(content["traceback"])
+        if kind == "status" and content["execution_state"] == "idle":
+            break
+    _, _, found = shown.partition("FOUND ")
+    if not found:
+        sys.exit(shown)
+    here, there = json.loads(found.splitlines()[0])
+    return {"here": here, "there": there}
 
 
 def _watch(manager, client) -> dict[str, object]:

@@ -11,7 +11,7 @@ from tests.templates.conftest import ENVIRONMENTS
 pytestmark = pytest.mark.cluster
 
 
-CASES = ("interrupt_a_cell", "bar_in_a_cell")
+CASES = ("interrupt_a_cell", "bar_in_a_cell", "own_package_on_ranks")
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +44,12 @@ def test_one_bar_moves_in_the_cell_and_ends_full(found):
     assert '<progress max="30" value="30"' in value["markup"]
     assert "Step 30 of 30 (100%), " in value["markup"]
     assert "rank 1: in front" in value["markup"]
+
+
+def test_ranks_on_all_nodes_see_a_package_that_was_installed_in_a_cell(found):
+    value = found["own_package_on_ranks"].value
+    ranks = [*value["here"], *value["there"]]
+
+    assert [says for says, _, _ in ranks] == ["tiny"] * 4
+    assert len({node for _, node, _ in value["there"]}) == 2
+    assert all("/packages/tensorflow-" in prefix for _, _, prefix in ranks)

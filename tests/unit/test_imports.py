@@ -20,6 +20,7 @@ FORBIDDEN = {
     "portal/hub": ("portal.server", "portal.launch", "notebook_templates", *FRAMEWORKS),
     "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
     "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
+    "portal/packages": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
     "portal/launch": ("portal.hub", "portal.server", "spawner", "jupyterhub", "jupyter_server"),
     "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
@@ -93,6 +94,13 @@ def test_the_program_that_sudo_allows_needs_only_the_standard_library() -> None:
     roots = {name.partition(".")[0] for name in imports_of(CHECKOUT / "spawner/launcher.py")}
 
     assert roots - sys.stdlib_module_names == set()
+
+
+@pytest.mark.parametrize("name", ["start", "note", "overlay"])
+def test_what_runs_before_a_kernel_needs_only_the_standard_library(name: str) -> None:
+    roots = {one.partition(".")[0] for one in imports_of(CHECKOUT / f"portal/packages/{name}.py")}
+
+    assert roots - sys.stdlib_module_names <= {"portal"}
 
 
 def test_nothing_is_imported_from_a_folder_that_is_not_installed() -> None:

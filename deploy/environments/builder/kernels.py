@@ -9,17 +9,29 @@ from typing import IO, Any
 
 from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import read_pins
+from deploy.environments.builder.environment import python_version, read_pins
 from deploy.environments.builder.horovod import tensorflow_version
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")
-NAMES = ("python3", "tensorflow", "pytorch")
+PYTHON3_NAME = "python3"
+NAMES = ("tensorflow", "pytorch")
 R_NAME = "ir"
 MXNET_NAME = "mxnet"
 PYTHON_START = Path("portal/environments/kernel_start.py")
 R_START = Path("portal/environments/r_start.sh")
+# R's own folder for what its user installs, which R leaves out until somebody makes it. A package
+# in it that keeps the kernel from starting is named in the session's log.
+_START_R = (
+    "local({ own <- strsplit(Sys.getenv('R_LIBS_USER'), ':', fixed = TRUE)[[1]][1]; "
+    "if (!is.na(own) && Sys.getenv('PORTAL_PACKAGES') != 'off') { "
+    "dir.create(own, showWarnings = FALSE, recursive = TRUE); "
+    ".libPaths(c(own, .libPaths())) }; "
+    "tryCatch(loadNamespace('IRkernel'), error = function(e) stop('The R kernel does not start "
+    "with your packages in ', own, ': ', conditionMessage(e), ' Move that folder away.')) }); "
+    "IRkernel::main()"
+)
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
@@ -27,7 +39,7 @@ def spec_dir(plan: Plan, name: str) -> Path:
 
     Args:
         plan: Folders and choices.
-        name: One of NAMES, R_NAME or MXNET_NAME.
+        name: PYTHON3_NAME, one of NAMES, R_NAME or MXNET_NAME.
 
     Returns:
         The folder, whether it exists or not.
@@ -35,13 +47,17 @@ def spec_dir(plan: Plan, name: str) -> Path:
     return plan.environment("server") / "share/jupyter/kernels" / name
 
 
-def python_spec(env_dir: Path, display_name: str, start: str, **env: str) -> dict[str, Any]:
-    """Return the description of a Python kernel.
+def python_spec(
+    env_dir: Path, display_name: str, start: str, *, name: str, release: str, **env: str
+) -> dict[str, Any]:
+    """Return the description of a Python kernel that starts with the user's own packages.
 
     Args:
-        env_dir: Environment that holds ipykernel.
+        env_dir: Environment that holds ipykernel and this project's package.
         display_name: What the launcher shows.
         start: What the interpreter runs, as text.
+        name: Name of the kernel.
+        release: What packages that a user installs for it have to fit, such as "2.21-py3.11".
         env: Variables of the kernel's process.
 
     Returns:
@@ -53,6 +69,7 @@ def python_spec(env_dir: Path, display_name: str, start: str, **env: str) -> dic
     return {
         "argv": [
             f"{env_dir}/bin/python",
+            *("-I", "-m", "portal.packages.start", name, release, "--"),
             "-Xfrozen_modules=off",
             "-c",
             start,
@@ -61,7 +78,7 @@ def python_spec(env_dir: Path, display_name: str, start: str, **env: str) -> dic
         ],
         "display_name": display_name,
         "language": "python",
-        "metadata": {"debugger": True},
+        "metadata": {"debugger": True, "packages_release": release},
         "env": env,
     }
 
@@ -83,16 +100,29 @@ def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
 
 
 def install_kernels(plan: Plan, log: IO[str]) -> None:
-    """Describe the Python kernels to the server environment.
+    """Describe the kernels of the frameworks to the server environment.
 
     Args:
         plan: Folders and choices.
         log: Open log file.
     """
-    _write_spec(plan, "python3", python_spec(plan.environment("server"), "Python 3", _start(plan)))
     _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
     _write_spec(plan, "pytorch", _pytorch_spec(plan))
     print("described", *NAMES, file=log)
+
+
+def install_python3(plan: Plan, log: IO[str]) -> None:
+    """Describe the Python of the server environment as a kernel.
+
+    Args:
+        plan: Folders and choices.
+        log: Open log file.
+    """
+    release = _python_release()
+    env_dir = plan.environment("server")
+    spec = python_spec(env_dir, "Python 3", _start(plan), name=PYTHON3_NAME, release=release)
+    _write_spec(plan, PYTHON3_NAME, spec)
+    print("described", PYTHON3_NAME, file=log)
 
 
 def install_r(plan: Plan, log: IO[str]) -> None:
@@ -112,6 +142,7 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     run(["Rscript", "-e", install], log=log, env=env)
     described = spec_dir(plan, R_NAME) / "kernel.json"
     spec = r_spec(json.loads(described.read_text()), _start(plan, R_START))
+    spec["argv"] = [_START_R if word == "IRkernel::main()" else word for word in spec["argv"]]
     described.write_text(json.dumps(spec, indent=1) + "\n")
 
 
@@ -123,11 +154,19 @@ def install_mxnet(plan: Plan) -> None:
     """
     env_dir = plan.environment(MXNET_NAME)
     version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
-    _write_spec(plan, MXNET_NAME, python_spec(env_dir, f"MXNet {version}".strip(), _start(plan)))
+    release = f"{version}-py{_python_release()}"
+    name = f"MXNet {version}"
+    spec = python_spec(env_dir, name, _start(plan), name=MXNET_NAME, release=release)
+    _write_spec(plan, MXNET_NAME, spec)
 
 
 def _start(plan: Plan, program: Path = PYTHON_START) -> str:
     return (plan.source_dir / program).read_text(encoding="utf-8")
+
+
+def _python_release() -> str:
+    """Return such as "3.11": packages of one Python are not those of the next."""
+    return ".".join(python_version().removeprefix("Python ").split(".")[:2])
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
@@ -135,8 +174,15 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
     release = ".".join(tensorflow_version(plan.pins("tensorflow")).split(".")[:2])
     # Its own bin first, so that "!horovodrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
-    name, env = f"TensorFlow {release}", {"PATH": path, "TF_CPP_MIN_LOG_LEVEL": "1"}
-    return python_spec(env_dir, name, _start(plan), **env)
+    return python_spec(
+        env_dir,
+        f"TensorFlow {release}",
+        _start(plan),
+        name="tensorflow",
+        release=f"{release}-py{_python_release()}",
+        PATH=path,
+        TF_CPP_MIN_LOG_LEVEL="1",
+    )
 
 
 def _pytorch_spec(plan: Plan) -> dict[str, Any]:
@@ -145,8 +191,15 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     release = ".".join(version.split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
     path = f"{env_dir}/bin:${{PATH}}"
-    name, env = f"PyTorch {release}".strip(), {"PATH": path, "KERAS_BACKEND": "torch"}
-    return python_spec(env_dir, name, _start(plan), **env)
+    return python_spec(
+        env_dir,
+        f"PyTorch {release}",
+        _start(plan),
+        name="pytorch",
+        release=f"{release}-py{_python_release()}",
+        PATH=path,
+        KERAS_BACKEND="torch",
+    )
 
 
 def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:

@@ -173,13 +173,27 @@ TARGETS = (
         code=("proxy",),
     ),
     Target(
+        name="python3",
+        summary="describing the Python 3 kernel",
+        build=kernels.install_python3,
+        made_from=lambda plan: [
+            plan.pins("server"),
+            plan.source_dir / kernels.PYTHON_START,
+            environment.python_version(),
+        ],
+        results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
+        needs=("server",),
+        code=("kernels",),
+    ),
+    Target(
         name="kernels",
-        summary="describing the Python kernels",
+        summary="describing the kernels of the frameworks",
         build=kernels.install_kernels,
         made_from=lambda plan: [
             plan.pins("tensorflow"),
             *pytorch.locks(plan),
             plan.source_dir / kernels.PYTHON_START,
+            environment.python_version(),
         ],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES

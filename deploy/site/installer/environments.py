@@ -19,6 +19,7 @@ SESSION_TARGETS = (
     "tensorboard",
     "tensorflow",
     "pytorch",
+    "python3",
     "kernels",
     "templates",
     "datasets",

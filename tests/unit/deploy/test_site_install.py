@@ -356,6 +356,6 @@ def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:
     assert "tensorflow" in environments_of(with_all)[1].targets
     assert not {"tensorflow", "pytorch", "kernels"} & set(environments_of(without)[1].targets)
     of_sessions = environments_of(without)[1]
-    assert {"server", "tensorboard", "package", "datasets"} <= set(of_sessions.targets)
+    assert {"server", "tensorboard", "package", "datasets", "python3"} <= set(of_sessions.targets)
     # Where root may write, and templates look.
     assert of_sessions.plan.datasets_dir == of_sessions.plan.prefix / "datasets"

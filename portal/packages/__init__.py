@@ -1,0 +1,1 @@
+"""Packages that users install themselves, for each kernel that the portal ships."""

@@ -1,0 +1,243 @@
+"""The commands `dsportal packages list`, `reset`, `reinstall`, `off` and `on`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.packages.installed import Package, packages_in, size_bytes
+from portal.packages.overlay import FOLDER, Overlay, overlay_of, releases_of
+from spawner.errors import PortalError
+
+_BYTES_PER_MIB = 1024 * 1024
+
+
+class PackagesError(PortalError):
+    """What was asked for the user's packages cannot be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A shipped kernel that starts with the user's packages.
+
+    Attributes:
+        name: Its name, such as "tensorflow".
+        release: What packages have to fit, such as "2.21-py3.11".
+        python: The shipped interpreter.
+    """
+
+    name: str
+    release: str
+    python: Path
+
+
+def add_commands(commands: Any) -> None:
+    """Add `packages` to the parser of `dsportal`.
+
+    Args:
+        commands: What argparse's `add_subparsers` returned.
+    """
+    parser = commands.add_parser("packages", help="what you installed for the shipped kernels")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="print your packages and their size")
+    listing.add_argument("kernel", nargs="?", help="only this one")
+    listing.set_defaults(run=print_packages)
+    reset = actions.add_parser("reset", help="remove your packages of all releases of a kernel")
+    reset.set_defaults(run=reset_packages)
+    reset.add_argument("kernel", help="such as tensorflow")
+    again = actions.add_parser("reinstall", help="install your packages for a new release")
+    again.add_argument("kernel", nargs="?", help="only this one (default: all)")
+    again.set_defaults(run=reinstall_packages)
+    for word, text in (("off", "start a kernel without your packages"), ("on", "and with them")):
+        switch = actions.add_parser(word, help=text)
+        switch.add_argument("kernel", help="such as tensorflow")
+        switch.set_defaults(run=switch_packages, is_off=word == "off")
+
+
+def kernels(prefix: Path) -> list[Kernel]:
+    """Return the shipped kernels, as their descriptions name them.
+
+    Args:
+        prefix: The notebook server's environment.
+
+    Returns:
+        Those that start with the user's packages, by name.
+    """
+    found = []
+    for path in sorted(prefix.glob("share/jupyter/kernels/*/kernel.json")):
+        spec = json.loads(path.read_text(encoding="utf-8"))
+        release = spec.get("metadata", {}).get("packages_release")
+        if release:
+            found.append(Kernel(path.parent.name, release, Path(spec["argv"][0])))
+    return found
+
+
+def print_packages(arguments: argparse.Namespace) -> int:
+    """Print the user's packages by kernel and release.
+
+    Args:
+        arguments: With `kernel`, or None for all.
+
+    Returns:
+        0.
+
+    Raises:
+        PackagesError: If there is no such kernel.
+    """
+    n_shown = 0
+    for kernel in _chosen(arguments.kernel):
+        present = overlay_of(Path.home(), kernel.name, kernel.release)
+        for overlay in releases_of(Path.home(), kernel.name):
+            packages = packages_in(overlay)
+            if not packages and overlay == present and not overlay.is_off:
+                continue
+            n_shown += 1
+            words = [f"{size_bytes(overlay.folder) / _BYTES_PER_MIB:.1f} MiB"]
+            words += [] if overlay == present else ["of another release"]
+            words += ["off"] if overlay.is_off else []
+            print(f"{overlay.folder.name}: {', '.join(words)}")
+            _print_each(packages)
+    if not n_shown:
+        print("You have installed no packages. In a cell: %pip install NAME")
+    return 0
+
+
+def reset_packages(arguments: argparse.Namespace) -> int:
+    """Remove all packages of a kernel, and print how to have them again.
+
+    Args:
+        arguments: With `kernel`.
+
+    Returns:
+        0.
+
+    Raises:
+        PackagesError: If there is no such kernel, or the folder cannot be removed.
+    """
+    (kernel,) = _chosen(arguments.kernel)
+    overlays = releases_of(Path.home(), kernel.name)
+    packages = [package for overlay in overlays for package in packages_in(overlay)]
+    for overlay in overlays:
+        try:
+            shutil.rmtree(overlay.folder)
+        except OSError as error:
+            raise PackagesError(
+                f"{overlay.folder} cannot be removed: {error.strerror}. Remove it by hand."
+            ) from error
+    if overlays:
+        # A kernel that runs starts its ranks with the interpreter in it.
+        _make(kernel)
+    wanted = {package.any_version for package in packages if package.is_requested}
+    names = ", ".join(package.name for package in packages) or "nothing"
+    print(f"{kernel.name}: removed {names}. Restart the kernel.")
+    if wanted:
+        print(f"To have them again, in a cell: %pip install {_words(sorted(wanted))}")
+    return 0
+
+
+def reinstall_packages(arguments: argparse.Namespace) -> int:
+    """Install what the user asked for in the newest other release of a kernel.
+
+    Args:
+        arguments: With `kernel`, or None for all.
+
+    Returns:
+        0 if all could be installed.
+
+    Raises:
+        PackagesError: If there is no such kernel, or pip fails.
+    """
+    for kernel in _chosen(arguments.kernel):
+        present = overlay_of(Path.home(), kernel.name, kernel.release)
+        older = [one for one in releases_of(Path.home(), kernel.name) if one != present]
+        packages = next(filter(None, (_requested(overlay) for overlay in older)), [])
+        if not packages:
+            print(f"{kernel.name}: no other release has packages of yours.")
+            continue
+        _make(kernel)
+        if not _pip_install(present, [package.requirement for package in packages]):
+            print(f"{kernel.name}: not in these versions; trying the newest that fit.", flush=True)
+            if not _pip_install(present, [package.any_version for package in packages]):
+                raise PackagesError(
+                    f"pip could not install your packages for {kernel.name} {kernel.release}; the "
+                    "lines above say why. Install those you need one by one: %pip install NAME."
+                )
+        names = ", ".join(package.name for package in packages)
+        print(f"{kernel.name}: installed {names}. Restart the kernel.")
+    return 0
+
+
+def switch_packages(arguments: argparse.Namespace) -> int:
+    """Let a kernel start without the user's packages, or with them again.
+
+    Args:
+        arguments: With `kernel` and `is_off`.
+
+    Returns:
+        0.
+
+    Raises:
+        PackagesError: If there is no such kernel, or the home cannot be written.
+    """
+    (kernel,) = _chosen(arguments.kernel)
+    overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+    _make(kernel)
+    try:
+        overlay.switch(is_off=arguments.is_off)
+    except OSError as error:
+        raise PackagesError(f"{overlay.folder} cannot be written: {error.strerror}.") from error
+    state = "without" if arguments.is_off else "with"
+    print(f"{kernel.name} starts {state} your packages from now on. Restart the kernel.")
+    return 0
+
+
+def _chosen(name: str | None) -> list[Kernel]:
+    found = kernels(Path(sys.prefix))
+    if not found:
+        raise PackagesError(
+            f"{sys.prefix} has no kernels. Run this in a terminal of a session of the portal."
+        )
+    chosen = [kernel for kernel in found if name in {None, kernel.name}]
+    if not chosen:
+        known = ", ".join(kernel.name for kernel in found)
+        raise PackagesError(f"There is no kernel {name!r} with packages of yours. Choose: {known}.")
+    return chosen
+
+
+def _requested(overlay: Overlay) -> list[Package]:
+    return [package for package in packages_in(overlay) if package.is_requested]
+
+
+def _make(kernel: Kernel) -> None:
+    argv = [str(kernel.python), "-I", "-m", "portal.packages.start", kernel.name, kernel.release]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PackagesError(
+            f"~/{FOLDER} cannot be written: {done.stderr.strip()}. Make room in your home folder."
+        )
+
+
+def _pip_install(overlay: Overlay, requirements: Sequence[str]) -> bool:
+    argv = [str(overlay.python), "-m", "pip", "install", "--no-input", *requirements]
+    return subprocess.run(argv, check=False).returncode == 0
+
+
+def _print_each(packages: Sequence[Package]) -> None:
+    for package in packages:
+        needed = "" if package.is_requested else "  (needed by another)"
+        print(f"    {package.name} {package.version}{needed}")
+
+
+def _words(requirements: Sequence[str]) -> str:
+    return " ".join(_quoted(requirements))
+
+
+def _quoted(requirements: Sequence[str]) -> Iterator[str]:
+    return (f'"{word}"' if " " in word else word for word in requirements)

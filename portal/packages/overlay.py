@@ -1,0 +1,214 @@
+"""A user's own packages for one kernel: a virtual environment over the shipped one.
+
+Its search path goes on with the shipped environment's, so pip finds what is shipped, installs the
+rest here, and may put a newer version in front. It is made by hand, without pip, in milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(".local/share/data-scientist-portal/packages")
+# Its name comes last, so that what a package adds to the search path goes before what is shipped.
+_SHIPPED_PTH = "zz_data_scientist_portal.pth"
+_OFF = "off"
+_CHECKED = "checked"
+# Beside the interpreter, so that "!pip" in a cell is the one of the kernel.
+_PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipped:
+    """The environment below.
+
+    Attributes:
+        python: Its interpreter.
+        base: The interpreter that it was made from.
+        version: Version of Python, such as "3.11".
+        site_packages: Folders of its packages, without repetition.
+    """
+
+    python: Path
+    base: Path
+    version: str
+    site_packages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Where the packages of a kernel are.
+
+    Attributes:
+        folder: The virtual environment, whether it exists or not.
+    """
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that sees the packages."""
+        return self.folder / "bin/python"
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the user wants the kernel to start without."""
+        return (self.folder / _OFF).exists()
+
+    def switch(self, *, is_off: bool) -> None:
+        """Let the kernel start without the packages, or with them again.
+
+        Args:
+            is_off: True for without.
+
+        Raises:
+            OSError: If the home cannot be written.
+        """
+        if is_off:
+            (self.folder / _OFF).touch()
+        else:
+            (self.folder / _OFF).unlink(missing_ok=True)
+
+    def site_packages(self) -> list[Path]:
+        """Return the folders of the user's packages: one, or none before it is made."""
+        return list(self.folder.glob("lib/python3*/site-packages"))
+
+    def is_empty(self) -> bool:
+        """Return whether nothing was installed."""
+        entries = (entry for site in self.site_packages() for entry in site.iterdir())
+        return all(entry.name in {_SHIPPED_PTH, "__pycache__"} for entry in entries)
+
+    def fingerprint(self) -> str:
+        """Return a text that is another one after pip changed something, here or below."""
+        stamps = [site.stat().st_mtime_ns for site in self.site_packages()]
+        return f"{stamps} {self._shipped_pth().read_text(encoding='utf-8')}"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a kernel was seen to start with what is installed now."""
+        try:
+            return (self.folder / _CHECKED).read_text(encoding="utf-8") == self.fingerprint()
+        except OSError:
+            return False
+
+    def remember_checked(self) -> None:
+        """Remember that a kernel starts with what is installed now.
+
+        Raises:
+            OSError: If the home cannot be written.
+        """
+        (self.folder / _CHECKED).write_text(self.fingerprint(), encoding="utf-8")
+
+    def make(self, shipped: Shipped) -> None:
+        """Make it where it is not there, and bring it to the place of the shipped environment.
+
+        Args:
+            shipped: What it lies over.
+
+        Raises:
+            OSError: If the home is full or cannot be written.
+        """
+        if not self.python.is_symlink():
+            self._make(shipped)
+        if self._shipped_pth().read_text(encoding="utf-8") != _pth(shipped):
+            _replace(self._shipped_pth(), _pth(shipped))
+        if os.readlink(self.python) != str(shipped.base):
+            new = self.python.with_name(".python.new")
+            new.unlink(missing_ok=True)
+            new.symlink_to(shipped.base)
+            new.replace(self.python)
+            _replace(self.folder / "pyvenv.cfg", _pyvenv(shipped))
+
+    def _make(self, shipped: Shipped) -> None:
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Two kernels may start at once, and a full home must not leave half of it.
+        new = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
+        shutil.rmtree(new, ignore_errors=True)
+        try:
+            site = new / f"lib/python{shipped.version}/site-packages"
+            site.mkdir(parents=True)
+            (new / "lib64").symlink_to("lib")
+            (new / "bin").mkdir()
+            (new / "bin/python").symlink_to(shipped.base)
+            for name in ("python3", f"python{shipped.version}"):
+                (new / "bin" / name).symlink_to("python")
+            for name in ("pip", "pip3"):
+                (new / "bin" / name).write_text(_PIP, encoding="utf-8")
+                (new / "bin" / name).chmod(0o755)
+            (site / _SHIPPED_PTH).write_text(_pth(shipped), encoding="utf-8")
+            (new / "pyvenv.cfg").write_text(_pyvenv(shipped), encoding="utf-8")
+            try:
+                new.rename(self.folder)
+            except OSError:
+                if not self.python.is_symlink():
+                    raise
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+
+    def _shipped_pth(self) -> Path:
+        sites = self.site_packages() or [self.folder]
+        return sites[0] / _SHIPPED_PTH
+
+
+def overlay_of(home: Path, kernel: str, release: str) -> Overlay:
+    """Return where a user's packages for a kernel are.
+
+    Args:
+        home: The user's home.
+        kernel: Name of the kernel, such as "tensorflow".
+        release: What the packages have to fit, such as "2.21-py3.11".
+
+    Returns:
+        The overlay, made or not.
+    """
+    return Overlay(home / FOLDER / f"{kernel}-{release}")
+
+
+def releases_of(home: Path, kernel: str) -> list[Overlay]:
+    """Return the overlays of all releases of a kernel.
+
+    Args:
+        home: The user's home.
+        kernel: Name of the kernel.
+
+    Returns:
+        Those that exist, the one that was changed last first.
+    """
+    found = [Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg")]
+    return sorted(found, key=lambda overlay: overlay.site_packages()[0].stat().st_mtime)[::-1]
+
+
+def this_environment() -> Shipped:
+    """Return the environment that this interpreter belongs to."""
+    folders = (sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    return Shipped(
+        python=Path(sys.executable),
+        base=Path(getattr(sys, "_base_executable", sys.executable)),
+        version="{}.{}".format(*sys.version_info),
+        site_packages=tuple(dict.fromkeys(folders)),
+    )
+
+
+def _pth(shipped: Shipped) -> str:
+    # Not as a bare path: the .pth files of the shipped packages count, too.
+    return "".join(
+        f"import site; site.addsitedir({folder!r})\n" for folder in shipped.site_packages
+    )
+
+
+def _pyvenv(shipped: Shipped) -> str:
+    return (
+        f"home = {shipped.base.parent}\n"
+        "include-system-site-packages = false\n"
+        f"version = {shipped.version}\n"
+    )
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)

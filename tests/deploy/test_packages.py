@@ -1,0 +1,168 @@
+"""Packages that a user installs for the shipped kernels, in the kernels themselves."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.environments.builder.plan import Plan
+from tests.deploy.conftest import as_nobody
+from tests.wheels import make_wheel
+
+SERVER = Plan().environment("server")
+FOLDER = ".local/share/data-scientist-portal/packages"
+RUN_CELL = """
+import sys, nbformat, nbclient
+notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])
+nbclient.NotebookClient(notebook, kernel_name=sys.argv[1], timeout=120).execute()
+print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
+"""
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """An index without the network."""
+    folder = tmp_path / "wheels"
+    folder.mkdir(mode=0o755)
+    make_wheel(folder, "tinypackage", "1.5", "import os\nSAYS = 'tiny'\n")
+    # A version in front of the shipped one.
+    make_wheel(folder, "comm", "99.0", "SAYS = 'mine'\ncreate_comm = get_comm_manager = None\n")
+    return folder
+
+
+def run_cell(home: Path, wheels: Path, kernel: str, cell: str, **variables: str) -> str:
+    """Start a kernel as the notebook server does, run one cell and return what it showed."""
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    argv = [SERVER / "bin/python", "-c", RUN_CELL, kernel, cell]
+    return as_nobody(argv, home, **index, **variables)
+
+
+def dsportal(home: Path, wheels: Path, *words: str) -> str:
+    index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    return as_nobody([SERVER / "bin/dsportal", "packages", *words], home, **index)
+
+
+def overlay(home: Path, kernel: str) -> Path:
+    (folder,) = home.joinpath(FOLDER).glob(f"{kernel}-*")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shipped"), [("python3", "pandas"), ("tensorflow", "keras"), ("pytorch", "torch")]
+)
+def test_a_package_is_installed_from_a_cell_of_each_kernel(
+    home: Path, wheels: Path, kernel: str, shipped: str
+) -> None:
+    cell = (
+        f"%pip install tinypackage {shipped}\n"
+        "!pip --version\n"
+        "import importlib.metadata, sys, tinypackage\n"
+        f"print('FOUND', tinypackage.SAYS, importlib.metadata.version({shipped!r}))\n"
+        "print('FROM', tinypackage.__file__)"
+    )
+
+    said = run_cell(home, wheels, kernel, cell)
+
+    assert f"Requirement already satisfied: {shipped}" in said
+    assert "Successfully installed tinypackage-1.5\n" in said
+    assert "FOUND tiny" in said
+    assert f"FROM {overlay(home, kernel)}/lib" in said
+    assert "tinypackage 1.5" in dsportal(home, wheels, "list", kernel)
+
+
+def test_what_a_user_installs_never_reaches_the_notebook_server(home: Path, wheels: Path) -> None:
+    run_cell(home, wheels, "python3", "%pip install tinypackage")
+    said = run_cell(home, wheels, "python3", "import tinypackage; print(tinypackage.SAYS)")
+    program = "import importlib.util; print(importlib.util.find_spec('tinypackage'))"
+
+    assert said.split() == ["tiny"]
+    assert as_nobody([SERVER / "bin/python", "-c", program], home).strip() == "None"
+
+
+def test_packages_that_break_the_kernel_are_left_out_and_named(home: Path, wheels: Path) -> None:
+    run_cell(home, wheels, "python3", "%pip install tinypackage comm==99")
+
+    said = run_cell(home, wheels, "python3", "print(6 * 7)")
+
+    assert "This kernel does not start with your packages in" in said
+    assert str(overlay(home, "python3")) in said
+    assert "dsportal packages reset python3" in said
+    assert said.split()[-1] == "42"
+
+    told = dsportal(home, wheels, "reset", "python3")
+
+    assert "%pip install comm tinypackage" in told
+    assert run_cell(home, wheels, "python3", "print(6 * 7)").split() == ["42"]
+
+
+def test_a_kernel_starts_without_the_packages_where_the_user_says_so(
+    home: Path, wheels: Path
+) -> None:
+    find = "import importlib.util; print(importlib.util.find_spec('tinypackage') is None)"
+    run_cell(home, wheels, "python3", "%pip install tinypackage")
+
+    dsportal(home, wheels, "off", "python3")
+    said = run_cell(home, wheels, "python3", find)
+    assert "switched off" in said
+    assert said.split()[-1] == "True"
+
+    dsportal(home, wheels, "on", "python3")
+    assert run_cell(home, wheels, "python3", find).split() == ["False"]
+    assert run_cell(home, wheels, "python3", find, PORTAL_PACKAGES="off").split() == ["True"]
+
+
+def test_a_new_release_of_a_kernel_offers_the_packages_of_the_old_one(
+    home: Path, wheels: Path
+) -> None:
+    run_cell(home, wheels, "python3", "%pip install tinypackage")
+    overlay(home, "python3").rename(home / FOLDER / "python3-3.9")
+
+    said = run_cell(home, wheels, "python3", "print(6 * 7)")
+    assert "Your packages are still those of python3-3.9" in said
+    assert "dsportal packages reinstall python3" in said
+
+    assert "python3: installed tinypackage." in dsportal(home, wheels, "reinstall", "python3")
+    cell = "import tinypackage; print(tinypackage.SAYS)"
+    assert run_cell(home, wheels, "python3", cell).split() == ["tiny"]
+
+
+@pytest.fixture(params=["ro", "nr_inodes=1"])
+def closed_folder(home: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a home that is read-only or full means for the folder of packages."""
+    folder = home / FOLDER
+    folder.mkdir(parents=True)
+    subprocess.run(["chown", "-R", "65534:65534", home], check=True)
+    options = f"{request.param},uid=65534,gid=65534"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True, timeout=10)
+    yield
+    subprocess.run(["umount", "-l", folder], check=True, timeout=10)
+
+
+@pytest.mark.usefixtures("closed_folder")
+def test_a_kernel_starts_and_says_so_where_the_home_takes_no_packages(
+    home: Path, wheels: Path
+) -> None:
+    said = run_cell(home, wheels, "python3", "print(6 * 7)")
+
+    assert "This kernel runs without your own packages" in said
+    assert "Make room in your home folder" in said
+    assert said.split()[-1] == "42"
+
+
+def test_r_installs_into_a_folder_of_the_user(home: Path, tmp_path: Path) -> None:
+    package = tmp_path / "tinyr"
+    package.mkdir(mode=0o755)
+    fields = "Package: tinyr\nVersion: 1.0\nTitle: T\nDescription: D.\nLicense: MIT\nAuthor: A\n"
+    package.joinpath("DESCRIPTION").write_text(f"{fields}Maintainer: A <a@example.org>\n")
+    package.joinpath("NAMESPACE").write_text("export(says)\n")
+    package.joinpath("R").mkdir(mode=0o755)
+    package.joinpath("R/says.R").write_text("says <- function() 'tiny'\n")
+    cell = f"install.packages('{package}', repos = NULL, type = 'source')\ncat(tinyr::says())"
+
+    said = as_nobody([SERVER / "bin/python", "-c", RUN_CELL, "ir", cell], home)
+
+    assert said.split()[-1] == "tiny"
+    assert list(home.glob("R/*/*/tinyr/DESCRIPTION"))

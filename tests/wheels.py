@@ -1,0 +1,33 @@
+"""Wheels made for a test, so that pip has something to install without an index."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+
+def make_wheel(folder: Path, name: str, version: str, text: str) -> Path:
+    """Write a wheel with one module.
+
+    Args:
+        folder: Where it goes.
+        name: Of the package and of its module.
+        version: Of the package.
+        text: Content of the module.
+
+    Returns:
+        The wheel.
+    """
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, content in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(path, content)
+    wheel.chmod(0o644)
+    return wheel
