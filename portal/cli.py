@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from portal import job_command
 from portal.environments import cli as environments
@@ -31,7 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 if all is well, 1 with one line on standard error if not, 130 after Ctrl-C.
     """
-    arguments = build_parser().parse_args(argv)
+    return _run(build_parser().parse_args(argv))
+
+
+def user_main(argv: Sequence[str] | None = None) -> int:
+    """Run the command as sessions have it, without what administrators do.
+
+    Args:
+        argv: As for `main`.
+
+    Returns:
+        As `main` does.
+    """
+    return _run(build_user_parser().parse_args(argv))
+
+
+def _run(arguments: argparse.Namespace) -> int:
     run: Callable[[argparse.Namespace], int] = arguments.run
     try:
         return run(arguments)
@@ -48,10 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    version = commands.add_parser("version", help="print the version of the portal")
-    version.set_defaults(run=print_version)
-
+    _add_user_commands(commands)
     config = commands.add_parser("config", help="check and explain the site's settings")
     actions = config.add_subparsers(required=True, metavar="ACTION")
     check = actions.add_parser("check", help="read the settings and name what is wrong")
@@ -67,11 +80,23 @@ def build_parser() -> argparse.ArgumentParser:
     example.set_defaults(run=print_example)
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.set_defaults(run=print_reference)
+    site.add_commands(commands)
+    return parser
+
+
+def build_user_parser() -> argparse.ArgumentParser:
+    """Return the parser of the commands that users have in their sessions."""
+    parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
+    _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    return parser
+
+
+def _add_user_commands(commands: Any) -> None:
+    version = commands.add_parser("version", help="print the version of the portal")
+    version.set_defaults(run=print_version)
     environments.add_commands(commands)
     packages.add_commands(commands)
     job_command.add_commands(commands)
-    site.add_commands(commands)
-    return parser
 
 
 def print_version(_: argparse.Namespace) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,23 @@ from portal.launch.shape import parse_shape
 from spawner.errors import PortalError
 
 SECONDS_PER_HOUR = 3600
+# The hub gives both to sessions.
+_CORES, _MEMORY = "PORTAL_CORES_PER_GPU", "PORTAL_MEMORY_MIB_PER_GPU"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What comes with each GPU at this site.
+
+    Attributes:
+        cores_per_gpu: CPU cores.
+        memory_mib_per_gpu: Memory in MiB.
+        simulated_gpus: True where the GPUs of the site do not compute.
+    """
+
+    cores_per_gpu: int
+    memory_mib_per_gpu: int
+    simulated_gpus: bool
 
 
 class JobError(PortalError):
@@ -40,7 +59,16 @@ def add_commands(commands: Any) -> None:
     new.add_argument("--gpus", type=int, default=1, help="GPUs on all nodes (default: 1)")
     new.add_argument("--nodes", type=int, default=1, help="nodes (default: 1)")
     new.add_argument("--hours", type=float, default=8, help="time limit (default: 8)")
-    new.add_argument("--partition", default="", help="Slurm partition (default: the cluster's)")
+    for word, what in (
+        ("partition", "Slurm partition"),
+        ("account", "Slurm account"),
+        ("qos", "Slurm quality of service"),
+    ):
+        new.add_argument(
+            f"--{word}",
+            default=os.environ.get(f"SLURM_JOB_{word.upper()}", ""),
+            help=f"{what} (default: the session's, else the cluster's)",
+        )
     new.add_argument(
         "--with",
         dest="program",
@@ -79,15 +107,17 @@ def write_job(arguments: argparse.Namespace) -> int:
         raise JobError(str(error)) from error
     if not 1 / 60 <= arguments.hours < SECONDS_PER_HOUR:
         raise JobError(f"You asked for --hours {arguments.hours:g}; give for example 8 or 0.5.")
-    resources, is_simulated = _rule()
+    rule = _rule(os.environ)
     request = JobRequest(
         name=script.stem,
         shape=shape,
         walltime_s=round(arguments.hours * SECONDS_PER_HOUR),
         folder=script.parent,
-        cores_per_gpu=resources.cores_per_gpu,
-        memory_mib_per_gpu=resources.memory_mib_per_gpu,
+        cores_per_gpu=rule.cores_per_gpu,
+        memory_mib_per_gpu=rule.memory_mib_per_gpu,
         partition=arguments.partition,
+        account=arguments.account,
+        qos=arguments.qos,
     )
     text = render_job_file(
         request,
@@ -95,7 +125,7 @@ def write_job(arguments: argparse.Namespace) -> int:
         arguments=arguments.arguments,
         program=arguments.program,
         environments_dir=Path(sys.prefix).parent,
-        simulated_gpus=is_simulated,
+        simulated_gpus=rule.simulated_gpus,
         mpi=arguments.mpi,
     )
     if arguments.output == Path("-"):
@@ -113,9 +143,16 @@ def write_job(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _rule() -> tuple[ResourceSettings, bool]:
-    # On a compute node there may be no settings; the rule is then the one they begin with.
-    if not os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
-        return ResourceSettings(), os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
-    settings = load_settings(DEFAULT_SETTINGS_PATH)
-    return settings.resources, settings.site.simulated_gpus
+def _rule(environ: Mapping[str, str]) -> Rule:
+    is_simulated = environ.get("PORTAL_GPUS_SIMULATED") == "1"
+    cores, memory = environ.get(_CORES, ""), environ.get(_MEMORY, "")
+    if cores.isdecimal() and memory.isdecimal():
+        return Rule(int(cores), int(memory), is_simulated)
+    # Outside a session; on a compute node there may be no settings, and the rule is then the one
+    # they begin with.
+    if os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
+        settings = load_settings(DEFAULT_SETTINGS_PATH)
+        resources, is_simulated = settings.resources, settings.site.simulated_gpus
+    else:
+        resources = ResourceSettings()
+    return Rule(resources.cores_per_gpu, resources.memory_mib_per_gpu, is_simulated)

@@ -30,6 +30,7 @@ class NotebookServer:
         *options: str,
         argv: Sequence[str] = (sys.executable, "-m", "jupyter_server"),
         environ: dict[str, str] | None = None,
+        extensions: Sequence[str] = ("portal.server",),
         user_id: int | None = None,
     ) -> None:
         self.root = folder / "home"
@@ -51,7 +52,7 @@ class NotebookServer:
             **(environ or {"JUPYTER_NO_CONFIG": "1"}),
         }
         command = [*argv, "--allow-root", "--no-browser", "--ServerApp.port=0"]
-        command += ["--ServerApp.jpserver_extensions={'portal.server': True}"]
+        command += [f"--ServerApp.jpserver_extensions={dict.fromkeys(extensions, True)}"]
         command += [f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={TOKEN}"]
         command += ["--ServerApp.base_url=/user/ada/", *options]
         self.log_path = folder / "server.log"

@@ -277,6 +277,8 @@ def _server_environment(settings: Settings) -> dict[str, str]:
         "PORTAL_IDLE_WARNING_S": f"{settings.idle.warning_minutes * 60:g}",
         "PORTAL_IDLE_GPU_PERCENT": f"{settings.idle.gpu_percent:g}",
         "PORTAL_IDLE_CPU_PERCENT": f"{settings.idle.cpu_percent:g}",
+        "PORTAL_CORES_PER_GPU": str(settings.resources.cores_per_gpu),
+        "PORTAL_MEMORY_MIB_PER_GPU": str(settings.resources.memory_mib_per_gpu),
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
     if settings.tools:

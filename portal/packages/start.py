@@ -20,6 +20,7 @@ from portal.packages.note import EXTENSION, VARIABLE
 from portal.packages.overlay import Overlay, overlay_of, releases_of, this_environment
 
 SWITCH = "PORTAL_PACKAGES"
+COMMANDS = "PORTAL_COMMANDS"
 CHECK_TIMEOUT_S = 30
 _CHECK = "import ipykernel.kernelapp, ipykernel.zmqshell"
 _LAST_WORDS_CHARS = 300
@@ -64,9 +65,12 @@ def _make(kernel: str, release: str) -> int:
 
 def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
     python = Path(sys.executable)
+    # Each shipped environment has a command dsportal of its own, which knows no kernels.
+    folders = [os.environ.get(COMMANDS, ""), os.environ.get("PATH", os.defpath)]
     if choice.overlay is not None:
         python = choice.overlay.python
-        os.environ["PATH"] = f"{python.parent}:{os.environ.get('PATH', os.defpath)}"
+        folders.insert(0, str(python.parent))
+    os.environ["PATH"] = ":".join(filter(None, folders))
     told = []
     if choice.note:
         print(choice.note, file=sys.stderr, flush=True)

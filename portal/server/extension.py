@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from traitlets import Float
 from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
+from portal.server.commands import VARIABLE, offer_commands, terminal_shell
 from portal.server.connections import listen_on_sockets, make_connections_dir
 from portal.server.environments_rest import EnvironmentsHandler
 from portal.server.files import shared_files
@@ -65,6 +67,7 @@ class PortalServer(ExtensionApp):
     def initialize_settings(self) -> None:
         """Prepare the user's home, so that the first page shows it."""
         drop_relative_paths(os.environ)
+        offer_commands(os.environ, Path(sys.prefix))
         self.private_dir = self._make_private_dir()
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
@@ -152,7 +155,15 @@ class PortalServer(ExtensionApp):
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Begin what goes on beside the answers, once the event loop runs."""
+        self._equip_terminals()
         self.session.start()
+
+    def _equip_terminals(self) -> None:
+        terminals = self.serverapp.web_app.settings.get("terminal_manager")
+        shell = terminal_shell(os.environ.get("SHELL", ""))
+        is_chosen = "shell_command" in self.serverapp.terminado_settings
+        if terminals is not None and shell and VARIABLE in os.environ and not is_chosen:
+            terminals.shell_command = shell
 
     def _keep_kernels_private(self) -> Path:
         self.connections_dir = make_connections_dir(self.private_dir)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from portal.server.commands import VARIABLE as COMMANDS
 from portal.server.errors import JobError, NoSuchJobError
 from portal.server.jobs import (
     SACCT_FORMAT,
@@ -20,7 +21,7 @@ from portal.server.jobs import (
     parse_queue,
 )
 from portal.server.jobscript import parse_options
-from spawner.command import query, run_command
+from spawner.command import PATH, query, run_command
 from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
@@ -29,8 +30,6 @@ MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 _N_ENDED = 50
 _STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=|$)", re.MULTILINE)
 _SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
-# The commands are run with LC_ALL=C; a job of the user is not.
-_AS_LOGIN = ("env", "-u", "LC_ALL", "LANG=C.UTF-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +150,7 @@ class JobQueue:
             SlurmUnavailableError: If Slurm did not answer.
         """
         text = await asyncio.to_thread(_read_script, script)
-        argv = [*_AS_LOGIN, "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
+        argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         said = " ".join(
             line.removeprefix("sbatch: ").removeprefix("error: ")
@@ -173,7 +172,7 @@ class JobQueue:
             SlurmUnavailableError: If Slurm did not answer.
         """
         await asyncio.to_thread(_read_script, script)
-        argv = [*_AS_LOGIN, "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
+        argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         match = _SUBMITTED.search(done.stdout)
         if done.exit_code != 0 or match is None:
@@ -228,6 +227,13 @@ def _check_id(job_id: str) -> None:
 def _without_tasks(job_id: str) -> str:
     """Return the id of a whole array for tasks that still wait together, as in 12_[1-5%2]."""
     return job_id.partition("_[")[0]
+
+
+def _as_login() -> list[str]:
+    # The commands are run with LC_ALL=C and without the portal's own; a job of the user is not.
+    commands = os.environ.get(COMMANDS)
+    path = f"{commands}:{PATH}" if commands else PATH
+    return ["env", "-u", "LC_ALL", "LANG=C.UTF-8", f"PATH={path}"]
 
 
 def _read_script(script: Path) -> str:

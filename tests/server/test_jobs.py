@@ -28,7 +28,7 @@ SCRIPT = """#!/bin/bash
 #SBATCH --time=5
 #SBATCH --job-name=sample
 #SBATCH --output=sample-%j.out
-echo "hello from $SLURM_JOB_NAME, token ${JUPYTERHUB_API_TOKEN:-none}"
+echo "hello from $SLURM_JOB_NAME, token ${JUPYTERHUB_API_TOKEN:-none}, ${PATH%%:*}"
 exec sleep 120
 """
 
@@ -41,7 +41,9 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     ) as name:
         os.chmod(name, 0o755)
         folder = Path(name)
-        server = NotebookServer(folder, tensorboard_python, user_id=pwd.getpwnam("ada").pw_uid)
+        environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_COMMANDS": "/the/commands"}
+        user_id = pwd.getpwnam("ada").pw_uid
+        server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
         script = server.root / "logs/sample.job"
         script.write_text(SCRIPT)
         yield server
@@ -79,7 +81,7 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
         return dict(ask(server, "GET", f"/{job_id}/output").json())
 
     said = eventually(lambda: output() if output()["text"] else None, timeout_s=10)
-    assert said["text"] == "hello from sample, token none\n"
+    assert said["text"] == "hello from sample, token none, /the/commands\n"
     assert said["path"] == str(server.root / f"logs/sample-{job_id}.out")
     rest = ask(server, "GET", f"/{job_id}/output?offset={said['next_offset']}").json()
     assert (rest["text"], rest["next_offset"]) == ("", said["next_offset"])

@@ -48,6 +48,7 @@ REQUIREMENTS = {
 ENTRY_POINTS = {
     "dsportal": "portal.cli:main",
     "dsportal-singleuser": "spawner.singleuser:main",
+    "dsportal-user": "portal.cli:user_main",
     "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
 }
 # Sources of what is shipped built.

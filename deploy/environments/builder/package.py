@@ -71,6 +71,21 @@ def install_package(plan: Plan, log: IO[str]) -> None:
                 write_import_hook(plan.environment(name))
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
+        offer_commands(plan.environment("server"))
+
+
+def offer_commands(server: Path) -> None:
+    """Make the folder that sessions have in their PATH: it holds the portal's command alone.
+
+    Args:
+        server: The notebook server's environment.
+    """
+    folder = server / "commands"
+    folder.mkdir(exist_ok=True)
+    program = folder / "dsportal"
+    program.unlink(missing_ok=True)
+    # Relative, so that an environment can be moved.
+    program.symlink_to("../bin/dsportal-user")
 
 
 def write_import_hook(env_dir: Path) -> None:

@@ -130,6 +130,8 @@ def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) ->
         "PORTAL_IDLE_WARNING_S": "900",
         "PORTAL_IDLE_GPU_PERCENT": "5",
         "PORTAL_IDLE_CPU_PERCENT": "5",
+        "PORTAL_CORES_PER_GPU": "8",
+        "PORTAL_MEMORY_MIB_PER_GPU": "49152",
         "PORTAL_GPUS_SIMULATED": "1",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }

@@ -13,7 +13,10 @@ from portal.cli import main
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(job_command, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
-    monkeypatch.delenv("PORTAL_GPUS_SIMULATED", raising=False)
+    for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_CORES_PER_GPU", "PORTAL_MEMORY_MIB_PER_GPU"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("PARTITION", "ACCOUNT", "QOS"):
+        monkeypatch.delenv(f"SLURM_JOB_{name}", raising=False)
     path = tmp_path / "train.py"
     path.touch()
     return path
@@ -98,3 +101,25 @@ def test_a_name_with_blanks_and_quotes_is_no_shell_text(script, tmp_path, capsys
 
     assert printed.splitlines() == [str(odd), "a b", "$HOME"]
     assert not tmp_path.joinpath("pwned").exists()
+
+
+def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
+    script, monkeypatch, capsys
+):
+    session = {
+        "PORTAL_CORES_PER_GPU": "6",
+        "PORTAL_MEMORY_MIB_PER_GPU": "1024",
+        "PORTAL_GPUS_SIMULATED": "1",
+        "SLURM_JOB_PARTITION": "gpu",
+        "SLURM_JOB_ACCOUNT": "physics",
+        "SLURM_JOB_QOS": "normal",
+    }
+    for name, value in session.items():
+        monkeypatch.setenv(name, value)
+
+    assert main(["job", "new", "--qos", "long", "--output", "-", "train.py"]) == 0
+    text = capsys.readouterr().out
+
+    for option in ("cpus-per-task=6", "mem=1024M", "partition=gpu", "account=physics", "qos=long"):
+        assert f"#SBATCH --{option}\n" in text
+    assert "export PORTAL_GPUS_SIMULATED=1\n" in text

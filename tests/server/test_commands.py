@@ -1,0 +1,66 @@
+"""The command `dsportal` where users type it: a terminal, a cell, and a job."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tornado.websocket import websocket_connect
+
+from tests.kernels import ask, run_cell
+from tests.notebook_server import TOKEN, NotebookServer
+
+SERVER = Path("/opt/data-scientist-portal/environments/server")
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    """A server with the shipped kernels, whose users have bash."""
+    server = NotebookServer(
+        tmp_path_factory.mktemp("commands"),
+        tensorboard_python,
+        argv=(str(SERVER / "bin/python"), "-m", "jupyter_server"),
+        extensions=("portal.server", "jupyter_server_terminals"),
+        environ={"JUPYTER_NO_CONFIG": "1", "SHELL": "/bin/bash"},
+    )
+    yield server
+    server.stop()
+
+
+async def test_a_terminal_finds_the_command(server: NotebookServer) -> None:
+    name = ask(server, "POST", "api/terminals")["name"]
+    address = f"ws{server.host[4:]}/user/ada/terminals/websocket/{name}?token={TOKEN}"
+    socket = await websocket_connect(address, connect_timeout=60)
+    # The answer alone, and not what is typed, holds the two words together.
+    await socket.write_message(json.dumps(["stdin", "type -P dsportal; dsportal version\r"]))
+    said = ""
+    while "Data Scientist Portal" not in said:
+        message = await socket.read_message()
+        assert message is not None, said
+        kind, *rest = json.loads(message)
+        said += rest[0] if kind == "stdout" else ""
+    socket.close()
+    ask(server, "DELETE", f"api/terminals/{name}")
+
+    assert f"{SERVER}/commands/dsportal" in said
+
+
+@pytest.mark.parametrize("kernel", ["python3", "tensorflow"])
+async def test_a_cell_finds_the_command_of_the_session(server: NotebookServer, kernel: str) -> None:
+    said = await run_cell(server, kernel, "!dsportal packages list; which dsportal")
+
+    assert "You have installed no packages." in said
+    assert said.split()[-1] == f"{SERVER}/commands/dsportal"
+
+
+def test_the_command_of_a_session_has_what_users_do_and_no_more(server: NotebookServer) -> None:
+    program = [SERVER / "commands/dsportal", "--help"]
+    said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+
+    assert {"environments", "packages", "job"} <= set(said.split())
+    assert not {"config", "drain", "backup", "sessions"} & set(said.split())
