@@ -67,7 +67,8 @@ def rank_environment(
 
     Returns:
         Variables to set: Horovod's, the number of threads, and the one GPU of this rank.
-        HOROVOD_CYCLE_TIME and TF_CPP_MIN_LOG_LEVEL stay as a user set them.
+        HOROVOD_CYCLE_TIME, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH stay as a user set
+        them.
 
     Raises:
         StepError: If Slurm gave the node's ranks fewer GPUs than there are ranks.
@@ -80,7 +81,7 @@ def rank_environment(
     """
     if placement.local_size == placement.size:
         interface = "lo"
-    defaults = {"TF_CPP_MIN_LOG_LEVEL": "1"}
+    defaults = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     if simulated_gpus:
         # On cores, each look of Horovod's thread for new gradients takes time from the training.
         defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)

@@ -80,7 +80,11 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
         raise SessionError(_NO_SESSION)
     if n_usable_cores is None:
         n_usable_cores = len(os.sched_getaffinity(0))
-    n_gpus = environ.get("PORTAL_N_GPUS") or environ.get("SLURM_GPUS_ON_NODE") or "0"
+    # A job that was submitted from a session inherits what the portal said about that session.
+    is_session = environ.get("PORTAL_SESSION_JOB_ID", job_id) == job_id
+    of_portal = environ if is_session else {}
+    n_gpus = of_portal.get("PORTAL_N_GPUS") or environ.get("SLURM_GPUS_ON_NODE") or "0"
+    memory = of_portal.get("PORTAL_SESSION_MEMORY_MIB") or environ.get("SLURM_MEM_PER_NODE")
     n_cores = _number(
         "SLURM_CPUS_ON_NODE", environ.get("SLURM_CPUS_ON_NODE") or str(n_usable_cores)
     )
@@ -91,8 +95,8 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
         n_cores=n_cores,
         n_usable_cores=min(n_cores, n_usable_cores),
         simulated_gpus=environ.get("PORTAL_GPUS_SIMULATED") == "1",
-        memory_mib=_number("SLURM_MEM_PER_NODE", environ.get("SLURM_MEM_PER_NODE") or "0"),
-        walltime_s=_number("PORTAL_WALLTIME_S", environ.get("PORTAL_WALLTIME_S") or "0"),
+        memory_mib=_number("the memory in MiB", memory or "0"),
+        walltime_s=_number("PORTAL_WALLTIME_S", of_portal.get("PORTAL_WALLTIME_S") or "0"),
         partition=_name(environ.get("SLURM_JOB_PARTITION")),
         account=_name(environ.get("SLURM_JOB_ACCOUNT")),
         qos=_name(environ.get("SLURM_JOB_QOS")),

@@ -23,6 +23,7 @@ from portal.server.files import shared_files
 from portal.server.home import Home
 from portal.server.hub_api import HubApi
 from portal.server.import_path import drop_relative_paths
+from portal.server.inheritance import leave_no_core_files, prepare_environment
 from portal.server.jobqueue import JobQueue
 from portal.server.jobs_rest import (
     JobHandler,
@@ -68,6 +69,8 @@ class PortalServer(ExtensionApp):
         """Prepare the user's home, so that the first page shows it."""
         drop_relative_paths(os.environ)
         offer_commands(os.environ, Path(sys.prefix))
+        prepare_environment(os.environ)
+        leave_no_core_files()
         self.private_dir = self._make_private_dir()
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)

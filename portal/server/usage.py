@@ -198,24 +198,23 @@ def find_allotment(environment: Mapping[str, str], source: Source) -> Allotment:
     """Return what the job may use.
 
     Args:
-        environment: SLURM_CPUS_ON_NODE and SLURM_MEM_PER_NODE or SLURM_MEM_PER_CPU.
+        environment: SLURM_CPUS_ON_NODE and PORTAL_SESSION_MEMORY_MIB.
         source: Its control group knows the memory first.
 
     Returns:
         The allotment; the whole node's cores where Slurm says nothing.
 
     Source:
-        sbatch(1), OUTPUT ENVIRONMENT VARIABLES: the memory is in MiB.
+        sbatch(1), OUTPUT ENVIRONMENT VARIABLES.
     """
     cores = environment.get("SLURM_CPUS_ON_NODE", "")
     n_cores = int(cores) if cores.isdecimal() and int(cores) else os.cpu_count() or 1
     memory_mib: int | None = None
     with contextlib.suppress(OSError, ValueError):
         memory_mib = source.memory_limit_mib()
-    for name, factor in (("SLURM_MEM_PER_NODE", 1), ("SLURM_MEM_PER_CPU", n_cores)):
-        text = environment.get(name, "")
-        if memory_mib is None and text.isdecimal() and int(text):
-            memory_mib = int(text) * factor
+    text = environment.get("PORTAL_SESSION_MEMORY_MIB", "")
+    if memory_mib is None and text.isdecimal() and int(text):
+        memory_mib = int(text)
     return Allotment(n_cores=n_cores, memory_mib=memory_mib)
 
 

@@ -14,6 +14,7 @@ import pytest
 import requests
 
 from tests.eventually import eventually
+from tests.kernels import run_cell
 from tests.notebook_server import NotebookServer
 
 pytestmark = [
@@ -33,6 +34,20 @@ exec sleep 120
 """
 
 
+# What Slurm tells a session of two GPUs.
+SESSION = {
+    "SLURM_GPUS_PER_NODE": "2",
+    "SLURM_CPUS_PER_TASK": "16",
+    "SLURM_MEM_PER_NODE": "98304",
+    "SLURM_NTASKS": "1",
+    "JUPYTER_PATH": "/opt/data-scientist-portal/environments/server/share/jupyter",
+}
+STEPS = """#!/bin/bash
+#SBATCH --ntasks=1 --gpus-per-node=1 --mem-per-cpu=64M --time=5
+srun echo "a step with ${SLURM_CPUS_PER_TASK:-no} cores for a task"
+"""
+
+
 @pytest.fixture(scope="module")
 def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     """A notebook server of ada, who has a folder that every node sees."""
@@ -41,7 +56,7 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     ) as name:
         os.chmod(name, 0o755)
         folder = Path(name)
-        environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_COMMANDS": "/the/commands"}
+        environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_COMMANDS": "/the/commands", **SESSION}
         user_id = pwd.getpwnam("ada").pw_uid
         server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
         script = server.root / "logs/sample.job"
@@ -110,6 +125,23 @@ def test_only_an_own_job_that_waits_or_runs_is_cancelled(
         answer = ask(server, "DELETE", f"/{job_id}")
         assert answer.status_code == 404, job_id
         assert f"You have no job {job_id} that waits or runs" in answer.json()["message"]
+
+
+async def test_a_job_that_a_cell_submits_has_its_own_shape(server: NotebookServer) -> None:
+    (server.root / "steps.job").write_text(STEPS)
+
+    shown = await run_cell(
+        server, "python3", "!sbatch --wait --output=steps.out steps.job; cat steps.out"
+    )
+
+    assert shown.splitlines()[-1] == "a step with no cores for a task"
+
+
+async def test_a_kernel_leaves_no_core_file_and_the_gpus_to_others(server: NotebookServer) -> None:
+    look = "import os, resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0], "
+    look += "os.environ['TF_FORCE_GPU_ALLOW_GROWTH'])"
+
+    assert (await run_cell(server, "python3", look)).split() == ["0", "true"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,22 @@ def test_cores_that_the_machine_does_not_have_are_not_counted():
     assert (found.n_cores, found.n_usable_cores) == (16, 2)
 
 
+def test_a_job_that_was_submitted_from_a_session_is_not_that_session():
+    inherited = {
+        "PORTAL_SESSION_JOB_ID": "40",
+        "PORTAL_SESSION_MEMORY_MIB": "98304",
+        "PORTAL_WALLTIME_S": "3600",
+    }
+    job = {**PORTAL_SESSION, **inherited, "SLURM_GPUS_ON_NODE": "1", "SLURM_MEM_PER_NODE": "64"}
+    found = read_session(job, n_usable_cores=40)
+
+    assert (found.n_gpus, found.memory_mib, found.walltime_s) == (1, 64, 0)
+
+    found = read_session({**job, "PORTAL_SESSION_JOB_ID": "41"}, n_usable_cores=40)
+
+    assert (found.n_gpus, found.memory_mib, found.walltime_s) == (2, 98304, 3600)
+
+
 def test_a_job_of_the_users_own_counts_by_slurm():
     environ = {"SLURM_JOB_ID": "41", "SLURM_GPUS_ON_NODE": "4", "SLURM_CPUS_ON_NODE": "32"}
     found = read_session(environ, n_usable_cores=40)

@@ -72,7 +72,7 @@ def test_version_2_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
 
     assert isinstance(source, CgroupV2)
     assert source.read() == Usage(cpu_s=1.5, memory_bytes=200 * MIB)
-    environment = {"SLURM_CPUS_ON_NODE": "4", "SLURM_MEM_PER_CPU": "1000"}
+    environment = {"SLURM_CPUS_ON_NODE": "4", "PORTAL_SESSION_MEMORY_MIB": "4000"}
     assert find_allotment(environment, source) == Allotment(4, 4000)
 
 

@@ -1,0 +1,63 @@
+"""What kernels, terminals and tools inherit from the notebook server that starts them."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import MutableMapping
+
+# Of what Slurm says about the job of the session, that which describes it. All the rest are options
+# that sbatch and srun would take from the environment, as the shape of the next job or step.
+_DESCRIBE_THE_JOB = frozenset(
+    {
+        *("SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JWT", "SLURM_TMPDIR"),
+        *("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_UID", "SLURM_JOB_USER", "SLURM_JOB_GID"),
+        *("SLURM_JOB_ACCOUNT", "SLURM_JOB_PARTITION", "SLURM_JOB_QOS", "SLURM_JOB_NODELIST"),
+        *("SLURM_JOB_START_TIME", "SLURM_JOB_END_TIME", "SLURM_JOB_GPUS"),
+        *("SLURM_CPUS_ON_NODE", "SLURM_GPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE"),
+        *("SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST"),
+    }
+)
+_OPTIONS = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_")
+# Two kernels of a session share its GPUs; TensorFlow would take all of their memory for the first.
+_DEFAULTS = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+_MEMORY = "PORTAL_SESSION_MEMORY_MIB"
+
+
+def prepare_environment(environ: MutableMapping[str, str]) -> None:
+    """Leave in the environment what holds for everything in the session.
+
+    Args:
+        environ: That of the notebook server. What goes beyond the session's own job, such as its
+            memory in MiB, is kept under names of the portal's.
+
+    Source:
+        srun(1) and sbatch(1), INPUT ENVIRONMENT VARIABLES, Slurm 22.05. A step of a smaller job
+        fails with "Step requested gres_per_node=gpu:2 is more than the job's gres_per_node=gpu:1".
+    """
+    if memory_mib := _memory_mib(environ):
+        environ[_MEMORY] = str(memory_mib)
+    if "SLURM_JOB_ID" in environ:
+        environ["PORTAL_SESSION_JOB_ID"] = environ["SLURM_JOB_ID"]
+    for name in [*environ]:
+        if name.startswith(_OPTIONS) and name not in _DESCRIBE_THE_JOB:
+            del environ[name]
+    for name, value in _DEFAULTS.items():
+        environ.setdefault(name, value)
+
+
+def leave_no_core_files() -> None:
+    """Let a process that dies write no core file, which may be as large as its memory.
+
+    Who wants one raises the limit again with `ulimit -c`.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+
+
+def _memory_mib(environ: MutableMapping[str, str]) -> int:
+    n_cores = environ.get("SLURM_CPUS_ON_NODE", "")
+    for name, factor in (("SLURM_MEM_PER_NODE", "1"), ("SLURM_MEM_PER_CPU", n_cores)):
+        text = environ.get(name, "")
+        if text.isdecimal() and factor.isdecimal():
+            return int(text) * int(factor)
+    return 0
