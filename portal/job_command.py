@@ -16,6 +16,8 @@ from portal.launch.errors import LaunchError
 from portal.launch.job import JobRequest
 from portal.launch.jobfile import PROGRAMS, render_job_file
 from portal.launch.shape import parse_shape
+from portal.packages.cli import kernels
+from portal.packages.overlay import overlay_of
 from spawner.errors import PortalError
 
 SECONDS_PER_HOUR = 3600
@@ -124,7 +126,7 @@ def write_job(arguments: argparse.Namespace) -> int:
         script=script,
         arguments=arguments.arguments,
         program=arguments.program,
-        environments_dir=Path(sys.prefix).parent,
+        python=_python(PROGRAMS[arguments.program]),
         simulated_gpus=rule.simulated_gpus,
         mpi=arguments.mpi,
     )
@@ -141,6 +143,15 @@ def write_job(arguments: argparse.Namespace) -> int:
         raise JobError(f"{path} cannot be written: {error.strerror}.") from error
     print(f"{path}: start it with\n    sbatch {path}")
     return 0
+
+
+def _python(name: str) -> Path:
+    """Return the interpreter of an environment, with the packages that its kernel starts with."""
+    for kernel in kernels(Path(sys.prefix)):
+        overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+        if kernel.name == name and overlay.python.exists() and not overlay.is_off:
+            return overlay.python
+    return Path(sys.prefix).parent / name / "bin" / "python"
 
 
 def _rule(environ: Mapping[str, str]) -> Rule:

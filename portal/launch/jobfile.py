@@ -19,7 +19,7 @@ def render_job_file(
     script: Path,
     arguments: Sequence[str],
     program: str,
-    environments_dir: Path,
+    python: Path,
     simulated_gpus: bool,
     mpi: bool = False,
 ) -> str:
@@ -30,7 +30,7 @@ def render_job_file(
         script: Absolute path of the training script.
         arguments: Its command line.
         program: One of PROGRAMS.
-        environments_dir: Folder of the portal's environments.
+        python: Interpreter of the program's environment; not used for "plain".
         simulated_gpus: True where the GPUs of the site do not compute.
         mpi: True where Horovod's ranks are to meet over MPI.
 
@@ -50,7 +50,6 @@ def render_job_file(
         command = f"srun {shlex.join(['python3', *words])}"
         note = "# One process for each GPU, started by Slurm; replace the line by any program."
     else:
-        python = environments_dir / PROGRAMS[program] / "bin" / "python"
         command = f"exec {shlex.join([str(python), '-m', 'portal.launch.alone', *words])}"
         note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
     lines = [

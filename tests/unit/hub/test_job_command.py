@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from portal import job_command
 from portal.cli import main
+from portal.packages.overlay import overlay_of, this_environment
 
 
 @pytest.fixture
@@ -123,3 +126,22 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
     for option in ("cpus-per-task=6", "mem=1024M", "partition=gpu", "account=physics", "qos=long"):
         assert f"#SBATCH --{option}\n" in text
     assert "export PORTAL_GPUS_SIMULATED=1\n" in text
+
+
+def test_a_job_sees_the_packages_that_the_kernel_starts_with(script, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "environments/server/share/jupyter/kernels/pytorch"
+    folder.mkdir(parents=True)
+    spec = {"argv": ["/shipped/python"], "metadata": {"packages_release": "2.13-py3.11"}}
+    folder.joinpath("kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environments/server"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    argv = ["job", "new", "--with", "torch", "--output", "-", "train.py"]
+    overlay = overlay_of(tmp_path, "pytorch", "2.13-py3.11")
+
+    overlay.make(this_environment())
+    main(argv)
+    assert f"exec {overlay.python} -m portal.launch.alone" in capsys.readouterr().out
+
+    overlay.switch(is_off=True)
+    main(argv)
+    assert f"exec {tmp_path}/environments/pytorch/bin/python -m" in capsys.readouterr().out
