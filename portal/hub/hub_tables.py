@@ -98,7 +98,7 @@ class HubSettings:
     )
     internal_tls: bool = setting(
         "Whether sessions talk to hub and proxy by TLS, each with a certificate of its own that is"
-        " made anew by every start. It costs some milliseconds for each new connection. Without"
+        " made new by every start. Each new connection costs a handshake. Without"
         " it, who has a job on a node can take the port of a session that has just ended, and the"
         " network between the nodes and this host carries tokens and cookies in clear.",
         default=True,

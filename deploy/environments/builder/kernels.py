@@ -9,9 +9,9 @@ from typing import IO, Any
 
 from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.environment import python_version, read_pins
+from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.horovod import tensorflow_version
-from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.plan import Plan, python_version
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")

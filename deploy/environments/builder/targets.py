@@ -179,7 +179,7 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("server"),
             plan.source_dir / kernels.PYTHON_START,
-            environment.python_version(),
+            python_version(),
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
         needs=("server",),
@@ -193,7 +193,7 @@ TARGETS = (
             plan.pins("tensorflow"),
             *pytorch.locks(plan),
             plan.source_dir / kernels.PYTHON_START,
-            environment.python_version(),
+            python_version(),
         ],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
