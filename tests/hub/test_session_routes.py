@@ -8,6 +8,7 @@ import pwd
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,17 @@ USER = "grace"
 # A file that many a guide has people write.
 SWITCHED_ON = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True}}}
 LISTENER = """
-import socket, sys
+import os, socket, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 with socket.create_server(("127.0.0.1", 0)) as listening:
     with open(sys.argv[2] + ".new", "w") as file:
         file.write(str(listening.getsockname()[1]))
-    import os; os.rename(sys.argv[2] + ".new", sys.argv[2])
+    os.rename(sys.argv[2] + ".new", sys.argv[2])
     while True:
         connection, _ = listening.accept()
         with open(sys.argv[1], "ab") as file:
             file.write(b"connected " + connection.recv(1000))
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello")
         connection.close()
 """
 CONFIG = Path(".jupyter/jupyter_server_config.d/jupyter_server_proxy.json")
@@ -61,12 +64,17 @@ class Session:
         found = subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split()
         return int(found[0])
 
-    def ask(self, path: str, method: str = "GET") -> requests.Response:
+    def job_id(self) -> str:
+        (job,) = sessions_of(USER)
+        return str(job.job_id)
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> requests.Response:
         return requests.request(
             method,
             f"{ADDRESS}/user/{USER}/{path}",
-            headers={"Authorization": f"token {self.token}"},
+            headers={"Authorization": f"token {self.token}", **headers},
             timeout=30,
+            allow_redirects=not headers,
         )
 
 
@@ -89,32 +97,49 @@ def session() -> Iterator[Session]:
             folder.rmdir()
 
 
-class Neighbour:
-    """Another user's program on the node of the session."""
+class Program:
+    """A user's program on the node of the session."""
 
-    def __init__(self, folder: Path, session: Session) -> None:
+    def __init__(self, folder: Path, session: Session, user: str) -> None:
         self._arrived = folder / "arrived"
         self._arrived.touch()
         self._arrived.chmod(0o666)
         folder.chmod(0o777)
         port_file = folder / "port"
-        into_the_node = ["nsenter", f"--target={session.pid()}", "--net"]
-        as_somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        into_the_node = ["nsenter", f"--target={session.pid()}", "--net", "--pid"]
+        account = pwd.getpwnam(user)
+        ids = [f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
         program = ["/usr/bin/python3", "-c", LISTENER, str(self._arrived), str(port_file)]
-        self.process = subprocess.Popen([*into_the_node, *as_somebody, *program], cwd="/")
+        argv = [*into_the_node, "setpriv", *ids, *program]
+        # As in a terminal of the session, though no user's process may be told apart by it.
+        environ = {"PATH": os.environ["PATH"], "SLURM_JOB_ID": session.job_id()}
+        self.process = subprocess.Popen(argv, cwd="/", env=environ, stdin=subprocess.PIPE)
         self.port = eventually(lambda: int(port_file.read_text()), timeout_s=20)
 
     def arrived(self) -> str:
         return self._arrived.read_text()
 
 
-@pytest.fixture
-def neighbour(session: Session) -> Iterator[Neighbour]:
+@contextmanager
+def running_program(session: Session, user: str) -> Iterator[Program]:
     with tempfile.TemporaryDirectory(prefix="dsp-") as name:
-        neighbour = Neighbour(Path(name), session)
-        yield neighbour
-        neighbour.process.kill()
-        neighbour.process.wait()
+        program = Program(Path(name), session, user)
+        yield program
+        # It ends with its input, as it is no child of this process.
+        program.process.communicate(timeout=20)
+
+
+@pytest.fixture
+def neighbour(session: Session) -> Iterator[Program]:
+    """Another user's program, which even says that it is of this session."""
+    with running_program(session, "nobody") as program:
+        yield program
+
+
+@pytest.fixture
+def own_program(session: Session) -> Iterator[Program]:
+    with running_program(session, USER) as program:
+        yield program
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
@@ -133,7 +158,7 @@ def neighbour(session: Session) -> Iterator[Neighbour]:
     ],
 )
 def test_no_route_leads_to_all_ports_of_the_node(
-    session: Session, neighbour: Neighbour, method: str, path: str
+    session: Session, neighbour: Program, method: str, path: str
 ) -> None:
     answer = session.ask(path.format(port=neighbour.port), method)
 
@@ -143,7 +168,7 @@ def test_no_route_leads_to_all_ports_of_the_node(
 
 
 def test_a_neighbours_port_is_refused_and_nothing_arrives(
-    session: Session, neighbour: Neighbour
+    session: Session, neighbour: Program
 ) -> None:
     answer = session.ask(f"port/{neighbour.port}/")
 
@@ -152,10 +177,27 @@ def test_a_neighbours_port_is_refused_and_nothing_arrives(
     assert neighbour.arrived() == ""
 
 
+def test_an_own_programs_page_needs_the_login_and_what_it_loads_the_key_alone(
+    session: Session, own_program: Program
+) -> None:
+    url = f"{ADDRESS}/user/{USER}/port/{own_program.port}/"
+
+    assert session.ask(f"port/{own_program.port}/").text == "hello"
+    led_to = session.ask(f"port/{own_program.port}/", **{"Sec-Fetch-Dest": "document"})
+    keyed = ADDRESS + led_to.headers["Location"]
+    for method in ("GET", "POST"):
+        assert requests.request(method, keyed, timeout=30).text == "hello"
+    told = own_program.arrived()
+    stranger = requests.get(url, timeout=30, allow_redirects=False)
+
+    assert stranger.status_code in {302, 403}
+    assert session.token not in told
+    assert own_program.arrived() == told
+
+
 def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None:
-    (job,) = sessions_of(USER)
     home = Path(pwd.getpwnam(USER).pw_dir)
-    log = home / f".local/state/data-scientist-portal/logs/session-{job.job_id}.log"
+    log = home / f".local/state/data-scientist-portal/logs/session-{session.job_id()}.log"
 
     with open(f"/proc/{session.pid()}/fd/2", "wb") as errors_of_the_server:
         for _ in range(25):
