@@ -15,11 +15,12 @@ MOST_BYTES = 10_000
 SESSION = f"""
 import os, subprocess, sys
 from spawner.log_keeper import limit_log
+WRITER = "import os\\nfor n in range(2000): os.write(1, b'line %d\\\\n' % n)"
 print("before", flush=True)
 limit_log({MOST_BYTES})
 print("the server", flush=True)
 writers = [
-    subprocess.Popen([sys.executable, "-c", "for n in range(2000): print('line', n, flush=True)"])
+    subprocess.Popen([sys.executable, "-c", WRITER])
     for _ in range(2)
 ]
 for writer in writers:
