@@ -40,6 +40,8 @@ public_port = {public_port}
 proxy_api_url = "http://127.0.0.1:{proxy_port}"
 state_dir = "{folder}"
 admin_users = ["grace"]
+# The proxy is configurable-http-proxy as it comes, so the hub itself listens at its address.
+internal_tls = false
 {hub_lines}
 full_admin_users = ["margaret"]
 
