@@ -10,19 +10,19 @@ import os
 import sys
 from pathlib import Path
 
-from jupyter_server.serverapp import ServerApp
-from jupyterhub.singleuser.extension import JupyterHubSingleUser
-
 from spawner.certificates import AUTHORITY_VARIABLE, take_identity
 from spawner.singleuser import service_url
 
 sys.path.insert(0, str(Path(__file__).parent))
 from routes import routes_of
 
-# As a session's own server does when it starts.
+# As a session's own server does, before JupyterHub's modules look at these variables.
 if AUTHORITY_VARIABLE in os.environ:
     take_identity(os.environ, "127.0.0.1")
 os.environ["JUPYTERHUB_SERVICE_URL"] = service_url(os.environ, "127.0.0.1", 1)
+
+from jupyter_server.serverapp import ServerApp
+from jupyterhub.singleuser.extension import JupyterHubSingleUser
 
 
 class SilentServer(ServerApp):
