@@ -161,6 +161,7 @@ SESSION_OWNER = frozenset({
     r"/custom/custom.css$",
     r"/edit(.*)$",
     r"/files/(.*)$",
+    r"/files/(isilon/.*)$",
     r"/kernelspecs/(?P<kernel_name>[\w\.\-%]+)/(?P<path>.*)$",
     r"/lab/api/build$",
     r"/lab/api/extensions$",
