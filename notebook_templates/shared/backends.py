@@ -26,7 +26,9 @@ def find_backends() -> dict[str, Path]:
     Returns:
         For each backend the interpreter of an environment that has it; this one's first.
     """
-    beside = sorted(Path(sys.prefix).parent.glob("*/bin/python"))
+    # A kernel's own prefix is that of the user's packages; the environment lies below it.
+    environment = Path(os.environ.get("PORTAL_ENVIRONMENT", sys.prefix))
+    beside = sorted(environment.parent.glob("*/bin/python"))
     found: dict[str, Path] = {}
     for python in [Path(sys.executable), *beside]:
         asked = subprocess.run(

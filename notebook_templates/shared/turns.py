@@ -67,11 +67,13 @@ def in_image(container: str, image: Path) -> list[str]:
     Returns:
         The beginning of a command line.
     """
-    folders = (sys.prefix, Path(__file__).resolve().parent, DIGITS_PATH.resolve().parent)
+    # A kernel's own prefix is that of the user's packages; the environment lies below it.
+    environment = os.environ.get("PORTAL_ENVIRONMENT", sys.prefix)
+    folders = (environment, Path(__file__).resolve().parent, DIGITS_PATH.resolve().parent)
     # A home may be another one in the image.
     binds = [word for folder in folders for word in ("--bind", str(folder))]
     gpus = [] if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else ["--nv"]
-    return [container, "exec", *gpus, *binds, str(image), f"{sys.prefix}/bin/python"]
+    return [container, "exec", *gpus, *binds, str(image), f"{environment}/bin/python"]
 
 
 def take_turns(

@@ -21,6 +21,8 @@ from portal.packages.overlay import Overlay, overlay_of, releases_of, this_envir
 
 SWITCH = "PORTAL_PACKAGES"
 COMMANDS = "PORTAL_COMMANDS"
+# The prefix of the shipped environment, since that of a kernel is the overlay.
+ENVIRONMENT = "PORTAL_ENVIRONMENT"
 CHECK_TIMEOUT_S = 30
 _CHECK = "import ipykernel.kernelapp, ipykernel.zmqshell"
 _LAST_WORDS_CHARS = 300
@@ -71,6 +73,7 @@ def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
         python = choice.overlay.python
         folders.insert(0, str(python.parent))
     os.environ["PATH"] = ":".join(filter(None, folders))
+    os.environ[ENVIRONMENT] = sys.prefix
     told = []
     if choice.note:
         print(choice.note, file=sys.stderr, flush=True)

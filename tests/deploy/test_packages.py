@@ -61,7 +61,8 @@ def test_a_package_is_installed_from_a_cell_of_each_kernel(
         "!pip --version\n"
         "import importlib.metadata, sys, tinypackage\n"
         f"print('FOUND', tinypackage.SAYS, importlib.metadata.version({shipped!r}))\n"
-        "print('FROM', tinypackage.__file__)"
+        "print('FROM', tinypackage.__file__)\n"
+        "print('OVER', get_ipython().getoutput('echo $PORTAL_ENVIRONMENT')[0])"
     )
 
     said = run_cell(home, wheels, kernel, cell)
@@ -70,6 +71,8 @@ def test_a_package_is_installed_from_a_cell_of_each_kernel(
     assert "Successfully installed tinypackage-1.5\n" in said
     assert "FOUND tiny" in said
     assert f"FROM {overlay(home, kernel)}/lib" in said
+    below = SERVER.with_name({"python3": "server"}.get(kernel, kernel))
+    assert f"OVER {below}\n" in said
     assert "tinypackage 1.5" in dsportal(home, wheels, "list", kernel)
 
 
