@@ -20,7 +20,8 @@ from spawner.slurm import Slurm
 from spawner.states import JobState, Phase
 from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
 
-_CLEANING_TIMEOUT_S = 2.0
+# A server tells of its end when it begins; kernels that take their time end after it.
+_CLEANING_TIMEOUT_S = 10.0
 _ACCOUNTING_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 1.0
