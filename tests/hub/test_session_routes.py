@@ -97,6 +97,20 @@ def session() -> Iterator[Session]:
             folder.rmdir()
 
 
+def control_groups(pid: int) -> Iterator[Path]:
+    """Yield the files that take a process into the control groups of another one."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        file = Path("/sys/fs/cgroup", names.removeprefix("name="), path.strip("/"), "cgroup.procs")
+        if path != "/" and file.exists():
+            yield file
+
+
+def join(groups: list[Path]) -> None:
+    for file in groups:
+        file.write_text(str(os.getpid()))
+
+
 class Program:
     """A user's program on the node of the session."""
 
@@ -113,7 +127,10 @@ class Program:
         argv = [*into_the_node, "setpriv", *ids, *program]
         # As in a terminal of the session, though no user's process may be told apart by it.
         environ = {"PATH": os.environ["PATH"], "SLURM_JOB_ID": session.job_id()}
-        self.process = subprocess.Popen(argv, cwd="/", env=environ, stdin=subprocess.PIPE)
+        groups = list(control_groups(session.pid())) if user == USER else []
+        self.process = subprocess.Popen(
+            argv, cwd="/", env=environ, stdin=subprocess.PIPE, preexec_fn=lambda: join(groups)
+        )
         self.port = eventually(lambda: int(port_file.read_text()), timeout_s=20)
 
     def arrived(self) -> str:
