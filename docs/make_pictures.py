@@ -29,8 +29,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: 
 from tests.browser import test_first_light as first_light  # noqa: E402
 from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS  # noqa: E402
 from tests.browser.test_waiting import run_as, server_that_breaks  # noqa: E402
-from tests.eventually import eventually  # noqa: E402
-from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of  # noqa: E402
 
 IMAGES_DIR = DOCS_DIR / "images"
 USER, OTHER = "ada", "grace"

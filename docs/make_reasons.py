@@ -14,13 +14,13 @@ from pathlib import Path
 DOCS_DIR = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS_DIR.parent))
 
-from spawner.advice import Diagnosis, Situation, diagnose  # noqa: E402
 from spawner.diagnosis import explain_end, explain_waiting  # noqa: E402
-from spawner.job_ends import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
-from spawner.limit_reasons import parse_limit  # noqa: E402
-from spawner.rejection_texts import REJECTIONS  # noqa: E402
-from spawner.states import JobState, Phase  # noqa: E402
-from spawner.waiting import WAITING_STATES  # noqa: E402
+from spawner.diagnosis.ended import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
+from spawner.diagnosis.limits import parse_limit  # noqa: E402
+from spawner.diagnosis.messages import Diagnosis, Situation, diagnose  # noqa: E402
+from spawner.diagnosis.pending import WAITING_STATES  # noqa: E402
+from spawner.diagnosis.rejected_texts import REJECTIONS  # noqa: E402
+from spawner.slurm.states import JobState, Phase  # noqa: E402
 
 _TOP = """\
 # What Slurm says, and what the portal makes of it

@@ -1,4 +1,4 @@
-"""Write portal/launch/words.json from the tables that the portal's pages use.
+"""Write portal/launch/slurm/words.json from the tables that the portal's pages use.
 
 Run it from the root of the repository after a change of words:
 
@@ -15,16 +15,20 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from spawner import waiting  # noqa: E402
-from spawner.advice import UNKNOWN_SITUATION, diagnose  # noqa: E402
-from spawner.diagnosis import explain_end, explain_rejection, explain_waiting  # noqa: E402
-from spawner.job_ends import END_STATES  # noqa: E402
-from spawner.limit_reasons import explain_limit, parse_limit  # noqa: E402
-from spawner.rejection_texts import REJECTIONS  # noqa: E402
-from spawner.states import JobState  # noqa: E402
-from spawner.waiting_reasons import WAITING_REASONS  # noqa: E402
+from spawner.diagnosis import (  # noqa: E402
+    explain_end,
+    explain_rejection,
+    explain_waiting,
+    pending,
+)
+from spawner.diagnosis.ended import END_STATES  # noqa: E402
+from spawner.diagnosis.limits import explain_limit, parse_limit  # noqa: E402
+from spawner.diagnosis.messages import UNKNOWN_SITUATION, diagnose  # noqa: E402
+from spawner.diagnosis.pending_reasons import WAITING_REASONS  # noqa: E402
+from spawner.diagnosis.rejected_texts import REJECTIONS  # noqa: E402
+from spawner.slurm.states import JobState  # noqa: E402
 
-WORDS_PATH = CHECKOUT / "portal" / "launch" / "words.json"
+WORDS_PATH = CHECKOUT / "portal" / "launch" / "slurm" / "words.json"
 _MARK = "XXXX"
 
 
@@ -55,13 +59,13 @@ def render_words() -> str:
     nodes = explain_waiting(f"ReqNodeNotAvail, UnavailableNodes:{_MARK}")
     content = {
         "waiting": {word.lower(): of_a_run(explain_waiting(word)) for word in reasons},
-        "also": {text: name.lower() for text, name in waiting.ALSO.items()},
+        "also": {text: name.lower() for text, name in pending.ALSO.items()},
         "waiting_states": {
-            state.name: of_a_run(diagnose(said)) for state, said in waiting.WAITING_STATES.items()
+            state.name: of_a_run(diagnose(said)) for state, said in pending.WAITING_STATES.items()
         },
         "waiting_sentences": [
             [pattern.pattern, of_a_run(explain_waiting(name))]
-            for pattern, name in waiting.SENTENCES
+            for pattern, name in pending.SENTENCES
         ],
         "unavailable_nodes": of_a_run(nodes).replace(_MARK, "{nodes}"),
         "waiting_unknown": of_a_run(explain_waiting(_MARK)).replace(f'"{_MARK}"', "{reason}"),

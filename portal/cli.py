@@ -10,11 +10,11 @@ from typing import Any
 
 from portal import job_command
 from portal.environments import cli as environments
-from portal.hub.reference import example_toml, reference_markdown
-from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
-from portal.hub.site_check import site_problems
+from portal.hub.config_check import site_problems
+from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.settings.reference import example_toml, reference_markdown
 from portal.packages import cli as packages
-from portal.site import commands as site
+from portal.site import cli as site
 from spawner import __version__
 from spawner.errors import PortalError
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
-from portal.hub.tables import ResourceSettings
+from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.settings.site import ResourceSettings
 from portal.launch.errors import LaunchError
-from portal.launch.job import JobRequest
-from portal.launch.jobfile import PROGRAMS, render_job_file
-from portal.launch.shape import parse_shape
+from portal.launch.slurm.job_file import PROGRAMS, render_job_file
+from portal.launch.slurm.layout import parse_shape
+from portal.launch.slurm.sbatch import JobRequest
 from portal.packages.cli import kernels
 from portal.packages.overlay import overlay_of
 from spawner.errors import PortalError

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spawner.jobs import JobEnd
+    from spawner.slurm.jobs import JobEnd
 
 
 class PortalError(Exception):
@@ -126,3 +126,9 @@ class JobEndedError(PortalError):
         self.next_step = next_step
         self.end = end
         self.job_id = job_id
+
+
+class ExtensionError(PortalError):
+    """A session is not extended; str() says why and what can be done."""
+
+    http_status = 409

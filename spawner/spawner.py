@@ -9,24 +9,25 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
-from spawner import port_api, session_api, state_disk, unreachable
-from spawner.adoption import keep, take_up
-from spawner.ending import Ending
-from spawner.equipping import EquippingSpawner
 from spawner.errors import JobEndedError, PortalError, SlurmError
-from spawner.failure import StartFailed
-from spawner.jobs import JobRecord
+from spawner.forecast.query import question_of
+from spawner.hub import port_api, session_api, state_disk, unreachable
+from spawner.hub.environment_mixin import EquippingSpawner
 from spawner.metrics import SESSION_STARTS
-from spawner.outlook import following
-from spawner.probe import proven, wait_for_answer
-from spawner.progress import Progress
-from spawner.question import question_of
-from spawner.request import gpus_in_words, plan_of
-from spawner.script import build_job
-from spawner.session import Session, comment_of
-from spawner.sessionjob import SessionJob
-from spawner.starts import counted_start, expect_start
-from spawner.states import JobState
+from spawner.options.request import gpus_in_words
+from spawner.session.job_plan import plan_of
+from spawner.session.progress import Progress
+from spawner.session.readiness import proven, wait_for_answer
+from spawner.session.restore import keep, take_up
+from spawner.session.session import Session, comment_of
+from spawner.session.session_end import Ending
+from spawner.session.session_job import SessionJob
+from spawner.session.spawn_error import StartFailed
+from spawner.session.start_metrics import counted_start, expect_start
+from spawner.session.start_status import following
+from spawner.slurm.job_script import build_job
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import JobState
 
 port_api.register()
 session_api.register()
@@ -39,7 +40,7 @@ class SlurmGPUSpawner(EquippingSpawner):
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
     `req_prologue`, `req_epilogue` and `req_options` are the site's defaults. Its commands and its
-    script template are not used: the job is built by `spawner.script`.
+    script template are not used: the job is built by `spawner.slurm.job_script`.
 
     Attributes:
         ending: How the last session ended where its user had not stopped it; None from the next

@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from deploy.environments.builder.package_sources import SETTING
-from tests.machine_packages import packages_of_machine
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
+from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")
 BROWSER_TARGETS = ("browser", "axe")

@@ -9,7 +9,7 @@ import pytest
 
 LOG_DIR = Path("/var/log/data-scientist-portal")
 LOG_NAMES = ("hub", "slurmctld", "node01", "node02")
-# Where spawner/launcher.py lets Slurm write what a session's job says.
+# Where spawner/programs/launcher.py lets Slurm write what a session's job says.
 SESSION_LOGS = "*/.local/state/data-scientist-portal/logs/session-*.log"
 N_LINES = 40
 N_BYTES = 64_000

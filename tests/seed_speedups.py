@@ -32,7 +32,7 @@ STUDIES = (
 
 def prediction_errors_percent() -> list[float]:
     """Return how far each prediction from 1 and 8 GPUs is from what was published, in percent."""
-    from portal.launch.step_time import Point, fit_step_time
+    from portal.launch.scaling.step_time import Point, fit_step_time
 
     errors = []
     for study in STUDIES:

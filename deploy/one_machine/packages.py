@@ -17,7 +17,6 @@ CLUSTER_PACKAGES = (
     "slurmctld",
     "slurmd",
     "slurmdbd",
-    "slurmrestd",
     "slurm-client",
     "slurm-wlm-basic-plugins",
     "slurm-wlm-mysql-plugin",
@@ -34,7 +33,7 @@ CLUSTER_PACKAGES = (
     "python3-venv",
 )
 # Daemons that these packages bring a unit for. deploy/up runs its own, with its own settings.
-UNITS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munge", "slapd", "nslcd")
+UNITS = ("slurmctld", "slurmd", "slurmdbd", "munge", "slapd", "nslcd")
 
 # Source: the templates of Debian's slapd 2.5 and libnss-ldapd 0.9.12 (debconf-show). Without an
 # answer slapd makes a database of its own and libnss-ldapd edits /etc/nsswitch.conf.

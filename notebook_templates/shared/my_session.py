@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charts import panels
 
-from portal.launch.session import Session, read_session
+from portal.launch.slurm.session import Session, read_session
 
 _GIB = 2**30
 

@@ -32,7 +32,9 @@ exec "$@"
 """
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 # Of the server's Python, without the folder of the notebook, whose files could hide packages.
-_PYTHON2_KERNEL = "import sys; sys.path.remove(''); from portal.server.python2 import main; main()"
+_PYTHON2_KERNEL = (
+    "import sys; sys.path.remove(''); from portal.server.kernels.python2 import main; main()"
+)
 _PYTHON_START = (files("portal.environments") / "kernel_start.py").read_text("utf-8")
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {

@@ -6,29 +6,31 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from portal.hub import form_handlers, http_server, refusals
-from portal.hub.announcements import Announcement, AnnouncementBoard, Level
-from portal.hub.client_address import ClientAddress, parse_networks
-from portal.hub.cluster_handlers import cluster_routes
-from portal.hub.drain import shared_drain
-from portal.hub.failure_view import describe_ending, describe_failure
-from portal.hub.form import make_options_form
-from portal.hub.gate import Guarding
-from portal.hub.home import HomePage
-from portal.hub.hub_tables import LogFormat
-from portal.hub.json_log import JSON_LOGGING
-from portal.hub.log_filter import SECRET_LOGGING
-from portal.hub.login import PortalLDAPAuthenticator
-from portal.hub.looks import preflight_of
-from portal.hub.notices import shared_notices
-from portal.hub.operations import operation_routes
-from portal.hub.other_login import (
+from portal.hub.admin.api import operation_routes
+from portal.hub.admin.people import people_routes
+from portal.hub.admin.tokens import keep_private, services_of
+from portal.hub.admin.visits import log_visits, visit_route
+from portal.hub.auth.client_address import ClientAddress, parse_networks
+from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
+from portal.hub.auth.other_authenticators import (
     LDAP_OPTIONS,
     OWN_OPTIONS,
     check_options,
     other_authenticator,
 )
-from portal.hub.pages import (
+from portal.hub.auth.roles import administrator_roles
+from portal.hub.form import handlers
+from portal.hub.form.form import make_options_form
+from portal.hub.formatting import format_moment
+from portal.hub.log.json_formatter import JSON_LOGGING
+from portal.hub.log.secret_filter import SECRET_LOGGING
+from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
+from portal.hub.messages.drain import shared_drain
+from portal.hub.messages.stop_notices import shared_notices
+from portal.hub.network import http_server, refusals
+from portal.hub.network.gate import Guarding
+from portal.hub.network.refusals import HubStaticHandler
+from portal.hub.pages.base import (
     HEADERS,
     STATIC_DIR,
     TEMPLATES_DIR,
@@ -36,18 +38,17 @@ from portal.hub.pages import (
     cookie_options,
     static_route,
 )
-from portal.hub.people import people_routes
-from portal.hub.refusals import HubStaticHandler
-from portal.hub.roles import administrator_roles
-from portal.hub.session_view import describe_request, describe_session
-from portal.hub.settings import Settings
-from portal.hub.start_view import describe_start
-from portal.hub.stopping import stop_route
-from portal.hub.suspension import describe_suspensions
-from portal.hub.tables import LoginSettings, TlsMode
-from portal.hub.tokens import keep_private, services_of
-from portal.hub.visits import log_visits, visit_route
-from portal.hub.words import format_moment
+from portal.hub.pages.cluster_handlers import cluster_routes
+from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.home import HomePage
+from portal.hub.pages.session_view import describe_request, describe_session
+from portal.hub.pages.start_view import describe_start
+from portal.hub.pages.stop_handler import stop_route
+from portal.hub.pages.suspension import describe_suspensions
+from portal.hub.preflight_checks import preflight_of
+from portal.hub.settings.hub import LogFormat
+from portal.hub.settings.loader import Settings
+from portal.hub.settings.site import LoginSettings, TlsMode
 from portal.response_headers import PlainHeaders
 
 SECONDS_PER_DAY = 24 * 3600
@@ -77,7 +78,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.subdomain_host = hub.subdomain_host.rstrip("/")
     c.JupyterHub.hub_bind_url = hub.url
     c.JupyterHub.hub_connect_url = hub.url
-    c.JupyterHub.proxy_class = "portal.hub.proxy.SessionProxy"
+    c.JupyterHub.proxy_class = "portal.hub.network.proxy.SessionProxy"
     c.ConfigurableHTTPProxy.should_start = False
     c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
     # Sessions and the proxy outlive a restart of the hub.
@@ -139,14 +140,14 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     c.JupyterHub.logo_file = str(STATIC_DIR / "logo.svg")
     c.JupyterHub.extra_handlers = [
         static_route(),
-        form_handlers.choices_route(),
+        handlers.choices_route(),
         stop_route(),
         visit_route(),
         *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]
-    form_handlers.register()
+    handlers.register()
     http_server.register()
     refusals.register()
     address_of = ClientAddress(parse_networks(settings.hub.trusted_proxies))

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings import DEFAULT_SETTINGS_PATH, load_settings
+from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from spawner.errors import SettingsError
 
 path = Path(os.environ.get("PORTAL_SETTINGS", DEFAULT_SETTINGS_PATH))

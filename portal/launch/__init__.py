@@ -19,7 +19,6 @@ This package is installed into the environments of the frameworks, without depen
 
 from __future__ import annotations
 
-from portal.launch.board import tensorboard
 from portal.launch.errors import (
     BoardError,
     LaunchError,
@@ -28,12 +27,13 @@ from portal.launch.errors import (
     StepError,
     UnaveragedError,
 )
-from portal.launch.handle import Run
-from portal.launch.magic import register
+from portal.launch.notebook.handle import Run
+from portal.launch.notebook.magic import register
+from portal.launch.notebook.runner import run
+from portal.launch.notebook.runs import attach, runs
+from portal.launch.notebook.tensorboard import tensorboard
 from portal.launch.p2p import p2p
-from portal.launch.progress import report
-from portal.launch.runner import run
-from portal.launch.runs import attach, runs
+from portal.launch.worker.progress import report
 
 __all__ = [
     "BoardError",

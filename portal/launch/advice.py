@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portal.launch.step_time import Point, Prediction, StepTime, fit_step_time
+from portal.launch.scaling.step_time import Point, Prediction, StepTime, fit_step_time
 
 N_GPUS = (1, 2, 4, 8, 16, 32, 64)
 # Twice the GPUs have to bring so much; less, and two jobs side by side get more done.

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from portal.launch import batch
-from portal.launch.call import call_name, make_call
 from portal.launch.errors import LaunchError, SessionError
-from portal.launch.failure import explain_failure
-from portal.launch.folders import create_folder
-from portal.launch.mpi import check_mpi
-from portal.launch.plan import Plan
-from portal.launch.shape import parse_shape
+from portal.launch.notebook import batch
+from portal.launch.notebook.failure import explain_failure
+from portal.launch.slurm.layout import parse_shape
+from portal.launch.slurm.mpi import check_mpi
+from portal.launch.task.call import call_name, make_call
+from portal.launch.task.folders import create_folder
+from portal.launch.task.plan import Plan
 
 
 def main(argv: list[str]) -> int:

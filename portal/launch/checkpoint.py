@@ -25,8 +25,8 @@ from types import FrameType
 from typing import NoReturn
 
 from portal.launch.errors import LaunchError
-from portal.launch.folder import RunFolder
-from portal.launch.folders import folder_title, parent_folder
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import folder_title, parent_folder
 
 CHECKPOINT_VARIABLE = "PORTAL_RUN_CHECKPOINTS"
 SAVED_VARIABLE = "PORTAL_RUN_SAVED_MARK"

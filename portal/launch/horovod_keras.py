@@ -35,7 +35,7 @@ from horovod.tensorflow import (
 )
 
 from portal.launch.errors import LaunchError
-from portal.launch.guard import is_keras_2
+from portal.launch.rendezvous.import_hooks import is_keras_2
 
 if is_keras_2():
     raise LaunchError(
@@ -43,8 +43,8 @@ if is_keras_2():
         "'import horovod.tensorflow.keras as hvd', which averages there."
     )
 
-from portal.launch import horovod_callbacks as callbacks
-from portal.launch.horovod_optimizer import DistributedOptimizer, check_optimizer
+from portal.launch.frameworks import horovod_callbacks as callbacks
+from portal.launch.frameworks.horovod_optimizer import DistributedOptimizer, check_optimizer
 
 __all__ = [
     "Average",

@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from portal.launch.errors import LaunchError
-from portal.launch.runner import run
-from portal.launch.session import read_session
+from portal.launch.notebook.runner import run
+from portal.launch.slurm.session import read_session
 
 N_BYTES = 64 << 20
 N_MESSAGES = 10

@@ -14,12 +14,18 @@ from collections.abc import Callable, Sequence
 
 from portal.launch.advice import Advice, advise
 from portal.launch.errors import LaunchError
-from portal.launch.runner import run
-from portal.launch.session import Session, read_session
-from portal.launch.shape import is_count
+from portal.launch.notebook.runner import run
+from portal.launch.scaling.study_config import (
+    Config,
+    Measurement,
+    make_configs,
+    point_of,
+    summarize,
+)
+from portal.launch.scaling.study_models import measure_for
+from portal.launch.slurm.layout import is_count
+from portal.launch.slurm.session import Session, read_session
 from portal.launch.study import name_of
-from portal.launch.study_config import Config, Measurement, make_configs, point_of, summarize
-from portal.launch.study_models import measure_for
 
 # Until ranks have a model and have made their first steps; later starts are as long as the last.
 FIRST_START_S = 12.0

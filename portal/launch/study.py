@@ -22,9 +22,8 @@ from typing import Literal
 
 from portal.launch.advice import Advice, advise
 from portal.launch.errors import LaunchError
-from portal.launch.folders import folder_title, parent_folder
-from portal.launch.runner import run
-from portal.launch.study_config import (
+from portal.launch.notebook.runner import run
+from portal.launch.scaling.study_config import (
     Config,
     Measurement,
     make_configs,
@@ -32,8 +31,9 @@ from portal.launch.study_config import (
     point_of,
     summarize,
 )
-from portal.launch.study_models import MODELS, measure_function, measure_model
-from portal.launch.study_report import render_report, render_table
+from portal.launch.scaling.study_models import MODELS, measure_function, measure_model
+from portal.launch.scaling.study_report import render_report, render_table
+from portal.launch.task.folders import folder_title, parent_folder
 
 Measure = Callable[[Config], Sequence[Sequence[float]]]
 

@@ -17,38 +17,38 @@ from portal.environments.probe import look_at_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.commands import VARIABLE, offer_commands, terminal_shell
-from portal.server.connections import listen_on_sockets, make_connections_dir
-from portal.server.environments_rest import EnvironmentsHandler
-from portal.server.files import shared_files
-from portal.server.home import Home
+from portal.server.home.files import shared_files
+from portal.server.home.handlers import TemplatesHandler
+from portal.server.home.home import Home
 from portal.server.hub_api import HubApi
-from portal.server.import_path import drop_relative_paths
-from portal.server.inheritance import leave_no_core_files, prepare_environment
-from portal.server.jobqueue import JobQueue
-from portal.server.jobs_rest import (
+from portal.server.jobs.handlers import (
     JobHandler,
     JobOutputHandler,
     JobPreviewHandler,
     JobsHandler,
 )
-from portal.server.kernel_socket import KernelSocket
-from portal.server.kernels import Kernels
-from portal.server.listeners import SessionPorts
-from portal.server.page import PAGES_DIR, JobsPage
-from portal.server.ports import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
-from portal.server.ports import ROUTE as PORT_ROUTE
-from portal.server.ports import VARIABLE as PORT_VARIABLE
+from portal.server.jobs.page import PAGES_DIR, JobsPage
+from portal.server.jobs.queue import JobQueue
+from portal.server.kernels.handlers import EnvironmentsHandler
+from portal.server.kernels.import_path import drop_relative_paths
+from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
+from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
+from portal.server.kernels.kernels import Kernels
+from portal.server.ports.handlers import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
+from portal.server.ports.handlers import ROUTE as PORT_ROUTE
+from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
+from portal.server.ports.listeners import SessionPorts
 from portal.server.private_dir import make_private_dir
-from portal.server.proxy import TensorBoardProxy
-from portal.server.rest import TensorBoardHandler, TensorBoardsHandler
-from portal.server.session import make_session
-from portal.server.session_rest import ROUTES
-from portal.server.templates_rest import TemplatesHandler
-from portal.server.tensorboard_script import ROUTE as SCRIPT_ROUTE
-from portal.server.tensorboard_script import TensorBoardScriptHandler
-from portal.server.tensorboards import TensorBoards
-from portal.server.visitors import Visitors
-from portal.server.web_tools import ToolsHandler, read_tools, tool_handlers
+from portal.server.session.handlers import ROUTES
+from portal.server.session.session import make_session
+from portal.server.session.visitors import Visitors
+from portal.server.tensorboard.handlers import TensorBoardHandler, TensorBoardsHandler
+from portal.server.tensorboard.instances import TensorBoards
+from portal.server.tensorboard.notebook_socket import KernelSocket
+from portal.server.tensorboard.proxy import TensorBoardProxy
+from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
+from portal.server.tensorboard.script import TensorBoardScriptHandler
+from portal.server.web_tools.handlers import ToolsHandler, read_tools, tool_handlers
 
 
 class PortalServer(ExtensionApp):

@@ -41,7 +41,7 @@ class HubApi:
         self._tls = _tls_context(environment)
 
     async def read_session(self) -> dict[str, Any]:
-        """Return "left_s", "extension" and "notices" of the session; see `spawner.session_api`.
+        """Return "left_s", "extension" and "notices" of the session; see `spawner.hub.session_api`.
 
         Raises:
             HubError: If the hub did not answer.

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.axe import expect_accessible
-from tests.portal_client import ADDRESS, demo_password
+from tests.support.portal_client import ADDRESS, demo_password
 
 pytestmark = pytest.mark.cluster
 

@@ -13,10 +13,10 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests import parts
 from tests.browser.conftest import picture
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support import parts
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 

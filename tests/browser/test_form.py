@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import picture
-from tests.eventually import eventually
-from tests.mounts import full_home
-from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.eventually import eventually
+from tests.support.mounts import full_home
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 

@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe import expect_accessible
 from tests.browser.conftest import picture
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from deploy.one_machine.pidfile import running
 from tests.browser.axe import expect_accessible
 from tests.browser.conftest import picture
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
 

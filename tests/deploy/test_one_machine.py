@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.portal_client import demo_password
+from tests.support.portal_client import demo_password
 
 pytestmark = pytest.mark.cluster
 

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.environments.builder.plan import Plan
 from tests.deploy.conftest import as_nobody
-from tests.wheels import make_wheel
+from tests.support.wheels import make_wheel
 
 SERVER = Plan().environment("server")
 FOLDER = ".local/share/data-scientist-portal/packages"

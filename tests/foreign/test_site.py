@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.eventually import eventually
 from tests.foreign import layout
 from tests.foreign.guide import GUIDE, edited, steps_of
 from tests.foreign.machine import CHECKOUT, Machine, install_packages
 from tests.foreign.seed import seed_environments
+from tests.support.eventually import eventually
 
 SHARED = str(layout.SOFTWARE_DIR / "dsportal")
 # What stands on this cluster for what the guide writes.

@@ -15,8 +15,8 @@ from typing import Any
 
 import requests
 
-from tests.eventually import eventually
 from tests.hub.private_slapd import BASE, PASSWORD, free_port
+from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
 INSTALLED_PROXY = Path("/opt/data-scientist-portal/proxy/bin/configurable-http-proxy")
@@ -68,7 +68,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 
 # The users of the test's directory have no accounts on this host.
 def getpwnam(name):

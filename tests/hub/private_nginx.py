@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from deploy.site.installer.texts import NGINX
-from tests.eventually import eventually
 from tests.hub.private_slapd import Authority, free_port
+from tests.support.eventually import eventually
 
 INSTALLED = Path("/opt/data-scientist-portal/unpacked/nginx/usr/sbin/nginx")
 # nginx started by root gives its workers another account, which may not read pytest's folders.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.eventually import eventually
+from tests.support.eventually import eventually
 
 BASE = "dc=portal,dc=example"
 PASSWORD = "right horse"

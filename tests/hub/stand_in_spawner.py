@@ -20,25 +20,25 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Unicode, default
 
-from spawner.associations import Ceiling
-from spawner.bounds import Bounds
-from spawner.catalog import Catalog
-from spawner.ending import Ending
+from spawner.client.storage import Space
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
-from spawner.failure import StartFailed
-from spawner.forecast import Forecast
-from spawner.forecast_record import Accuracy
-from spawner.jobs import JobEnd, JobKey, JobRecord
-from spawner.limits import Limits
-from spawner.options import JobOptions, most_gpus
-from spawner.progress import Fact, Progress
-from spawner.request import limits_of, normal_form, shape_of
-from spawner.reservations import Reservation
-from spawner.session import Session
-from spawner.states import JobState
-from spawner.storage import Space
-from spawner.traits import SiteTraits
-from spawner.usage import Allocation
+from spawner.forecast.accuracy import Accuracy
+from spawner.forecast.forecaster import Forecast
+from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.limit_messages import Bounds
+from spawner.options.limits import Limits
+from spawner.options.request import limits_of, normal_form, shape_of
+from spawner.options.traits import SiteTraits
+from spawner.session.progress import Fact, Progress
+from spawner.session.session import Session
+from spawner.session.session_end import Ending
+from spawner.session.spawn_error import StartFailed
+from spawner.slurm.associations import Ceiling
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
+from spawner.slurm.reservations import Reservation
+from spawner.slurm.states import JobState
+from spawner.slurm.usage import Allocation
 
 SERVER = """
 import os, sys

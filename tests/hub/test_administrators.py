@@ -10,9 +10,9 @@ import requests
 from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import expect
 
-from tests.eventually import eventually
 from tests.hub.private_hub import Browser, PrivateHub
 from tests.hub.private_slapd import PASSWORD
+from tests.support.eventually import eventually
 
 OPEN_ADAS_SESSION = {
     "client_id": "jupyterhub-user-ada",

@@ -17,10 +17,10 @@ import pytest
 import requests
 from requests.adapters import HTTPAdapter
 
-from tests.eventually import eventually
 from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
 from tests.hub.private_slapd import PASSWORD, SLAPD, Authority, running_slapd
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.skipif(
     not (SLAPD and find_proxy().exists() and find_nginx().exists()),

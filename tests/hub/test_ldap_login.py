@@ -18,10 +18,10 @@ from tornado.httputil import HTTPHeaders
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
-from portal.hub.credentials import LoginError
-from portal.hub.guessing import PER_NAME
-from portal.hub.login import PortalLDAPAuthenticator
-from portal.hub.settings import load_settings
+from portal.hub.auth.credentials import LoginError
+from portal.hub.auth.guessing import PER_NAME
+from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
+from portal.hub.settings.loader import load_settings
 from tests.hub.private_slapd import (
     BASE,
     PASSWORD,
@@ -60,7 +60,9 @@ def accounts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         "getpwnam",
         lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name], pw_gid=known[name]),
     )
-    monkeypatch.setattr("portal.hub.accounts._is_surely_nobody", lambda name: name not in known)
+    monkeypatch.setattr(
+        "portal.hub.auth.unix_accounts._is_surely_nobody", lambda name: name not in known
+    )
     monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid, 30001, 30002])
     groups = {20001: "ada", 30001: "students"}
     monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name=groups[gid]))

@@ -18,11 +18,10 @@ import requests
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
-from portal.hub.credentials import LoginError
-from portal.hub.ldap_servers import bind, close, parse_server
-from portal.hub.login import READER_PASSWORD, PortalLDAPAuthenticator
-from portal.hub.settings import load_settings
-from tests.eventually import eventually
+from portal.hub.auth.credentials import LoginError
+from portal.hub.auth.ldap_authenticator import READER_PASSWORD, PortalLDAPAuthenticator
+from portal.hub.auth.ldap_servers import bind, close, parse_server
+from portal.hub.settings.loader import load_settings
 from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub_with
 from tests.hub.private_slapd import (
     BASE,
@@ -35,6 +34,7 @@ from tests.hub.private_slapd import (
     running_slapd,
 )
 from tests.hub.test_ldap_login import log_in
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.skipif(not SLAPD, reason="slapd is not installed")
 
@@ -93,7 +93,9 @@ def accounts(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         "getpwnam",
         lambda name: SimpleNamespace(pw_name=name, pw_uid=known[name], pw_gid=known[name]),
     )
-    monkeypatch.setattr("portal.hub.accounts._is_surely_nobody", lambda name: name not in known)
+    monkeypatch.setattr(
+        "portal.hub.auth.unix_accounts._is_surely_nobody", lambda name: name not in known
+    )
     monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid])
     monkeypatch.setattr(grp, "getgrgid", lambda gid: SimpleNamespace(gr_name="students"))
     monkeypatch.setenv(READER_PASSWORD, PASSWORD)

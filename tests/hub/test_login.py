@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from tests.portal_client import ADDRESS, PortalClient, demo_password
+from tests.support.portal_client import ADDRESS, PortalClient, demo_password
 
 pytestmark = pytest.mark.cluster
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 USER = "ada"

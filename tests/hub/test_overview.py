@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from tests.eventually import eventually
 from tests.hub.private_hub import Browser, PrivateHub, node_line
+from tests.support.eventually import eventually
 
 
 def words(page: requests.Response) -> str:

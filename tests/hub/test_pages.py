@@ -16,10 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from portal.hub.pages import HUB_DIR
-from tests.eventually import eventually
+from portal.hub.pages.base import HUB_DIR
 from tests.hub.private_hub import ROOT, Browser, PrivateHub, node_line, running_hub
 from tests.hub.private_slapd import PASSWORD, Authority, silent_server
+from tests.support.eventually import eventually
 
 
 @pytest.fixture

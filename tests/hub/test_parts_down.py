@@ -9,9 +9,9 @@ import pytest
 import requests
 
 from deploy.one_machine.pidfile import running
-from tests import parts
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support import parts
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 

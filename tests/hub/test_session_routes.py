@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 

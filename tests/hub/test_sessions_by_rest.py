@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, QueuedJob, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, QueuedJob, sessions_of
 
 pytestmark = pytest.mark.cluster
 

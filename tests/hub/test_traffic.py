@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from portal.hub.tokens import OPERATOR, read_token
+from portal.hub.admin.tokens import OPERATOR, read_token
 from tests.hub.private_hub import LDAP_LOGIN, Browser, PrivateHub, running_hub_with
 from tests.hub.private_slapd import BASE, Authority, running_slapd
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 # She is an administrator of the portal, which gives nobody any right over her own session.
 VICTIM = "grace"

@@ -11,8 +11,8 @@ import requests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.portal_client import sessions_of
 from tests.security.conftest import ATTACKER, VICTIM, LoggedIn, detail
+from tests.support.portal_client import sessions_of
 
 pytestmark = pytest.mark.cluster
 

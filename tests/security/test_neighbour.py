@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.eventually import eventually
 from tests.security.conftest import ATTACKER, VICTIM, LoggedIn, Session
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.cluster
 

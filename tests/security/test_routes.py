@@ -24,7 +24,7 @@ BREAKS_ITSELF = frozenset({
 # Refuses, and fails to say so: the request stays open.
 NEVER_ANSWERS = frozenset({"jupyterlab_server.licenses_handler.LicensesHandler"})
 # What is asked there reaches the user's own program, which has to look at tokens itself.
-FORWARDS = ("jupyter_server_proxy.", "portal.server.ports.")
+FORWARDS = ("jupyter_server_proxy.", "portal.server.ports.handlers.")
 TO_THE_LOGIN = ("/hub/login", "/hub/api/oauth2/authorize")
 
 

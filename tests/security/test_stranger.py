@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from tests.portal_client import ADDRESS
 from tests.security.conftest import VICTIM, LoggedIn, ask
+from tests.support.portal_client import ADDRESS
 
 pytestmark = pytest.mark.cluster
 

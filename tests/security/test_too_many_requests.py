@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from portal.hub.traffic_tables import TrafficSettings
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient
+from portal.hub.settings.traffic import TrafficSettings
 from tests.security.conftest import ATTACKER, ask
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient
 
 pytestmark = pytest.mark.cluster
 

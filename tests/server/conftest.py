@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.tensorboard_contract")
+pytest.register_assert_rewrite("tests.support.tensorboard_contract")
 
-from tests.notebook_server import NotebookServer  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
 ENVIRONMENT = Path("/opt/data-scientist-portal/environments/tensorboard/bin/python")
 

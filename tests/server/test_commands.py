@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tornado.websocket import websocket_connect
 
-from tests.kernels import ask, run_cell
-from tests.notebook_server import TOKEN, NotebookServer
+from tests.support.kernels import ask, run_cell
+from tests.support.notebook_server import TOKEN, NotebookServer
 
 SERVER = Path("/opt/data-scientist-portal/environments/server")
 

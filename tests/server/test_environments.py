@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from portal.environments.registry import OWN_PATH
-from tests.eventually import eventually
-from tests.kernels import ask, offered, run_cell, run_until
-from tests.notebook_server import NotebookServer, descendants
-from tests.tensorboard_contract import listening_inodes, sockets_of
+from tests.support.eventually import eventually
+from tests.support.kernels import ask, offered, run_cell, run_until
+from tests.support.notebook_server import NotebookServer, descendants
+from tests.support.tensorboard_contract import listening_inodes, sockets_of
 
 SERVER_ENVIRONMENT = Path("/opt/data-scientist-portal/environments/server")
 MODULE = f"""#%Module1.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.notebook_server import NotebookServer
+from tests.support.notebook_server import NotebookServer
 
 PAGE = "<script>parent.document</script>"
 

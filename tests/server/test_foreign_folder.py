@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.eventually import eventually
-from tests.kernels import offered, run_cells
-from tests.notebook_server import CHECKOUT, NotebookServer
+from tests.support.eventually import eventually
+from tests.support.kernels import offered, run_cells
+from tests.support.notebook_server import CHECKOUT, NotebookServer
 
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 KERNELS = ENVIRONMENTS / "server/share/jupyter"

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from portal.environments.registry import OWN_PATH
-from tests.eventually import eventually
-from tests.kernels import offered, run_cell
-from tests.notebook_server import CHECKOUT, NotebookServer
-from tests.private_registry import KEY, PROGRAM, running_registry
+from tests.support.eventually import eventually
+from tests.support.kernels import offered, run_cell
+from tests.support.notebook_server import CHECKOUT, NotebookServer
+from tests.support.private_registry import KEY, PROGRAM, running_registry
 
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")

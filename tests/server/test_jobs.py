@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.kernels import run_cell
-from tests.notebook_server import NotebookServer
+from tests.support.eventually import eventually
+from tests.support.kernels import run_cell
+from tests.support.notebook_server import NotebookServer
 
 pytestmark = [
     pytest.mark.cluster,

@@ -14,8 +14,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
-from tests.event_files import FINAL_ACCURACY, write_run  # noqa: E402
-from tests.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

@@ -11,8 +11,8 @@ import requests
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.notebook_server import TOKEN, NotebookServer
-from tests.port_program import (
+from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.port_program import (
     ANOTHER_JOB,
     ANOTHER_USER,
     Programs,

@@ -10,8 +10,8 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from tests.notebook_server import TOKEN, NotebookServer  # noqa: E402
-from tests.port_program import running_programs, server_in_a_job  # noqa: E402
+from tests.support.notebook_server import TOKEN, NotebookServer  # noqa: E402
+from tests.support.port_program import running_programs, server_in_a_job  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]

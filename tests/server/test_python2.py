@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.eventually import eventually
-from tests.kernels import ask, offered, run_cells
-from tests.notebook_server import NotebookServer
+from tests.support.eventually import eventually
+from tests.support.kernels import ask, offered, run_cells
+from tests.support.notebook_server import NotebookServer
 
 JYTHON = Path("/usr/bin/jython")
 REGISTRY = f"""

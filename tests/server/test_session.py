@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.notebook_server import NotebookServer
+from tests.support.eventually import eventually
+from tests.support.notebook_server import NotebookServer
 
 REFUSAL = "This site allows 8 hours in all."
 

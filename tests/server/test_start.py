@@ -5,13 +5,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.notebook_server import NotebookServer
-from tests.private_hub import ENVIRONMENTS
+from tests.support.notebook_server import NotebookServer
+from tests.support.private_hub import ENVIRONMENTS
 
 PYTHON = ENVIRONMENTS / "server" / "bin" / "python"
 LOAD = """\
 import sys
-from spawner.unneeded import leave_out_unneeded
+from spawner.node.fast_start import leave_out_unneeded
 leave_out_unneeded()
 import jupyterhub.singleuser.extension, jupyterlab.labapp
 print(*sorted({"alembic", "jupyterhub.handlers"} & set(sys.modules)))

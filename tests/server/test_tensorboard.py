@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import requests
 
-from tests.event_files import FINAL_ACCURACY, write_run
-from tests.eventually import eventually
-from tests.namespaces import users_can_make_network_namespaces
-from tests.notebook_server import NotebookServer, is_alive
-from tests.tensorboard_contract import *  # noqa: F403
-from tests.tensorboard_contract import listening_inodes, sockets_of
+from tests.support.event_files import FINAL_ACCURACY, write_run
+from tests.support.eventually import eventually
+from tests.support.namespaces import users_can_make_network_namespaces
+from tests.support.notebook_server import NotebookServer, is_alive
+from tests.support.tensorboard_contract import *  # noqa: F403
+from tests.support.tensorboard_contract import listening_inodes, sockets_of
 
 USER, ANOTHER_USER = 12345, 65534
 SCALARS = "data/plugin/scalars/scalars?run={run}&tag=accuracy"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from portal.server.web_tools import read_tools
-from tests.eventually import eventually
-from tests.namespaces import users_can_make_network_namespaces
-from tests.notebook_server import NotebookServer, descendants, is_alive
-from tests.tensorboard_contract import listening_inodes, sockets_of
+from portal.server.web_tools.handlers import read_tools
+from tests.support.eventually import eventually
+from tests.support.namespaces import users_can_make_network_namespaces
+from tests.support.notebook_server import NotebookServer, descendants, is_alive
+from tests.support.tensorboard_contract import listening_inodes, sockets_of
 
 USER, ANOTHER_USER = 12345, 65534
 ON_A_SOCKET = """

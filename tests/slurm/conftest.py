@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.private_hub import PrivateHub
+from tests.support.eventually import eventually
+from tests.support.private_hub import PrivateHub
 
 USER = "grace"
 

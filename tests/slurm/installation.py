@@ -8,8 +8,8 @@ from pathlib import Path
 
 import requests
 
-from tests.eventually import eventually
-from tests.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, TRIVIAL_SERVER, PrivateHub
+from tests.support.eventually import eventually
+from tests.support.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, TRIVIAL_SERVER, PrivateHub
 
 SETTINGS = """\
 [hub]
@@ -36,7 +36,7 @@ CONFIG = """\
 from pathlib import Path
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 
 c = get_config()
 apply_settings(c, load_settings(Path({settings!r})))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.private_hub import PrivateHub
 from tests.slurm.conftest import USER, session_token, sessions, start, wait_until_ready
+from tests.support.eventually import eventually
+from tests.support.private_hub import PrivateHub
 
 pytestmark = pytest.mark.cluster
 

@@ -11,9 +11,6 @@ from contextlib import contextmanager
 import pytest
 import requests
 
-from tests import parts
-from tests.eventually import eventually
-from tests.private_hub import PrivateHub
 from tests.slurm.conftest import (
     USER,
     cancel_all,
@@ -23,6 +20,9 @@ from tests.slurm.conftest import (
     start,
     wait_until_ready,
 )
+from tests.support import parts
+from tests.support.eventually import eventually
+from tests.support.private_hub import PrivateHub
 
 pytestmark = pytest.mark.cluster
 

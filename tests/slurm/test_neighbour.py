@@ -13,9 +13,9 @@ import requests
 
 from deploy.one_machine.layout import HUB_STATE_DIR, log_path
 from deploy.one_machine.pidfile import running
-from tests import parts
-from tests.eventually import eventually
-from tests.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support import parts
+from tests.support.eventually import eventually
+from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
 

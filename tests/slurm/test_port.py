@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.eventually import eventually
-from tests.private_hub import PrivateHub
 from tests.slurm.conftest import USER, session_token, sessions, start
+from tests.support.eventually import eventually
+from tests.support.private_hub import PrivateHub
 
 pytestmark = pytest.mark.cluster
 

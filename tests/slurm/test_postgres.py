@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.private_hub import ACCOUNT
 from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
 from tests.slurm.installation import InstalledHub
 from tests.slurm.test_upgrade import present_package
+from tests.support.private_hub import ACCOUNT
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 

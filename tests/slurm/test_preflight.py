@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.mounts import full_home, hanging_mount
-from tests.private_hub import ACCOUNT, PrivateHub
 from tests.slurm.conftest import USER, sessions, start, wait_until_ready
+from tests.support.mounts import full_home, hanging_mount
+from tests.support.private_hub import ACCOUNT, PrivateHub
 
 pytestmark = pytest.mark.cluster
 

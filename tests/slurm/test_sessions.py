@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import requests
 
-from portal.hub.authority import ensure_certificates
-from tests.eventually import eventually
-from tests.private_hub import ACCOUNT, ADDRESS, PrivateHub
+from portal.hub.network.authority import ensure_certificates
 from tests.slurm.conftest import USER, release, session_token, sessions, start, wait_until_ready
+from tests.support.eventually import eventually
+from tests.support.private_hub import ACCOUNT, ADDRESS, PrivateHub
 
 pytestmark = pytest.mark.cluster
 

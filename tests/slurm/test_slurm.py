@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.slurm_contract")
+pytest.register_assert_rewrite("tests.support.slurm_contract")
 
-from spawner.slurm import Slurm  # noqa: E402
-from spawner.traits import SiteTraits  # noqa: E402
-from tests.slurm_contract import SlurmContract  # noqa: E402
+from spawner.client.slurm import Slurm  # noqa: E402
+from spawner.options.traits import SiteTraits  # noqa: E402
+from tests.support.slurm_contract import SlurmContract  # noqa: E402
 
 pytestmark = pytest.mark.cluster
 

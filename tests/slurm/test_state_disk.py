@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.eventually import eventually
-from tests.mounts import SmallDisk, small_disk
-from tests.private_hub import PrivateHub
 from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
+from tests.support.eventually import eventually
+from tests.support.mounts import SmallDisk, small_disk
+from tests.support.private_hub import PrivateHub
 
 pytestmark = pytest.mark.cluster
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.eventually import eventually
-from tests.parts import program_on_node
-from tests.private_hub import PrivateHub
 from tests.slurm.conftest import USER, start, wait_until_ready
+from tests.support.eventually import eventually
+from tests.support.parts import program_on_node
+from tests.support.private_hub import PrivateHub
 
 pytestmark = pytest.mark.cluster
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.eventually import eventually
-from tests.private_hub import CHECKOUT
 from tests.slurm.conftest import USER, cancel_all, sessions, start, wait_until_ready
 from tests.slurm.installation import InstalledHub
+from tests.support.eventually import eventually
+from tests.support.private_hub import CHECKOUT
 
 PACKAGES = ("portal", "spawner")
 # What the revision before JupyterHub's newest one lacks.

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.slurm_contract")
+pytest.register_assert_rewrite("tests.support.slurm_contract")
 
-from spawner import launcher  # noqa: E402
-from spawner.slurm import Slurm  # noqa: E402
-from tests.slurm_contract import SlurmContract  # noqa: E402
+from spawner.client.slurm import Slurm  # noqa: E402
+from spawner.programs import launcher  # noqa: E402
+from tests.support.slurm_contract import SlurmContract  # noqa: E402
 
 PROGRAM = Path("/usr/local/lib/dsportal-launcher")
 

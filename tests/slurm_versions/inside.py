@@ -1,7 +1,7 @@
 """Runs in the root of another Debian, in name spaces of its own: a cluster of one host.
 
 munge, MariaDB, slurmdbd, slurmctld and slurmd of that Debian are started, and pytest with the
-contract of `spawner.slurm.Slurm`. Everything ends with the name space of processes.
+contract of `spawner.client.slurm.Slurm`. Everything ends with the name space of processes.
 """
 
 from __future__ import annotations

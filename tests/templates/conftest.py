@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 import tomllib
 
-pytest.register_assert_rewrite("tests.launch_contract")
+pytest.register_assert_rewrite("tests.support.launch_contract")
 
-from tests.eventually import eventually  # noqa: E402
-from tests.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
 from tests.templates import tested  # noqa: E402
 
 TESTS_DIR = Path(__file__).resolve().parents[1]
 PROGRAMS = (
-    TESTS_DIR / "launch_cases.py",
-    TESTS_DIR / "wheels.py",
+    TESTS_DIR / "support" / "launch_cases.py",
+    TESTS_DIR / "support" / "wheels.py",
     TESTS_DIR / "templates" / "training_cases.py",
     TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "study_cases.py",
@@ -121,7 +121,7 @@ class SlurmSession:
 
     @cached_property
     def _outcomes(self) -> dict[str, Outcome]:
-        return self.run_cases(TESTS_DIR / "launch_cases.py", CASES)
+        return self.run_cases(TESTS_DIR / "support" / "launch_cases.py", CASES)
 
     def start_case(self, name: str) -> str:
         """Start one case in a session of its own; return the job's id."""

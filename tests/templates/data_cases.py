@@ -1,6 +1,6 @@
 """What portal.data does with folders of images, run inside a session in TensorFlow's kernel.
 
-Prints a line for each case, OUTCOME and JSON, as tests/launch_cases.py does.
+Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py does.
 """
 
 from __future__ import annotations

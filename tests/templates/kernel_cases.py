@@ -1,6 +1,6 @@
 """A kernel, a cell and the interrupt button, as a notebook has them; run inside a session.
 
-Prints a line for each case, OUTCOME and JSON, as tests/launch_cases.py does.
+Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Horovod over MPI from a session; run as `mpi_cases.py CASE...`.
 
-The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
 
 from __future__ import annotations

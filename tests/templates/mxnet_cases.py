@@ -1,6 +1,6 @@
 """MXNet's key-value store from a session; run as `mxnet_cases.py CASE...`.
 
-The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A study of one of the models that portal.launch brings; run as `study_cases.py CASE...`.
 
-The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.namespaces import users_can_make_namespaces
+from tests.support.namespaces import users_can_make_namespaces
 from tests.templates.notebooks import execute
 
 pytestmark = pytest.mark.cluster

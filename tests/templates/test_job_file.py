@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.eventually import eventually
+from tests.support.eventually import eventually
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 pytestmark = pytest.mark.cluster

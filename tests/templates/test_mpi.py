@@ -13,7 +13,7 @@ pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).with_name("mpi_cases.py")
 CASES = ("one_node", "two_nodes", "crash", "interrupt", "interrupt_on_two_nodes")
-ASK = "from portal.launch.mpi import *; print(is_built_with_mpi(find_horovod()))"
+ASK = "from portal.launch.slurm.mpi import *; print(is_built_with_mpi(find_horovod()))"
 
 
 @pytest.fixture(scope="module")

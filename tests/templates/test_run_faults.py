@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests import parts
-from tests.eventually import eventually
-from tests.launch_contract import read_outcomes
+from tests.support import parts
+from tests.support.eventually import eventually
+from tests.support.launch_contract import read_outcomes
 from tests.templates.conftest import SlurmSession
 
 pytestmark = pytest.mark.cluster

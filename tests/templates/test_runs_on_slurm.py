@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.eventually import eventually
-from tests.launch_contract import *  # noqa: F403
+from tests.support.eventually import eventually
+from tests.support.launch_contract import *  # noqa: F403
 from tests.templates.conftest import run_beside
 
 pytestmark = pytest.mark.cluster

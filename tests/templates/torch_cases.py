@@ -1,6 +1,6 @@
 """Training with PyTorch from a session, as in a notebook; run as `torch_cases.py CASE...`.
 
-The environment, the outcome lines and the folders are those of tests/launch_cases.py.
+The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
 
 from __future__ import annotations

@@ -27,6 +27,50 @@ FORBIDDEN = {
     "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),
     "deploy/one_machine": ("tests",),
 }
+# The rooms of a package, and the other rooms of it that each may import. Modules beside the rooms
+# are for all of them, or above all of them.
+ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "spawner": {
+        "slurm": (),
+        "diagnosis": ("slurm",),
+        "client": ("slurm", "diagnosis"),
+        "options": ("slurm", "diagnosis", "client"),
+        "forecast": ("slurm", "diagnosis", "options"),
+        "session": ("slurm", "diagnosis", "client", "options", "forecast"),
+        "hub": ("slurm", "diagnosis", "client", "options", "forecast", "session"),
+        "node": (),
+        "programs": (),
+    },
+    "portal/hub": {
+        "settings": (),
+        "log": (),
+        "auth": ("settings",),
+        "network": ("settings", "auth"),
+        "messages": ("settings",),
+        "pages": ("settings", "network", "messages"),
+        "form": ("settings", "pages"),
+        "admin": ("settings", "auth", "messages", "pages"),
+    },
+    "portal/server": {
+        "session": (),
+        "tensorboard": (),
+        "jobs": (),
+        "home": (),
+        "kernels": (),
+        "ports": (),
+        "web_tools": ("tensorboard",),
+    },
+    "portal/launch": {
+        "task": (),
+        "rendezvous": ("task",),
+        "slurm": ("task",),
+        "worker": ("task", "rendezvous"),
+        "frameworks": ("worker",),
+        "notebook": ("task", "rendezvous", "slurm", "worker"),
+        "scaling": ("rendezvous", "slurm"),
+    },
+    "portal/site": {"checks": (), "commands": ("checks",)},
+}
 # What portal.launch and portal.data may import: they live in the environments of the frameworks.
 OF_A_FRAMEWORK = {
     *("tensorflow", "keras", "horovod", "torch"),
@@ -46,6 +90,15 @@ def imports(text: str, package: str) -> Iterator[str]:
             )
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def at_run_time(text: str) -> str:
+    """Leave out what only type checkers import."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def modules(folder: str) -> list[Path]:
@@ -83,6 +136,31 @@ def test_a_part_imports_nothing_that_its_environment_lacks(part: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("part", ROOMS)
+def test_a_room_imports_only_the_rooms_below_it(part: str) -> None:
+    wrong = []
+    for room, below in ROOMS[part].items():
+        for path in modules(f"{part}/{room}"):
+            package = ".".join(path.relative_to(CHECKOUT).parent.parts)
+            for name in sorted(set(imports(at_run_time(path.read_text()), package))):
+                words = name.removeprefix(part.replace("/", ".") + ".").split(".")
+                if words[0] in ROOMS[part] and words[0] not in {room, *below}:
+                    wrong.append(f"{path.relative_to(CHECKOUT)} imports {name}")
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("part", ROOMS)
+def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
+    rooms = {path.parent.name: path for path in (CHECKOUT / part).glob("*/__init__.py")}
+    silent = [
+        name for name, path in rooms.items() if not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+
+    assert rooms.keys() == ROOMS[part].keys()
+    assert silent == []
+
+
 @pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
 def test_training_needs_nothing_but_its_framework(part: str) -> None:
     roots = {name.partition(".")[0] for path in modules(part) for name in imports_of(path)}
@@ -90,10 +168,29 @@ def test_training_needs_nothing_but_its_framework(part: str) -> None:
     assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
 
 
-def test_the_program_that_sudo_allows_needs_only_the_standard_library() -> None:
-    roots = {name.partition(".")[0] for name in imports_of(CHECKOUT / "spawner/launcher.py")}
+PROGRAMS = [
+    *(path for path in modules("spawner/programs") if path.name != "__init__.py"),
+    CHECKOUT / "portal/site/checks/node_probe.py",
+]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_that_starts_alone_needs_only_the_standard_library(path: Path) -> None:
+    roots = {name.partition(".")[0] for name in imports_of(path)}
 
     assert roots - sys.stdlib_module_names == set()
+
+
+def test_nothing_imports_a_program_that_sudo_starts() -> None:
+    wrong = [
+        f"{path.relative_to(CHECKOUT)} imports {name}"
+        for package in PACKAGES
+        for path in modules(package)
+        for name in sorted(imports_of(path))
+        if name.startswith("spawner.programs")
+    ]
+
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", ["start", "note", "overlay"])

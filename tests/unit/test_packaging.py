@@ -47,7 +47,7 @@ REQUIREMENTS = {
 }
 ENTRY_POINTS = {
     "dsportal": "portal.cli:main",
-    "dsportal-singleuser": "spawner.singleuser:main",
+    "dsportal-singleuser": "spawner.node.singleuser:main",
     "dsportal-user": "portal.cli:user_main",
     "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
 }

@@ -10,10 +10,10 @@ import pytest
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
 from tests.command import parse_arguments, summary
-from tests.eventually import eventually, eventually_async
-from tests.machine_packages import packages_of_machine
 from tests.results import Result, read_results
 from tests.suites import Counts, Suite, count, run_suite
+from tests.support.eventually import eventually, eventually_async
+from tests.support.machine_packages import packages_of_machine
 
 # What the sample needs: nothing; so it starts in no time.
 BARE_PYTEST = ["--noconftest", "-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:asyncio"]

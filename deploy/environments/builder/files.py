@@ -66,14 +66,14 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
         plan: Folders and choices.
 
     Returns:
-        Where each is installed, by its source in `spawner`.
+        Where each is installed, by its source in `spawner/programs`.
     """
     launcher = launcher_path(plan)
     return {
         "launcher.py": launcher,
-        "extender.py": launcher.with_name("dsportal-extender"),
-        "preflight_probe.py": launcher.with_name("dsportal-preflight"),
-        "storage_probe.py": launcher.with_name("dsportal-storage"),
+        "extend_time_limit.py": launcher.with_name("dsportal-extender"),
+        "preflight.py": launcher.with_name("dsportal-preflight"),
+        "storage.py": launcher.with_name("dsportal-storage"),
     }
 
 
@@ -88,7 +88,7 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
         StepError: If a source would start with the user's own Python settings.
     """
     for name, path in launcher_programs(plan).items():
-        source = plan.source_dir / "spawner" / name
+        source = plan.source_dir / "spawner" / "programs" / name
         text = source.read_text()
         if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
             raise StepError(

@@ -16,7 +16,7 @@ JUPYTERHUB_CONFIG = '''"""JupyterHub's configuration; the settings are in portal
 from pathlib import Path
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 
 c = get_config()
 apply_settings(c, load_settings(Path("/etc/data-scientist-portal/portal.toml")))

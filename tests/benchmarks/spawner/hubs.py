@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, PrivateHub
+from tests.support.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, PrivateHub
 
 USER = "grace"
 SERVER_ENVIRONMENT = ENVIRONMENTS / "server"

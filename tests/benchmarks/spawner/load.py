@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.one_machine.layout import SLURM_DIR
-from tests import parts
 from tests.benchmarks.spawner.hubs import USER, PortalHub, StockHub
-from tests.eventually import eventually
+from tests.support import parts
+from tests.support.eventually import eventually
 
 N_RUNNING = (1, 50, 200)
 N_WAITING = 20

@@ -19,11 +19,11 @@ from typing import Any
 
 import requests
 
-from spawner.script import JobPlan, build_job
-from spawner.shape import Shape
+from spawner.slurm.job_script import JobPlan, build_job
+from spawner.slurm.resources import Shape
 from tests.benchmarks.spawner.hubs import SERVER_ENVIRONMENT, USER, PortalHub, StockHub
-from tests.eventually import eventually
-from tests.private_hub import ADDRESS, free_ports
+from tests.support.eventually import eventually
+from tests.support.private_hub import ADDRESS, free_ports
 
 N_ROUNDS = 20
 # slurmctld looks at new jobs this often, so that much of a start is chance.

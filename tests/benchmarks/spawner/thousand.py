@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.spawner.load import WINDOW_S, cpu_s, rss_mib
-from tests.eventually import eventually
-from tests.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, PrivateHub
+from tests.support.eventually import eventually
+from tests.support.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, PrivateHub
 
 N_SESSIONS = 1000
 _PAGE = 200
 
 _CONFIG = """
 import functools
-import spawner.cluster
-spawner.cluster.Slurm = functools.partial(spawner.cluster.Slurm, path="{path}:/usr/bin:/bin")
+from spawner.session import cluster
+cluster.Slurm = functools.partial(cluster.Slurm, path="{path}:/usr/bin:/bin")
 c.JupyterHub.log_level = "INFO"
 """
 
@@ -43,9 +43,9 @@ _FILL = """\
 import sys
 from datetime import datetime, timezone
 from jupyterhub import orm
-from spawner.jobs import squeue_format
-from spawner.session import Session, comment_of, identify_hub
-from spawner.shape import Shape
+from spawner.slurm.jobs import squeue_format
+from spawner.session.session import Session, comment_of, identify_hub
+from spawner.slurm.resources import Shape
 url, secret_path, address, port, n_sessions = sys.argv[1:]
 db = orm.new_session_factory(url)()
 secret = bytes.fromhex(open(secret_path).read().strip())

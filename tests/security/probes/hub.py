@@ -17,7 +17,7 @@ from jupyterhub.app import JupyterHub
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 from routes import routes_of

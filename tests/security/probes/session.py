@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from spawner.certificates import AUTHORITY_VARIABLE, take_identity
-from spawner.singleuser import service_url
+from spawner.node.singleuser import service_url
 
 sys.path.insert(0, str(Path(__file__).parent))
 from routes import routes_of

@@ -18,7 +18,7 @@ from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, withou
 from deploy.one_machine.network import CAP_NET_ADMIN, Host, has_capability, render_hosts
 from deploy.one_machine.portal import PUBLIC_ADDRESS, render_settings
 from deploy.one_machine.users import ensure_password
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 from tests.unit.deploy.clusters import REAL, SIMULATED
 
 NSSWITCH = """\

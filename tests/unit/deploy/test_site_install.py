@@ -43,7 +43,7 @@ from deploy.site.installer.texts import (
     first_settings,
 )
 from deploy.site.installer.units import render_units
-from portal.hub.settings import load_settings
+from portal.hub.settings.loader import load_settings
 from spawner import __version__
 
 

@@ -30,8 +30,8 @@ def put(plan: Plan, name: str, text: str) -> None:
 
 
 def test_the_launcher_is_installed_so_that_only_root_can_change_it(plan: Plan) -> None:
-    for name in ("launcher.py", "extender.py", "preflight_probe.py", "storage_probe.py"):
-        put(plan, f"spawner/{name}", "#!/usr/bin/python3 -IS\nprint(1)\n")
+    for name in ("launcher.py", "extend_time_limit.py", "preflight.py", "storage.py"):
+        put(plan, f"spawner/programs/{name}", "#!/usr/bin/python3 -IS\nprint(1)\n")
 
     install_launcher(plan, io.StringIO())
 
@@ -41,7 +41,7 @@ def test_the_launcher_is_installed_so_that_only_root_can_change_it(plan: Plan) -
 
 
 def test_a_launcher_that_would_read_the_users_python_settings_is_refused(plan: Plan) -> None:
-    put(plan, "spawner/launcher.py", "#!/usr/bin/env python3\nprint(1)\n")
+    put(plan, "spawner/programs/launcher.py", "#!/usr/bin/env python3\nprint(1)\n")
 
     with pytest.raises(StepError, match="python3 -IS"):
         install_launcher(plan, io.StringIO())

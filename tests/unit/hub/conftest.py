@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.hub.settings import Settings, load_settings
+from portal.hub.settings.loader import Settings, load_settings
 
 MINIMAL = """
 [hub]

@@ -10,9 +10,9 @@ import pytest
 from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
-from portal.hub.pages import STATIC_DIR, TEMPLATES_DIR, PortalView
-from portal.hub.settings import Settings
-from portal.hub.tables import SiteSettings
+from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
+from portal.hub.settings.loader import Settings
+from portal.hub.settings.site import SiteSettings
 from spawner.spawner import SlurmGPUSpawner
 
 Load = Callable[[str], Settings]

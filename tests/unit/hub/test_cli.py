@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portal.cli import main
-from portal.hub.reference import example_toml, reference_markdown
+from portal.hub.settings.reference import example_toml, reference_markdown
 from spawner import __version__
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.launch_contract")
+pytest.register_assert_rewrite("tests.support.launch_contract")
 
-from tests.eventually import eventually  # noqa: E402
-from tests.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
 
 CHECKOUT = Path(__file__).parents[3]
-PROGRAM = CHECKOUT / "tests" / "launch_cases.py"
+PROGRAM = CHECKOUT / "tests" / "support" / "launch_cases.py"
 
 
 class StandInSession:

@@ -8,7 +8,7 @@ import pytest
 
 from portal.launch import checkpoint
 from portal.launch.errors import LaunchError
-from portal.launch.plan import Plan
+from portal.launch.task.plan import Plan
 
 PLAN = Plan(
     n_ranks=1,

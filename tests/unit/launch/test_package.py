@@ -10,7 +10,7 @@ CHECKOUT = Path(__file__).parents[3]
 def test_the_package_needs_nothing_but_python_itself():
     program = (
         f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
-        "import portal.launch, portal.launch.rank\n"
+        "import portal.launch, portal.launch.worker.rank\n"
         "print(*sorted(name for name in sys.modules if name.startswith(('portal', 'spawner'))))\n"
     )
     done = subprocess.run(

@@ -4,8 +4,8 @@ import pytest
 
 from portal.launch.errors import LaunchError
 from portal.launch.probe import counts, measure_points, probe
-from portal.launch.step_time import fit_step_time
-from portal.launch.study_config import make_configs, point_of
+from portal.launch.scaling.step_time import fit_step_time
+from portal.launch.scaling.study_config import make_configs, point_of
 
 START_S = 5.0
 

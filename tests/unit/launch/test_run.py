@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from tests.launch_contract import *  # noqa: F403
+from tests.support.launch_contract import *  # noqa: F403

@@ -4,9 +4,9 @@ import pytest
 
 from portal.launch import study as study_module
 from portal.launch.errors import LaunchError
+from portal.launch.scaling.study_config import make_configs, summarize
+from portal.launch.scaling.study_report import render_report, speedups
 from portal.launch.study import complete, load, scaling
-from portal.launch.study_config import make_configs, summarize
-from portal.launch.study_report import render_report, speedups
 
 
 def configs(*shapes: str, batch_sizes=(32,), precisions=("fp32",), kind="weak"):

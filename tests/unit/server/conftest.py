@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.tensorboard_contract")
+pytest.register_assert_rewrite("tests.support.tensorboard_contract")
 
-from tests.notebook_server import NotebookServer  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 
 STAND_IN = Path(__file__).with_name("stand_in_tensorboard")
 

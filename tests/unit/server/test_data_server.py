@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portal.server import tensorboard_process
-from portal.server.tensorboard_process import DataServer, DataServerError
+from portal.server.tensorboard import process as tensorboard_process
+from portal.server.tensorboard.process import DataServer, DataServerError
 
 # It has read everything once the file `go` is there.
 READER = """\

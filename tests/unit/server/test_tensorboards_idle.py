@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portal.server import tensorboards
-from portal.server.tensorboards import TensorBoards
+from portal.server.tensorboard import instances
+from portal.server.tensorboard.instances import TensorBoards
 
 IDLE_S = 3600.0
 
@@ -54,7 +54,7 @@ async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(
     async def start(*arguments: Any) -> Any:
         return board
 
-    monkeypatch.setattr(tensorboards, "time", SimpleNamespace(monotonic=lambda: process.now))
+    monkeypatch.setattr(instances, "time", SimpleNamespace(monotonic=lambda: process.now))
     boards._used_at["board"] = 0.0
     await boards._stop_when_idle(board)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.hub.settings import Settings, load_settings
+from portal.hub.settings.loader import Settings, load_settings
 
 TOML = """
 [hub]

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from portal.hub.hub_tables import HubSettings
-from portal.hub.settings import Settings
-from portal.site.certificates import judge_end, judge_way_in
-from portal.site.finding import Finding, Grade
-from portal.site.host_checks import compare_pins, look_at_database, read_pins
-from portal.site.rights_checks import judge_rules, parse_rules
-from portal.site.slurm_checks import (
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.loader import Settings
+from portal.site.checks.certificates import judge_end, judge_way_in
+from portal.site.checks.finding import Finding, Grade
+from portal.site.checks.host import compare_pins, look_at_database, read_pins
+from portal.site.checks.slurm import (
     judge_accounting,
     judge_clock,
     judge_offer,
     judge_patience,
     judge_release,
 )
-from spawner.catalog import Catalog, Partition
-from spawner.sight import parse_config
+from portal.site.checks.sudo import judge_rules, parse_rules
+from spawner.client.visibility import parse_config
+from spawner.slurm.catalog import Catalog, Partition
 
 LAUNCHER = "/opt/data-scientist-portal/libexec/dsportal-launcher"
 EXTENDER = "/opt/data-scientist-portal/libexec/dsportal-extender"
@@ -164,7 +164,7 @@ def test_certificates_warn_before_they_expire(days: int, grade: Grade) -> None:
 def test_a_database_that_somebody_else_writes_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portal.site.host_checks.BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("portal.site.checks.host.BUSY_TIMEOUT_S", 0.1)
     hub = HubSettings(address="10.77.0.1", state_dir=tmp_path)
     assert look_at_database(hub).grade is Grade.SKIPPED
     writer = sqlite3.connect(hub.sqlite_path, isolation_level=None)

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from spawner.slurm import Slurm
+from spawner.client.slurm import Slurm
 
 COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "sacctmgr")
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from portal.hub.authority import ensure_certificates
+from portal.hub.network.authority import ensure_certificates
 from spawner.certificates import (
     AUTHORITY_VARIABLE,
     check_certificate,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spawner.diagnosis import Situation, explain_end, explain_rejection, log_tail
-from spawner.job_logs import REMOVED
-from spawner.states import JobState, Phase
+from spawner.diagnosis.log_tail import REMOVED
+from spawner.slurm.states import JobState, Phase
 
 
 @pytest.mark.parametrize("state", list(JobState), ids=lambda state: state.name)

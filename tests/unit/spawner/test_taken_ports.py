@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spawner.singleuser import PortsTakenError, bind_port
+from spawner.node.singleuser import PortsTakenError, bind_port
 from spawner.taken_ports import (
     NEXT_STEP,
     TAKES_ANOTHER,

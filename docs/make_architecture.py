@@ -1,0 +1,150 @@
+"""Draw the rooms of the code and who imports whom into docs/architecture.md.
+
+Run it from the root of the repository after a change of imports:
+
+    python docs/make_architecture.py
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PAGE = CHECKOUT / "docs" / "architecture.md"
+PARTS = ("spawner", "portal/hub", "portal/server", "portal/launch", "portal/site")
+_BLOCK = "<!-- made by docs/make_architecture.py: {part} -->\n{text}\n<!-- end -->"
+_BLOCKS = re.compile(r"<!-- made by docs/make_architecture\.py: (\S+) -->\n.*?\n<!-- end -->", re.S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A sub-package, as its `__init__` describes it.
+
+    Attributes:
+        name: Its folder.
+        summary: The first sentence of its docstring.
+        below: The rooms of the same part that it imports at run time.
+    """
+
+    name: str
+    summary: str
+    below: tuple[str, ...]
+
+
+def read_rooms(part: str) -> list[Room]:
+    """Read the rooms of a part of the code, the lowest first.
+
+    Args:
+        part: A folder with sub-packages, such as "portal/hub".
+
+    Returns:
+        Each room after all that it imports.
+
+    Raises:
+        ValueError: If rooms import each other in a circle.
+    """
+    folders = {path.parent.name: path.parent for path in (CHECKOUT / part).glob("*/__init__.py")}
+    package = part.replace("/", ".")
+    below: dict[str, set[str]] = defaultdict(set)
+    for name, folder in folders.items():
+        for path in folder.rglob("*.py"):
+            for module in _imported(ast.parse(path.read_text(encoding="utf-8"))):
+                room = module.removeprefix(f"{package}.").partition(".")[0]
+                if module.startswith(f"{package}.") and room in folders and room != name:
+                    below[name].add(room)
+    rooms: list[Room] = []
+    while len(rooms) < len(folders):
+        done = {room.name for room in rooms}
+        ready = sorted(name for name in folders.keys() - done if below[name] <= done)
+        if not ready:
+            raise ValueError(f"rooms of {part} import each other: {sorted(folders.keys() - done)}")
+        rooms += [_room(folders[name], below[name]) for name in ready]
+    return rooms
+
+
+def draw(rooms: list[Room]) -> str:
+    """Return a drawing and a table of rooms.
+
+    Args:
+        rooms: The rooms of one part.
+
+    Returns:
+        Markdown; the drawing is Mermaid's text. An arrow goes from a room to one that it imports,
+        and is left out if a longer way leads there.
+    """
+    reach: dict[str, set[str]] = {}
+    for room in rooms:
+        reach[room.name] = set(room.below).union(*(reach[name] for name in room.below))
+    arrows = [
+        f"    {room.name} --> {name}"
+        for room in rooms
+        for name in room.below
+        if not any(name in reach[other] for other in room.below)
+    ]
+    alone = [
+        f"    {room.name}" for room in rooms if not any(room.name in a.split() for a in arrows)
+    ]
+    rows = [f"| {room.name} | {room.summary} |" for room in rooms]
+    return "\n".join([
+        *("```mermaid", "flowchart TB", *arrows, *alone, "```", ""),
+        *("| room | what belongs there |", "|---|---|", *rows),
+    ])  # fmt: skip
+
+
+def render(page: str) -> str:
+    """Return the page with its drawings made again.
+
+    Args:
+        page: The page as it is.
+
+    Returns:
+        The page as it should be.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        part = match[1]
+        return _BLOCK.format(part=part, text=draw(read_rooms(part)))
+
+    return _BLOCKS.sub(block, page)
+
+
+def _room(folder: Path, below: set[str]) -> Room:
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    summary = (docstring or "").partition("\n\n")[0].replace("\n", " ")
+    return Room(name=folder.name, summary=summary, below=tuple(sorted(below)))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    types_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in types_only:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def main() -> int:
+    """Write the page.
+
+    Returns:
+        The exit status.
+    """
+    PAGE.write_text(render(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

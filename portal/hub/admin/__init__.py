@@ -1,0 +1,1 @@
+"""What administrators ask of a running hub: operations, users, tokens, the record of visits."""

@@ -1,0 +1,154 @@
+"""Who has ever used the portal, and how somebody who leaves is taken out of it.
+
+* GET /hub/api/dsportal/users: everybody whom the hub knows.
+* DELETE /hub/api/dsportal/users/NAME: stop the sessions, make tokens and cookies worthless, forget
+  the user; 409 while the account may still log in, unless the body has `"force": "yes"`.
+
+Both need a token with the scope admin:servers for all users, which only the operator's and a full
+administrator's has. Files are not touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jupyterhub import orm
+from jupyterhub.scopes import needs_scope
+from jupyterhub.utils import maybe_future
+from tornado.web import HTTPError
+
+from portal.hub.admin.api import SCOPE, OperationHandler
+from portal.hub.auth.standing import Standing, Verdict
+from portal.hub.pages.stop_handler import stop_session
+
+# Accounts looked at at once; each may wait for LDAP.
+_N_AT_ONCE = 8
+
+
+class UsersHandler(OperationHandler):
+    """Tells of all users."""
+
+    @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
+    async def get(self) -> None:
+        """Answer with a JSON object."""
+        limit = asyncio.Semaphore(_N_AT_ONCE)
+
+        async def look(name: str) -> Standing:
+            async with limit:
+                return await standing_of(self, name)
+
+        users = self.db.query(orm.User).order_by(orm.User.name).all()
+        standings = await asyncio.gather(*(look(user.name) for user in users))
+        told = [
+            describe_user(user, standing) for user, standing in zip(users, standings, strict=True)
+        ]
+        self.finish(json.dumps({"users": told}))
+
+
+class UserHandler(OperationHandler):
+    """Takes a user out of the portal."""
+
+    @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
+    async def delete(self, user_name: str) -> None:
+        """Remove the user: 200 and what was done.
+
+        Args:
+            user_name: Who.
+
+        Raises:
+            HTTPError: 404 where the hub does not know the user, 409 while the account may log in,
+                503 where that is not known or a session cannot be stopped.
+        """
+        user = self.find_user(user_name)
+        if user is None:
+            raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
+        if self.body().get("force") != "yes":
+            _refuse_removal(user.name, await standing_of(self, user.name))
+        names = [name for name, spawner in user.spawners.items() if spawner.active]
+        for name in names:
+            await stop_session(self, user.name, name)
+        if any(spawner.active for spawner in user.spawners.values()):
+            raise HTTPError(503, f"A session of {user.name} is still stopping. Try again soon.")
+        n_tokens = len(user.orm_user.api_tokens)
+        await maybe_future(self.authenticator.delete_user(user))
+        await maybe_future(user.delete_spawners())
+        # Tokens, sessions' cookies and the cookie of the login go with the row of the user.
+        self.users.delete(user)
+        self.log.warning("Removed %s with %d tokens", user_name, n_tokens)
+        self.finish(json.dumps({"user": user_name, "sessions": len(names), "tokens": n_tokens}))
+
+
+async def standing_of(handler: Any, name: str) -> Standing:
+    """Return whether a user may still log in.
+
+    Args:
+        handler: A handler of the hub.
+        name: The user.
+
+    Returns:
+        What the authenticator finds; not known with one that is not the portal's.
+    """
+    standings = getattr(handler.authenticator, "standings", None)
+    if standings is None:
+        return Standing(verdict=Verdict.UNKNOWN, reason="the authenticator cannot say.")
+    standing: Standing = await standings.of(name)
+    return standing
+
+
+def describe_user(user: orm.User, standing: Standing) -> dict[str, Any]:
+    """Return what administrators want to know of a user.
+
+    Args:
+        user: The user's row.
+        standing: Whether the account still admits its owner.
+
+    Returns:
+        A JSON object.
+    """
+    seen: datetime | None = user.last_activity
+    roles = {role.name for role in user.roles} - {"user"}
+    return {
+        "user": user.name,
+        "last_seen": f"{seen:%Y-%m-%d}" if seen else "",
+        "sessions": sum(spawner.server is not None for spawner in user.orm_spawners.values()),
+        "tokens": len(user.api_tokens),
+        "administrator": ", ".join(sorted(roles)),
+        "account": standing.verdict.value,
+        "reason": standing.reason,
+    }
+
+
+def _refuse_removal(name: str, standing: Standing) -> None:
+    if standing.verdict is Verdict.MAY:
+        raise HTTPError(
+            409,
+            f"{name} may still log in and would be back at once. Close the account, or take it off"
+            " the lists in portal.toml, first; or add --even-if-allowed.",
+        )
+    if standing.verdict is Verdict.UNKNOWN:
+        raise HTTPError(
+            503,
+            f"It is not known whether {name} may still log in: {standing.reason} Try again later,"
+            " or add --even-if-allowed.",
+        )
+
+
+def people_routes(*, notices_path: Path, drain_path: Path) -> list[Any]:
+    """Return the routes of this module, below the hub's own address.
+
+    Args:
+        notices_path: Where messages to users are kept.
+        drain_path: Where it is kept whether new sessions are taken.
+
+    Returns:
+        Routes for `JupyterHub.extra_handlers`.
+    """
+    kept = {"notices_path": str(notices_path), "drain_path": str(drain_path)}
+    return [
+        (r"/api/dsportal/users", UsersHandler, kept),
+        (r"/api/dsportal/users/([^/]+)", UserHandler, kept),
+    ]

@@ -1,0 +1,148 @@
+"""Who went to somebody else's session or account: a line in the hub's log for each time."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from jupyterhub import orm
+from jupyterhub.apihandlers import APIHandler
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.log import log_request
+from jupyterhub.user import User
+from tornado.web import HTTPError
+
+from portal.hub.auth.client_address import client_address, parse_networks
+from spawner.hub.port_api import spawner_of_token
+
+ROUTE = "/api/dsportal/visit"
+_AUTHORIZE = re.compile(r".*/api/oauth2/authorize")
+# What changes something of one user: server, token, notice of a stop, start.
+_OF_A_USER = re.compile(
+    r".*/hub/(?:api/users|api/dsportal/users|spawn|portal/stop|cluster/stop)/(?P<name>[^/]+)(?:/.*)?"
+)
+_CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_N_MOST_BODY_BYTES = 2048
+_PRINTABLE = re.compile(r"[\x21-\x7e ]{1,200}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One person at what belongs to another.
+
+    Attributes:
+        visitor: Who.
+        host: Whose session or account it is.
+        what: What was done, as the end of a sentence.
+    """
+
+    visitor: str
+    host: str
+    what: str
+
+
+def log_visits(handler: Any) -> None:
+    """Log a request as JupyterHub does, and once more where somebody went to another's session.
+
+    Args:
+        handler: The request's handler, when it has answered.
+    """
+    log_request(handler)
+    visit = visit_of(handler) if isinstance(handler, BaseHandler) else None
+    if visit is not None:
+        handler.log.warning(
+            "%s %s %s, from %s",
+            visit.visitor,
+            visit.what,
+            visit.host,
+            address_of(handler),
+            extra={"user": visit.visitor},
+        )
+
+
+def address_of(handler: Any) -> str:
+    """Return the address that a request comes from.
+
+    Args:
+        handler: The request's handler.
+
+    Returns:
+        The address, which a client cannot choose.
+    """
+    networks = parse_networks(handler.authenticator.trusted_proxies)
+    return client_address(handler.request, networks)
+
+
+def visit_of(handler: Any) -> Visit | None:
+    """Return whether a request that succeeded concerned another user's session or account.
+
+    Args:
+        handler: The request's handler, when it has answered.
+
+    Returns:
+        Who did what to whom; None for everything else, such as one's own session and refusals.
+    """
+    # Set by JupyterHub before each answer; `current_user` raises where it never came so far.
+    visitor = getattr(handler, "_jupyterhub_user", None)
+    if not isinstance(visitor, User) or handler.get_status() >= 400:
+        return None
+    path, method = handler.request.path, handler.request.method
+    if _AUTHORIZE.fullmatch(path):
+        host = _opened_session(handler)
+        what = "opened the session of"
+    else:
+        found = _OF_A_USER.fullmatch(path) if method in _CHANGING else None
+        host = unquote(found["name"]) if found else ""
+        what = f"asked for {method} {path}, which belongs to"
+    if not host or host == visitor.name:
+        return None
+    return Visit(visitor=visitor.name, host=host, what=what)
+
+
+def _opened_session(handler: Any) -> str:
+    # Only an answer that leads back with a code opens the session; the page that asks does not.
+    if "code=" not in handler._headers.get("Location", ""):
+        return ""
+    client = (
+        handler.db.query(orm.OAuthClient)
+        .filter_by(identifier=handler.get_argument("client_id", ""))
+        .first()
+    )
+    spawner = client.spawner if client is not None else None
+    return str(spawner.user.name) if spawner is not None else ""
+
+
+class VisitHandler(APIHandler):
+    """Takes `{"visitor": NAME, "address": TEXT}` from a session that somebody else uses."""
+
+    async def post(self) -> None:
+        """Log it: 204.
+
+        Raises:
+            HTTPError: 403 for a token of no session, 400 for another body.
+        """
+        spawner = spawner_of_token(self)
+        try:
+            body = json.loads(self.request.body[:_N_MOST_BODY_BYTES])
+            visitor, address = body["visitor"], body["address"]
+            is_plain = all(_PRINTABLE.fullmatch(text) for text in (visitor, address))
+        except (ValueError, TypeError, KeyError):
+            is_plain = False
+        if not is_plain:
+            raise HTTPError(400, 'The body has to be {"visitor": NAME, "address": TEXT}.')
+        self.log.warning(
+            "%s uses the session of %s, from %s, as that session says",
+            visitor,
+            spawner.user.name,
+            address,
+            extra={"user": visitor},
+        )
+        self.set_status(204)
+
+
+def visit_route() -> tuple[str, type[VisitHandler]]:
+    """Return the route for sessions, below the hub's own address."""
+    return (ROUTE, VisitHandler)

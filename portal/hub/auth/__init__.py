@@ -1,0 +1,1 @@
+"""Who may log in: LDAP and other authenticators, guessing of passwords, accounts, roles."""

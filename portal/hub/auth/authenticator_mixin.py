@@ -1,0 +1,337 @@
+"""What holds for every way of logging in: a UNIX account, no endless guessing, errors in words."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import Any, TypeVar
+
+from jupyterhub.auth import Authenticator
+from jupyterhub.utils import maybe_future, utcnow
+from traitlets import Integer, List, Set, Unicode
+
+from portal.hub.auth.client_address import client_address, parse_networks
+from portal.hub.auth.credentials import Credentials, LoginError, format_wait
+from portal.hub.auth.guessing import Attempt, Guessing, Outcome
+from portal.hub.auth.known_browsers import read_browser, remember_browser
+from portal.hub.auth.standing import Standing, Standings, Verdict
+from portal.hub.auth.turns import LONGEST_WAIT_S, NoTurnError, Turns
+from portal.hub.auth.unix_accounts import read_account
+
+T = TypeVar("T")
+
+LOWEST_USER_UID = 1000
+N_ACCOUNT_THREADS = 16
+# A request waits for it; what does not answer by then is asked again later.
+RECHECK_TIMEOUT_S = 5.0
+# How JupyterHub 6.1 names the token of a user's server.
+_SESSION_NOTE = "Server at "
+
+
+class Admission(Authenticator):
+    """Base of the portal's authenticators: who gave the right password still needs an account."""
+
+    support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
+    trusted_proxies = List(
+        Unicode(), help="Addresses or networks of front ends whose X-Forwarded-For is believed."
+    ).tag(config=True)
+    full_admin_users = Set(
+        Unicode(), help="Users with JupyterHub's role admin, who can act as every user."
+    ).tag(config=True)
+
+    token_days = Integer(
+        90, help="Days after which API tokens that were made without an end are over."
+    ).tag(config=True)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._turns = Turns(Guessing())
+        self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
+        self.standings = Standings(self.look_at)
+
+    async def add_user(self, user: Any) -> None:
+        """Take a user in; JupyterHub also calls it for each known user when it starts.
+
+        Args:
+            user: The user.
+        """
+        await maybe_future(super().add_user(user))
+        limit_tokens(user.api_tokens, self.token_days)
+
+    async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
+        """Say whether a user may still be here; JupyterHub asks every few minutes, and at starts.
+
+        Args:
+            user: The user.
+            handler: The request's handler.
+
+        Returns:
+            False for who may no longer log in, which ends cookies and tokens; True where nothing
+            answers, so that nobody is signed out by a server that is away; else the groups.
+        """
+        standing = await self.standings.of(user.name)
+        if standing.verdict is Verdict.MAY_NOT:
+            self.log.warning("%s is signed out: %s", user.name, standing.reason)
+            return False
+        if standing.verdict is Verdict.UNKNOWN:
+            self.log.warning("%s stays signed in unseen: %s", user.name, standing.reason)
+            return True
+        return {"name": user.name, "groups": list(standing.groups)}
+
+    async def look_at(self, name: str) -> Standing:
+        """Look at the account of somebody who is not there to give the password.
+
+        Args:
+            name: The user.
+
+        Returns:
+            What was found.
+        """
+        deadline_s = time.monotonic() + self.recheck_timeout_s
+        try:
+            groups = await self.unix_groups(name, deadline_s)
+        except LoginError as error:
+            if error.status_code != 403:
+                return Standing(verdict=Verdict.UNKNOWN, reason="the name service did not answer.")
+            return Standing(
+                verdict=Verdict.MAY_NOT, reason=f"{name} has no account of a user on this host."
+            )
+        refusal = await self.why_refused(name, groups, deadline_s)
+        return refusal or Standing(verdict=Verdict.MAY, groups=tuple(groups))
+
+    @property
+    def recheck_timeout_s(self) -> float:
+        """Longest wait for what is said of an account, in seconds."""
+        return RECHECK_TIMEOUT_S
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return why somebody with a UNIX account may not log in.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: When an answer has to be there, on the monotonic clock.
+
+        Returns:
+            The refusal, or that it is not known; None where there is nothing against it.
+        """
+        return None
+
+    def refusal_by_lists(self, name: str) -> Standing:
+        """Return the standing of who is on no list and in no group of the settings.
+
+        Args:
+            name: The user.
+
+        Returns:
+            A refusal.
+        """
+        return Standing(
+            verdict=Verdict.MAY_NOT,
+            reason=f"{name} is neither in allowed_users nor in a group of allowed_groups.",
+        )
+
+    async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
+        """Return whether a user whose password is right may use the portal.
+
+        Args:
+            username: The name.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True; anything else is an error.
+
+        Raises:
+            LoginError: If the site's settings do not admit this user.
+        """
+        if await maybe_future(super().check_allowed(username, authentication or {})):
+            return True
+        raise LoginError(
+            403,
+            f"{username} is not on the list of users of this portal. Ask {self.whom} to add you.",
+        )
+
+    async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
+        """Return whether this user is a full administrator, always with yes or no.
+
+        Args:
+            handler: The request's handler.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True for full administrators; a name taken off the list loses its rights.
+        """
+        if authentication["name"] in self.full_admin_users:
+            return True
+        return bool(await maybe_future(super().is_admin(handler, authentication)))
+
+    @property
+    def whom(self) -> str:
+        """Whom users ask."""
+        return self.support or "your administrator"
+
+    async def check_in_turn(
+        self, handler: Any, credentials: Credentials, ask: Callable[[], Awaitable[T | None]]
+    ) -> T | None:
+        """Check a password when its turn has come: at once, unless there were many wrong ones.
+
+        Args:
+            handler: The request's handler.
+            credentials: The name and the password.
+            ask: Returns the user, or None where the password is wrong.
+
+        Returns:
+            What `ask` returned.
+
+        Raises:
+            LoginError: If `ask` raises it, which counts for nothing, if very many others wait
+                (429), or if the password is wrong after many others (403).
+        """
+        attempt = Attempt(
+            name=credentials.name,
+            address=client_address(handler.request, parse_networks(self.trusted_proxies)),
+            browser=read_browser(handler, credentials.name),
+        )
+        arrived_s = time.monotonic()
+        try:
+            await self._turns.wait(attempt)
+        except NoTurnError:
+            raise self._no_turn(attempt) from None
+        if (waited_s := time.monotonic() - arrived_s) >= 1:
+            self.log.warning(
+                "%s from %s: checked after %.0f s, since there were many wrong passwords",
+                attempt.name,
+                attempt.address,
+                waited_s,
+            )
+        outcome = Outcome.WRONG
+        try:
+            user = await ask()
+            outcome = Outcome.WRONG if user is None else Outcome.RIGHT
+        except LoginError:
+            outcome = Outcome.UNKNOWN
+            raise
+        finally:
+            self._turns.finish(attempt, outcome)
+        if user is None:
+            self._say_if_slow(attempt)
+            return None
+        remember_browser(handler, attempt.name, attempt.browser)
+        return user
+
+    def _say_if_slow(self, attempt: Attempt) -> None:
+        spacing_s = self._turns.guessing.spacing_s(attempt)
+        self.log.warning(
+            "%s from %s: wrong password; the next check is made after %.1f s",
+            attempt.name,
+            attempt.address,
+            spacing_s,
+        )
+        if spacing_s > 0:
+            raise LoginError(
+                403,
+                "Invalid username or password. There were many wrong ones lately, so the next"
+                f" answer takes {format_wait(spacing_s)} or more. The right password is let in all"
+                f" the same; if you forgot yours, ask {self.whom}.",
+            )
+
+    def _no_turn(self, attempt: Attempt) -> LoginError:
+        self.log.warning("%s from %s: not checked, too many wait", attempt.name, attempt.address)
+        return LoginError(
+            429,
+            "Your password was not checked, since very many others are being tried for this name or"
+            f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}. In a browser in which"
+            f" you have logged in before you need not wait. If this goes on, tell {self.whom}.",
+            retry_after_s=LONGEST_WAIT_S,
+        )
+
+    async def unix_groups(self, name: str, deadline_s: float) -> list[str]:
+        """Return the UNIX groups of a user, whose jobs the cluster could run.
+
+        Args:
+            name: The user.
+            deadline_s: When the name service has to have answered, on the monotonic clock; it has
+                a second at least.
+
+        Returns:
+            Names of groups.
+
+        Raises:
+            LoginError: If the user has no account here, it is one of the system, or the name
+                service did not answer.
+        """
+        deadline_s = max(deadline_s, time.monotonic() + 1)
+        try:
+            account = await in_thread(
+                self._account_threads, partial(read_account, name), deadline_s
+            )
+        except (asyncio.TimeoutError, OSError) as error:
+            raise self.no_answer("the look-up of your UNIX account did not answer") from error
+        except (KeyError, ValueError):
+            account = None
+        if account is None or account.name != name:
+            raise LoginError(
+                403,
+                f"Your password is right, but {name} has no UNIX account on this host."
+                f" Ask {self.whom} to add it.",
+            )
+        if account.uid < LOWEST_USER_UID:
+            raise LoginError(
+                403,
+                f"{name} is an account of the system, and no session may run as it."
+                " Log in with your own name.",
+            )
+        return list(account.groups)
+
+    def no_answer(self, what: str) -> LoginError:
+        """Return the error of a login that could not be checked.
+
+        Args:
+            what: What did not answer.
+
+        Returns:
+            An error that does not blame the user.
+        """
+        return LoginError(
+            503,
+            f"Nobody can log in just now: {what}. Your password may well be right; try again in a"
+            f" minute. If this goes on, tell {self.whom}.",
+            retry_after_s=60,
+        )
+
+
+async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline_s: float) -> T:
+    """Do blocking work in a thread.
+
+    Args:
+        threads: Where.
+        work: What.
+        deadline_s: When nobody waits for it any more, on the monotonic clock.
+
+    Returns:
+        What the work returned.
+
+    Raises:
+        asyncio.TimeoutError: If it takes longer.
+    """
+    loop = asyncio.get_running_loop()
+    timeout_s = deadline_s - time.monotonic()
+    return await asyncio.wait_for(loop.run_in_executor(threads, work), timeout_s)
+
+
+def limit_tokens(tokens: Iterable[Any], n_days: int) -> None:
+    """Give tokens that have no end one.
+
+    Args:
+        tokens: A user's rows of JupyterHub's table of tokens. Those of sessions are left alone:
+            they end with the session.
+        n_days: Days from now.
+    """
+    end = utcnow(with_tz=False) + timedelta(days=n_days)
+    for token in tokens:
+        if token.expires_at is None and not (token.note or "").startswith(_SESSION_NOTE):
+            token.expires_at = end

@@ -1,0 +1,251 @@
+"""Logging in with the cluster's own name and password, through LDAP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import ldap3
+from ldap3.utils.dn import escape_rdn
+from ldapauthenticator import LDAPAuthenticator
+from traitlets import Float, List, Unicode
+
+from portal.hub.auth.authenticator_mixin import Admission, in_thread
+from portal.hub.auth.credentials import LoginError, read_credentials
+from portal.hub.auth.ldap_accounts import admits, groups_of
+from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
+from portal.hub.auth.standing import Standing, Verdict
+
+ANSWER_RESERVE_S = 0.3
+N_LDAP_THREADS = 32
+READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    deadline_s: float
+    connections: list[ldap3.Connection] = field(default_factory=list)
+
+
+_attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
+
+
+class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
+    """LDAPAuthenticator that never blocks the hub, trusts only verified servers and slows guessing.
+
+    Source:
+        jupyterhub-ldapauthenticator 2.0.2 talks to LDAP in the hub's event loop, without time-outs,
+        to one server, and counts no failures.
+    """
+
+    servers = List(
+        Unicode(),
+        help="LDAP servers (ldap:// or ldaps:// addresses) in the order to ask them.",
+    ).tag(config=True)
+    ca_certificates = Unicode(
+        help="PEM file with the certificates that the servers' own must be signed by."
+    ).tag(config=True)
+    connect_timeout_s = Float(
+        3.0, help="Longest wait for one server to take the connection, in seconds."
+    ).tag(config=True)
+    answer_timeout_s = Float(
+        5.0, help="Longest time until the user has an answer, over all servers, in seconds."
+    ).tag(config=True)
+
+    reader_dn = Unicode(
+        help="Entry that looks at accounts after their login; its password is in the environment"
+        f" as {READER_PASSWORD}. Empty: the directory is not asked."
+    ).tag(config=True)
+    account_filter = Unicode(
+        "(objectClass=*)", help="Filter that the entry of everybody who may log in matches."
+    ).tag(config=True)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._directory = LdapServers(self.servers)
+        self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
+
+    async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
+        """Check a name and a password from the login form.
+
+        Args:
+            handler: The request's handler.
+            data: The form: `username` and `password`.
+
+        Returns:
+            The user as JupyterHub wants it, or None if the name or the password is wrong.
+
+        Raises:
+            LoginError: If the answer is not known (503), the account cannot be used (403), or too
+                many attempts wait (429).
+        """
+        credentials = read_credentials(handler.request, data, self.normalize_username)
+        if credentials is None:
+            return None
+        deadline_s = 0.0
+
+        async def ask() -> dict[str, Any] | None:
+            # The time that the attempt waited for its turn is not the server's.
+            nonlocal deadline_s
+            deadline_s = time.monotonic() + self.answer_timeout_s - ANSWER_RESERVE_S
+            return await self._ask_ldap(credentials.name, credentials.password, deadline_s)
+
+        user = await self.check_in_turn(handler, credentials, ask)
+        if user is None:
+            return None
+        self.standings.forget(credentials.name)
+        groups = await self.unix_groups(credentials.name, deadline_s)
+        if self.reader_dn:
+            await self._refuse_closed_account(credentials.name, groups, deadline_s)
+        return user | {"groups": groups}
+
+    def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:
+        """Log in to the first server that answers; called in a thread by the base class.
+
+        Args:
+            userdn: The entry to log in as.
+            password: Its password.
+
+        Returns:
+            The connection, or None if the password is wrong.
+
+        Raises:
+            LdapServerError: If no server answers in time or none can be trusted.
+        """
+        attempt = _attempt.get()
+        servers = self._directory.in_order()
+        failures: list[LdapServerError] = []
+        for n_left, server in zip(range(len(servers), 0, -1), servers, strict=True):
+            share_s = (attempt.deadline_s - time.monotonic()) / n_left
+            if share_s <= 0:
+                break
+            try:
+                connection = bind(
+                    server,
+                    userdn,
+                    password,
+                    ca_file=self.ca_certificates,
+                    connect_timeout_s=min(self.connect_timeout_s, share_s),
+                    answer_timeout_s=share_s,
+                )
+            except LdapServerError as error:
+                self.log.error("LDAP failed: %s", error)
+                self._directory.note(server, answered=False)
+                failures.append(error)
+                continue
+            self._directory.note(server, answered=True)
+            if connection is not None:
+                attempt.connections.append(connection)
+            return connection
+        raise LdapServerError(
+            "no LDAP server is left", is_untrusted=any(f.is_untrusted for f in failures)
+        )
+
+    async def _refuse_closed_account(self, name: str, groups: list[str], deadline_s: float) -> None:
+        refusal = await self.why_refused(name, groups, deadline_s)
+        # The right password is enough where the second look gets no answer.
+        if refusal is not None and refusal.verdict is Verdict.MAY_NOT:
+            self.log.warning("Refused after the right password: %s", refusal.reason)
+            raise LoginError(
+                403,
+                f"Your password is right, but {name} is not on the list of users of this portal."
+                f" Ask {self.whom} to add you.",
+            )
+
+    @property
+    def recheck_timeout_s(self) -> float:
+        """Longest wait for what is said of an account, in seconds."""
+        return float(self.answer_timeout_s)
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return what the directory and the settings have against an account.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: When an answer has to be there, on the monotonic clock.
+
+        Returns:
+            The refusal, or that it is not known; None where there is nothing against it. Without
+            `reader_dn` the directory is not asked, and groups there are not known.
+        """
+        is_listed = self.allow_all or name in self.allowed_users
+        if not self.reader_dn:
+            return None if is_listed or self.allowed_groups else self.refusal_by_lists(name)
+        try:
+            is_admitted, is_member = await self._read_account(name, deadline_s)
+        except (LdapServerError, ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
+            self.log.error("LDAP failed: %s", error)
+            return Standing(verdict=Verdict.UNKNOWN, reason="the LDAP server did not answer.")
+        if not is_admitted:
+            return Standing(
+                verdict=Verdict.MAY_NOT,
+                reason=f"{name} has no entry in LDAP that matches account_filter.",
+            )
+        return None if is_listed or is_member else self.refusal_by_lists(name)
+
+    async def _read_account(self, name: str, deadline_s: float) -> tuple[bool, bool]:
+        attempt = _Attempt(deadline_s=deadline_s)
+        context = contextvars.copy_context()
+        context.run(_attempt.set, attempt)
+        user_dn = self.bind_dn_template[0].format(username=escape_rdn(name))
+
+        def ask() -> tuple[bool, bool]:
+            try:
+                connection = self.get_connection(
+                    self.reader_dn, os.environ.get(READER_PASSWORD) or None
+                )
+                if connection is None:
+                    raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
+                is_admitted = admits(connection, user_dn, self.account_filter)
+                member_of = groups_of(
+                    connection,
+                    self.allowed_groups,
+                    group_filter=self.group_search_filter,
+                    user_dn=user_dn,
+                    name=name,
+                )
+                return is_admitted, bool(member_of)
+            finally:
+                for connection in attempt.connections:
+                    close(connection)
+
+        return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
+
+    async def _ask_ldap(self, name: str, password: str, deadline_s: float) -> dict[str, Any] | None:
+        attempt = _Attempt(deadline_s=deadline_s)
+        context = contextvars.copy_context()
+        context.run(_attempt.set, attempt)
+        ask_base_class = partial(
+            super().authenticate, None, {"username": name, "password": password}
+        )
+
+        def ask() -> dict[str, Any] | None:
+            try:
+                user: dict[str, Any] | None = asyncio.run(ask_base_class())
+                return user
+            finally:
+                for connection in attempt.connections:
+                    close(connection)
+
+        try:
+            return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
+        except asyncio.TimeoutError as error:
+            raise self.no_answer("the LDAP server did not answer in time") from error
+        except LdapServerError as error:
+            if error.is_untrusted:
+                raise LoginError(
+                    503,
+                    "The LDAP server's certificate is not trusted, so your password was not sent."
+                    f" Nobody can log in until that is repaired: tell {self.whom}.",
+                ) from error
+            raise self.no_answer("the LDAP server did not answer") from error
+        except (ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
+            self.log.error("LDAP failed after the login of %s: %s", name, error)
+            raise self.no_answer("the LDAP server did not answer all questions") from error

@@ -1,0 +1,257 @@
+"""Logging in by any other authenticator of JupyterHub, named by one setting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from jupyterhub.auth import Authenticator
+from jupyterhub.utils import maybe_future
+from traitlets import Set, TraitError, Unicode
+
+from portal.hub.auth.authenticator_mixin import Admission
+from portal.hub.auth.credentials import NoFormError, read_credentials
+from portal.hub.auth.standing import Standing
+from portal.hub.settings.schema import closest
+from portal.hub.settings.site import LoginSettings
+from spawner.errors import SettingsError
+
+ENTRY_POINTS = "jupyterhub.authenticators"
+# With these anybody is whoever they say they are.
+REFUSED = {"dummy": "lets everybody in with any password", "null": "lets nobody in"}
+# Set from other keys of portal.toml.
+OWN_OPTIONS = {
+    "admin_users": "full_admin_users in [hub]",
+    "full_admin_users": "full_admin_users in [hub]",
+    "allow_all": "allow_all in [login]",
+    "allow_existing_users": "allowed_users in [login]",
+    "allowed_groups": "allowed_groups in [login]",
+    "allowed_users": "allowed_users in [login]",
+    "auth_refresh_age": "recheck_minutes in [login]",
+    "auth_refresh_strict": "recheck_minutes in [login]",
+    "refresh_pre_spawn": "recheck_minutes in [login]",
+    "manage_groups": "allowed_groups in [login]",
+    "support": "support in [site]",
+    "trusted_proxies": "trusted_proxies in [hub]",
+}
+LDAP_OPTIONS = {
+    "account_filter": "account_filter in [login]",
+    "reader_dn": "reader_dn in [login]",
+    "servers": "servers in [login]",
+    "server_address": "servers in [login]",
+    "server_hosts": "servers in [login]",
+    "tls_strategy": "tls in [login]",
+    "tls_kwargs": "ca_certificates in [login]",
+    "ca_certificates": "ca_certificates in [login]",
+    "bind_dn_template": "user_dn_template in [login]",
+}
+ACCOUNT_TIMEOUT_S = 5.0
+_PORTALS_RULES = {"allow_all", "allow_existing_users", "allowed_users"}
+
+
+class OtherAdmission(Admission):
+    """What the portal adds to an authenticator of JupyterHub: see `other_authenticator`."""
+
+    unix_allowed_groups = Set(Unicode(), help="UNIX groups whose members may use the portal.").tag(
+        config=True
+    )
+
+    async def authenticate(self, handler: Any, data: Any = None, **kwargs: Any) -> Any:
+        """Let the authenticator decide, then look for the user's UNIX account.
+
+        Args:
+            handler: The request's handler.
+            data: The login form, or nothing where another service asks for the password.
+            kwargs: What else JupyterHub gives.
+
+        Returns:
+            The user as JupyterHub wants it, or None where the authenticator refuses.
+
+        Raises:
+            LoginError: If the account cannot be used, or too many attempts wait.
+        """
+        if not isinstance(data, Mapping) or "password" not in data:
+            user = await self._ask_without_password(handler, data, **kwargs)
+            return await self._with_account(user) if user else None
+        credentials = read_credentials(handler.request, data, self.normalize_username)
+        if credentials is None:
+            return None
+        form = {**data, "username": credentials.name}
+        authenticate = super().authenticate
+
+        async def ask() -> Any:
+            return await maybe_future(authenticate(handler, form, **kwargs)) or None
+
+        user = await self.check_in_turn(handler, credentials, ask)
+        if not user:
+            return None
+        self.standings.forget(credentials.name)
+        return await self._with_account(user)
+
+    async def _ask_without_password(self, handler: Any, data: Any, **kwargs: Any) -> Any:
+        try:
+            user = await maybe_future(super().authenticate(handler, data, **kwargs))
+        except KeyError as error:
+            if error.args[:1] not in {("username",), ("password",)}:
+                raise
+            raise NoFormError from error
+        if not user and isinstance(data, Mapping) and "username" not in data:
+            # JupyterHub shows its form again with the name that was typed in.
+            raise NoFormError
+        return user
+
+    async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
+        """Look at the UNIX account, then let the authenticator say whether the user still is one.
+
+        Args:
+            user: The user.
+            handler: The request's handler.
+            kwargs: What else JupyterHub gives.
+
+        Returns:
+            As JupyterHub wants it.
+        """
+        own = await super().refresh_user(user, handler, **kwargs)
+        answer = await maybe_future(self._authenticators_own(user, handler, **kwargs))
+        if own is False:
+            return False
+        if not answer:
+            # Another service's login that has run out is cured in a browser. A session that goes
+            # on meanwhile must not be cut off from the hub.
+            return own if getattr(handler, "_token_authenticated", False) else answer
+        groups = own if isinstance(own, dict) else {}
+        return {**answer, **groups} if isinstance(answer, dict) else own
+
+    def _authenticators_own(self, user: Any, handler: Any, **kwargs: Any) -> Any:
+        return super(Admission, self).refresh_user(user, handler, **kwargs)
+
+    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+        """Return what the settings have against an account.
+
+        Args:
+            name: The user.
+            groups: Their UNIX groups.
+            deadline_s: Not used; nothing is asked.
+
+        Returns:
+            A refusal where only UNIX groups and names decide; None where rules of the
+            authenticator's own, such as allowed_organizations, may admit the user.
+        """
+        if self.allow_all or name in self.allowed_users or self._has_rules_of_its_own():
+            return None
+        is_member = bool(self.unix_allowed_groups.intersection(groups))
+        return None if is_member else self.refusal_by_lists(name)
+
+    def _has_rules_of_its_own(self) -> bool:
+        rules = {name for name in self.trait_names(config=True) if name.startswith("allow")}
+        return any(getattr(self, name) for name in rules - _PORTALS_RULES)
+
+    async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
+        """Return whether a user may use the portal, by UNIX group or as the authenticator says.
+
+        Args:
+            username: The name.
+            authentication: What `authenticate` returned.
+
+        Returns:
+            True; anything else is an error.
+
+        Raises:
+            LoginError: If the site's settings do not admit this user.
+        """
+        groups = (authentication or {}).get("groups") or ()
+        if self.unix_allowed_groups.intersection(groups):
+            return True
+        return await super().check_allowed(username, authentication)
+
+    async def _with_account(self, user: dict[str, Any] | str) -> dict[str, Any]:
+        model = dict(user) if isinstance(user, Mapping) else {"name": user}
+        name = self.normalize_username(model["name"])
+        groups = await self.unix_groups(name, time.monotonic() + ACCOUNT_TIMEOUT_S)
+        return model | {"name": name, "groups": groups}
+
+
+def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
+    """Return the authenticator that the settings name, with what the portal adds to each.
+
+    Args:
+        login: The site's settings, with another authenticator than LDAP.
+
+    Returns:
+        A class; its own options are those of the class below it.
+
+    Raises:
+        SettingsError: If there is no such class, or it has no such option.
+    """
+    cls = _load(login.authenticator)
+    check_options(cls, login.options, OWN_OPTIONS)
+    return type(f"Portal{cls.__name__}", (OtherAdmission, cls), {})
+
+
+def check_options(
+    cls: type[Authenticator], options: Mapping[str, Any], own: Mapping[str, str]
+) -> None:
+    """Refuse what is no option of an authenticator, or not one for the settings file.
+
+    Args:
+        cls: The authenticator.
+        options: Table `options` of [login].
+        own: Options that have a key of their own, each with its key.
+
+    Raises:
+        SettingsError: If an option is unknown, of another type, a secret, or has its own key.
+    """
+    known = cls.class_traits(config=True)
+    # Setting an option checks it; the object is never used.
+    trial: Any = object.__new__(cls)
+    trial.setup_instance()
+    trial.manage_groups = True
+    for name, value in options.items():
+        if name in own:
+            raise SettingsError(f"'{name}' in 'options' of [login] is set by {own[name]}.")
+        if name not in known:
+            raise SettingsError(
+                f"{cls.__name__} has no option '{name}', named in 'options' of [login]."
+                f"{closest(name, known)} Its options: {', '.join(sorted(known))}."
+            )
+        if name == "client_secret":
+            raise SettingsError(
+                "'client_secret' in 'options' of [login] could be read by every user of this host."
+                " Put a line OAUTH_CLIENT_SECRET=... into secrets.env instead."
+            )
+        try:
+            setattr(trial, name, value)
+        except TraitError as error:
+            raise SettingsError(f"'{name}' in 'options' of [login]: {error}") from error
+
+
+def _load(name: str) -> type[Authenticator]:
+    if name in REFUSED:
+        raise SettingsError(f"'authenticator' in [login] is {name!r}, which {REFUSED[name]}.")
+    found = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    try:
+        cls = found[name].load() if name in found else _by_path(name, found)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which cannot be loaded: {error}. Install its"
+            " package into the environment of the hub, or correct the name."
+        ) from error
+    if not (isinstance(cls, type) and issubclass(cls, Authenticator)):
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which is no authenticator of JupyterHub."
+        )
+    return cls
+
+
+def _by_path(name: str, found: Iterable[str]) -> Any:
+    module, _, attribute = name.rpartition(".")
+    if not module:
+        names = sorted({"ldap", *found} - {"default", *REFUSED})
+        raise SettingsError(
+            f"'authenticator' in [login] is {name!r}, which nothing here provides."
+            f"{closest(name, names)} There are: {', '.join(names)}; or name a class in full."
+        )
+    return getattr(import_module(module), attribute)

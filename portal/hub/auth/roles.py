@@ -1,0 +1,42 @@
+"""What administrators may do at the hub, as JupyterHub's roles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portal.hub.settings.hub import HubSettings
+
+ADMINISTRATOR = "dsportal-administrator"
+# To see and stop sessions. Neither access:servers, tokens nor admin:users, with each of which an
+# administrator would be any user, and not the starting of sessions in somebody else's name.
+ADMINISTRATOR_SCOPES = (
+    "admin-ui",
+    "list:users",
+    "read:users",
+    "read:servers",
+    "delete:servers",
+    "read:metrics",
+)
+# JupyterHub's own; its scopes cannot be changed.
+FULL_ADMINISTRATOR = "admin"
+
+
+def administrator_roles(hub: HubSettings) -> list[dict[str, Any]]:
+    """Return the roles of administrators with exactly the members that the settings name.
+
+    Args:
+        hub: The table [hub].
+
+    Returns:
+        For `JupyterHub.load_roles`. Both lists are always there, so that JupyterHub takes a role
+        away from whoever is on neither any more, whatever its database holds.
+    """
+    return [
+        {
+            "name": ADMINISTRATOR,
+            "description": "Sees and stops everybody's sessions",
+            "scopes": list(ADMINISTRATOR_SCOPES),
+            "users": sorted(hub.admin_users),
+        },
+        {"name": FULL_ADMINISTRATOR, "users": sorted(hub.full_admin_users)},
+    ]

@@ -1,0 +1,223 @@
+"""The fields of the form beside the number of GPUs: each shown only where there is a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from portal.hub.form.defaults import offered_gpu_types
+from portal.hub.form.gpu_choices import nodes_of
+from portal.hub.formatting import SECONDS_PER_HOUR, format_clock, format_hours, format_time_left
+from spawner.options.job_options import JobOptions
+from spawner.options.limit_messages import Bounds
+from spawner.options.limits import Limits
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD, GpuCount
+from spawner.slurm.reservations import Reservation
+
+# A short look, half a day's work, the guide's eight hours, a day, and longer trainings.
+_PRESET_HOURS = (1, 2, 4, 8, 12, 24, 48, 72, 120, 168)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One value of a field.
+
+    Attributes:
+        value: What is sent; "" leaves it to the site.
+        label: What is read.
+        detail: More about it, such as its free GPUs.
+        is_chosen: It is marked at first.
+        refusal: Why the user cannot have it; "" where they can.
+    """
+
+    value: str
+    label: str
+    detail: str = ""
+    is_chosen: bool = False
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One choice.
+
+    Attributes:
+        name: Its name in a request.
+        label: What is read above it.
+        items: Its values.
+    """
+
+    name: str
+    label: str
+    items: tuple[Item, ...]
+
+
+def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple[Field, ...]:
+    """Return GPU type and partition where there is a choice, and the length of the session.
+
+    Args:
+        catalog: The cluster.
+        bounds: What the site, the user's groups and Slurm's accounting let the user have.
+        selected: What is marked.
+
+    Returns:
+        The fields in the order of the form.
+    """
+    fields = (
+        _gpu_types(catalog, bounds.own, selected),
+        _partitions(catalog, bounds, selected),
+        _hours(catalog, bounds, selected),
+    )
+    return tuple(field for field in fields if len(field.items) > 1)
+
+
+def advanced_fields(
+    limits: Limits,
+    selected: JobOptions,
+    reservations: Mapping[str, Reservation] | None,
+    now: datetime,
+) -> tuple[Field, ...]:
+    """Return account, quality of service and reservation where the site offers some.
+
+    Args:
+        limits: What the user may ask for.
+        selected: What is marked.
+        reservations: Those that Slurm has, by name; None where it did not say.
+        now: The present, in the time zone of this host.
+
+    Returns:
+        The fields in the order of the form.
+    """
+    fields = (
+        Field(name="account", label="Account", items=_named(limits.accounts, selected.account)),
+        Field(name="qos", label="Quality of service", items=_named(limits.qos, selected.qos)),
+        Field(
+            name="reservation",
+            label="Reservation",
+            items=_reservations(limits, selected, reservations, now.replace(tzinfo=None)),
+        ),
+    )
+    return tuple(field for field in fields if len(field.items) > 1)
+
+
+def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
+    types = offered_gpu_types(catalog, limits)
+    nodes = nodes_of(catalog, (selected.partition,) if selected.partition else limits.partitions)
+    items = []
+    for name in types:
+        count = sum((node.count_gpus(name) for node in nodes), start=GpuCount())
+        label = "a share of a GPU" if name == SHARD else name
+        place = f"The partition {selected.partition} has none." if not count.total else ""
+        items.append(
+            Item(
+                value=name,
+                label=label,
+                detail=free_of(count),
+                is_chosen=selected.gpu_type == name,
+                refusal=place,
+            )
+        )
+    if len(types) < 2:
+        return Field(name="gpu_type", label="GPU type", items=())
+    any_type = Item(value="", label="any", is_chosen=selected.gpu_type is None)
+    return Field(name="gpu_type", label="GPU type", items=(any_type, *items))
+
+
+def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+    names = bounds.site.partitions
+    if len(names) < 2:
+        return Field(name="partition", label="Partition", items=())
+    items = [Item(value="", label="any that fits", is_chosen=selected.partition is None)]
+    for name in names:
+        count = catalog.count_gpus(name, selected.gpu_type)
+        items.append(
+            Item(
+                value=name,
+                label=name,
+                detail=free_of(count),
+                is_chosen=selected.partition == name,
+                refusal=bounds.why_not_partition(name),
+            )
+        )
+    return Field(name="partition", label="Partition", items=tuple(items))
+
+
+def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+    longest_s = bounds.site.max_walltime_s
+    chosen_s = selected.walltime_s or bounds.own.first_walltime_s
+    lengths_s = {hours * SECONDS_PER_HOUR for hours in _PRESET_HOURS}
+    lengths_s |= {bounds.site.first_walltime_s, longest_s, chosen_s}
+    most_s = catalog.max_walltime_s(selected.partition) if selected.partition else None
+    items = []
+    for length_s in sorted(length_s for length_s in lengths_s if length_s <= longest_s):
+        refusal = bounds.why_not_walltime(length_s)
+        if not refusal and most_s is not None and length_s > most_s:
+            refusal = f"{selected.partition} allows {format_hours(most_s)}."
+        items.append(
+            Item(
+                value=hours_text(length_s),
+                label=format_hours(length_s),
+                is_chosen=length_s == chosen_s,
+                refusal=refusal,
+            )
+        )
+    return Field(name="hours", label="Length", items=tuple(items))
+
+
+def _named(names: Iterable[str], chosen: str | None) -> tuple[Item, ...]:
+    default = Item(value="", label="your default", is_chosen=chosen is None)
+    return (default, *(Item(value=name, label=name, is_chosen=name == chosen) for name in names))
+
+
+def _reservations(
+    limits: Limits,
+    selected: JobOptions,
+    known: Mapping[str, Reservation] | None,
+    now: datetime,
+) -> tuple[Item, ...]:
+    items = [Item(value="", label="none", is_chosen=selected.reservation is None)]
+    for name in limits.reservations:
+        reservation = None if known is None else known.get(name)
+        is_over = known is not None and (reservation is None or reservation.ends_at <= now)
+        items.append(
+            Item(
+                value=name,
+                label=name,
+                detail=_time_left(reservation, now) if reservation and not is_over else "",
+                is_chosen=name == selected.reservation,
+                refusal="It is over, or Slurm does not have it." if is_over else "",
+            )
+        )
+    return tuple(items)
+
+
+def _time_left(reservation: Reservation, now: datetime) -> str:
+    if reservation.starts_at > now:
+        return f"begins {format_clock(reservation.starts_at, now)}"
+    return f"{format_time_left((reservation.ends_at - now).total_seconds())} left"
+
+
+def free_of(count: GpuCount) -> str:
+    """Return "3 of 8 free".
+
+    Args:
+        count: GPUs of one kind.
+
+    Returns:
+        The words; "" where there are none.
+    """
+    return f"{count.free} of {count.total} free" if count.total else ""
+
+
+def hours_text(walltime_s: int) -> str:
+    """Return a length as requests name it.
+
+    Args:
+        walltime_s: Seconds.
+
+    Returns:
+        Hours, such as "8" or "1.5".
+    """
+    return f"{round(walltime_s / SECONDS_PER_HOUR, 4):g}"

@@ -1,0 +1,129 @@
+"""The form on which a user chooses GPUs; it also says so when Slurm does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from datetime import datetime
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader
+
+from portal.hub.form.rescue import Rescue
+from portal.hub.form.view import FormView, describe_form
+from portal.hub.formatting import format_clock
+from portal.hub.pages.base import TEMPLATES_DIR
+from spawner.errors import PortalError, SlurmUnavailableError
+from spawner.slurm.catalog import Catalog
+
+TEMPLATE = "options_form.html"
+# Longer than sinfo takes on a busy cluster; a user looks at an empty page meanwhile.
+_CATALOG_WAIT_S = 2.0
+
+Clock = Callable[[], datetime]
+
+# What the request that is answered says should be marked.
+SENT_OPTIONS: ContextVar[Mapping[str, object] | None] = ContextVar("sent_options", default=None)
+
+
+def local_clock() -> datetime:
+    """Return the present in the time zone of this host."""
+    return datetime.now().astimezone()
+
+
+def make_options_form(
+    *, simulated_gpus: bool, wait_s: float = 0.0, clock: Clock = local_clock
+) -> Callable[[Any], Awaitable[str]]:
+    """Return the function that JupyterHub asks for the form of a spawner.
+
+    Traitlets copies whatever an option holds for each spawner, but not functions: only so is the
+    time of Slurm's last answer known to all.
+
+    Args:
+        simulated_gpus: Whether the form calls the GPUs simulated.
+        wait_s: Longest wait for forecasts before the form is shown, in seconds.
+        clock: Returns the present in the site's time zone.
+
+    Returns:
+        An async function from a spawner to HTML.
+    """
+    form = _Form(simulated_gpus, wait_s, clock)
+
+    async def options_form(spawner: Any) -> str:
+        return await form.render(spawner)
+
+    return options_form
+
+
+class _Form:
+    def __init__(self, simulated_gpus: bool, wait_s: float, clock: Clock) -> None:
+        self._simulated_gpus = simulated_gpus
+        self._wait_s = wait_s
+        self._clock = clock
+        self._last_answer: datetime | None = None
+        self._catalog: Catalog | None = None
+        environment = Environment(loader=FileSystemLoader(TEMPLATES_DIR), autoescape=True)
+        self._template = environment.get_template(TEMPLATE)
+
+    async def render(self, spawner: Any) -> str:
+        """Return the fields and the button, or the reason why there is none."""
+        again_url = f"/hub/spawn/{spawner.user.escaped_name}"
+        if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
+            rescue = Rescue.of(spawner)
+            return self._template.render(rescue=rescue, again_url=again_url)
+        try:
+            view = await self._describe(spawner)
+        except PortalError as error:
+            return self._template.render(
+                problem=error.message, last_answer=self._describe_last_answer(), again_url=again_url
+            )
+        return self._template.render(
+            view=view,
+            simulated=self._simulated_gpus,
+            again_url=again_url,
+            choices_url=f"/hub/portal/choices/{spawner.user.escaped_name}",
+        )
+
+    async def _describe(self, spawner: Any) -> FormView:
+        catalog, as_of = await self._read_catalog(spawner)
+        return await describe_form(
+            spawner,
+            catalog,
+            wanted_options(spawner),
+            now=self._clock(),
+            wait_s=self._wait_s,
+            as_of=as_of,
+        )
+
+    async def _read_catalog(self, spawner: Any) -> tuple[Catalog, str]:
+        reading = asyncio.ensure_future(spawner.read_catalog())
+        done, _ = await asyncio.wait({reading}, timeout=_CATALOG_WAIT_S)
+        if done:
+            self._catalog, self._last_answer = reading.result(), self._clock()
+            return self._catalog, ""
+        # Nobody waits for it any more, so its failure is nobody's.
+        reading.add_done_callback(lambda task: task.cancelled() or task.exception())
+        if self._catalog is None:
+            raise SlurmUnavailableError(
+                f"Slurm has not answered within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."
+            )
+        return self._catalog, self._describe_last_answer()
+
+    def _describe_last_answer(self) -> str:
+        if self._last_answer is None:
+            return "Slurm has not answered since the portal was started."
+        return f"Slurm's last answer came {format_clock(self._last_answer, self._clock())}."
+
+
+def wanted_options(spawner: Any) -> Mapping[str, object]:
+    """Return what the form should mark.
+
+    Args:
+        spawner: The spawner whose form is asked for.
+
+    Returns:
+        What was sent with the request that is answered, or what the user asked for last.
+    """
+    last: Mapping[str, object] = spawner.user_options
+    return SENT_OPTIONS.get() or last

@@ -1,0 +1,165 @@
+"""What the form offers: how many GPUs, what comes with them, and whether they are free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from portal.hub.formatting import format_cores, format_gpus, format_hours, format_memory
+from spawner.options.job_options import JobOptions
+from spawner.options.limit_messages import Bounds
+from spawner.options.limits import Limits
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import GpuCount
+from spawner.slurm.nodes import Node
+from spawner.slurm.resources import Shape
+
+ShapeFor = Callable[[int, "str | None"], Shape]
+
+# Up to here every number of GPUs has a button; above, even ones, and from 16 on every eighth.
+_MOST_SINGLE = 8
+_MOST_EVEN = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One number of GPUs, in words.
+
+    Attributes:
+        n_gpus: GPUs, 0 or more.
+        gpus: For example "2 GPUs".
+        cores: For example "16 cores".
+        memory: For example "96 GB".
+        hours: For example "8 hours".
+        starts_now: Whether a node has all of it free.
+        note: Why there is less than the site's rule says; "" where there is not.
+        refusal: Why the user cannot have it; "" where they can.
+    """
+
+    n_gpus: int
+    gpus: str
+    cores: str
+    memory: str
+    hours: str
+    starts_now: bool
+    note: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """All choices of one form.
+
+    Attributes:
+        choices: Numbers of GPUs up to those of the largest node; empty where no node has a GPU.
+        chosen: The number of GPUs that is marked at first.
+        count: The GPUs of the partitions and of the type chosen.
+        partitions: Names of the partitions offered.
+    """
+
+    choices: tuple[Choice, ...]
+    chosen: int
+    count: GpuCount
+    partitions: tuple[str, ...]
+
+
+def make_offer(
+    catalog: Catalog,
+    *,
+    shape_for: ShapeFor,
+    bounds: Bounds,
+    selected: JobOptions,
+) -> Offer:
+    """Return what a user can choose from now.
+
+    Args:
+        catalog: The cluster.
+        shape_for: Returns the cores and memory of each GPU for a number of GPUs and a partition.
+        bounds: What the site, the user's groups and Slurm's accounting let the user have.
+        selected: What is marked, partition and GPU type among them.
+
+    Returns:
+        The offer.
+    """
+    limits = bounds.own
+    named = (selected.partition,) if selected.partition else ()
+    nodes = nodes_of(catalog, named or limits.partitions)
+    largest = max((node.count_gpus(selected.gpu_type).total for node in nodes), default=0)
+    shown = max(
+        (node.count_gpus().total for node in nodes_of(catalog, bounds.site.partitions)), default=0
+    )
+    choices = tuple(
+        _choice(n, catalog, shape_for, limits, selected, _refusal(n, bounds, selected, largest))
+        for n in _numbers(limits.min_gpus, shown, selected.n_gpus)
+    )
+    allowed = [choice.n_gpus for choice in choices if not choice.refusal]
+    return Offer(
+        choices=choices if largest or limits.min_gpus == 0 else (),
+        chosen=selected.n_gpus if selected.n_gpus in allowed else next(iter(allowed), 0),
+        count=sum((node.count_gpus(selected.gpu_type) for node in nodes), start=GpuCount()),
+        partitions=limits.partitions,
+    )
+
+
+def nodes_of(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
+    """Return the nodes of some partitions.
+
+    Args:
+        catalog: The cluster.
+        partitions: Their names; none for the default partition.
+
+    Returns:
+        Each node once, also where several partitions share it.
+    """
+    names: tuple[str | None, ...] = partitions or (None,)
+    return list({node.name: node for name in names for node in catalog.nodes(name)}.values())
+
+
+def _refusal(n_gpus: int, bounds: Bounds, selected: JobOptions, largest: int) -> str:
+    limited = bounds.why_not_gpus(n_gpus, selected.gpu_type)
+    if limited or n_gpus <= largest:
+        return limited
+    kind = f" of type {selected.gpu_type}" if selected.gpu_type else ""
+    place = f" of {selected.partition}" if selected.partition else ""
+    return f"No node{place} has more than {format_gpus(largest)}{kind}."
+
+
+def _numbers(least: int, most: int, selected: int) -> Iterator[int]:
+    for n in range(least, most + 1):
+        is_round = n <= _MOST_SINGLE or (n <= _MOST_EVEN and n % 2 == 0) or n % 8 == 0
+        if is_round or n in {most, selected}:
+            yield n
+
+
+def _choice(
+    n_gpus: int,
+    catalog: Catalog,
+    shape_for: ShapeFor,
+    limits: Limits,
+    selected: JobOptions,
+    refusal: str,
+) -> Choice:
+    wanted = JobOptions(n_gpus=n_gpus, gpu_type=selected.gpu_type, partition=selected.partition)
+    partition = wanted.choose_partition(catalog, limits)
+    shape = shape_for(n_gpus, partition)
+    resources = shape.resources(n_gpus)
+    startable = catalog.largest_startable_gpus(shape, partition, selected.gpu_type)
+    return Choice(
+        n_gpus=n_gpus,
+        gpus=format_gpus(n_gpus),
+        cores=format_cores(resources.n_cores),
+        memory=format_memory(resources.memory_mib),
+        hours=format_hours(selected.walltime_s or limits.first_walltime_s),
+        starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, shape, partition),
+        note="" if refusal else shape.reason,
+        refusal=refusal,
+    )
+
+
+def _has_room(catalog: Catalog, shape: Shape, partition: str | None) -> bool:
+    return any(
+        node.idle_are == "free"
+        and node.n_cores - node.n_cores_used >= shape.cores_per_gpu
+        and node.memory_mib - node.memory_used_mib >= shape.memory_mib_per_gpu
+        for node in catalog.nodes(partition)
+    )

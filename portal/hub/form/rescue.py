@@ -1,0 +1,39 @@
+"""The rescue session in words: what is left to somebody whose home is full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from portal.hub.formatting import format_cores, format_hours, format_memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescue:
+    """What a rescue session is given.
+
+    Attributes:
+        cores: For example "1 core".
+        memory: For example "2 GB".
+        hours: For example "1 hour".
+    """
+
+    cores: str
+    memory: str
+    hours: str
+
+    @classmethod
+    def of(cls, traits: Any) -> Rescue:
+        """Return the rescue session of a site.
+
+        Args:
+            traits: The operator's settings.
+
+        Returns:
+            Its resources in words.
+        """
+        return cls(
+            cores=format_cores(traits.rescue_cores),
+            memory=format_memory(traits.rescue_memory_mib),
+            hours=format_hours(traits.rescue_walltime_s),
+        )

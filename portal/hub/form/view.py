@@ -1,0 +1,228 @@
+"""All that the form shows of one user's choices, and the same as JSON for its script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from portal.hub.form.defaults import select
+from portal.hub.form.fields import Field, advanced_fields, hours_text, main_fields
+from portal.hub.form.gpu_choices import Choice, Offer, make_offer
+from portal.hub.form.start_times import Start, describe_start, with_alternative
+from spawner.errors import PortalError
+from spawner.forecast.forecaster import Forecast
+from spawner.options.job_options import JobOptions
+from spawner.options.limits import Limits
+from spawner.options.request import shape_of
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.reservations import Reservation
+from spawner.slurm.resources import Shape
+
+LINK_PATH = "/hub/spawn"
+_RESERVATIONS_WAIT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormView:
+    """The form in words.
+
+    Attributes:
+        offer: The numbers of GPUs.
+        starts: When each of them would start, by GPUs.
+        fields: Further fields that everybody sees.
+        advanced: Fields that are closed at first.
+        link: Address of the form with this choice marked.
+        as_of: A sentence where the numbers are old; else "".
+    """
+
+    offer: Offer
+    starts: Mapping[int, Start]
+    fields: tuple[Field, ...]
+    advanced: tuple[Field, ...]
+    link: str
+    as_of: str
+
+    def refusal(self, choice: Choice) -> str:
+        """Return why a choice cannot be had.
+
+        Args:
+            choice: One of the offer.
+
+        Returns:
+            A sentence of the site or of Slurm; "" where it can be had.
+        """
+        return choice.refusal or self.starts[choice.n_gpus].refusal
+
+    @property
+    def one_gpu(self) -> Choice:
+        """The choice of one GPU, which says what comes with each."""
+        choices = self.offer.choices
+        return next((choice for choice in choices if choice.n_gpus == 1), choices[0])
+
+    @property
+    def free(self) -> str:
+        """A sentence about the GPUs that are free; "" where there are none at all."""
+        count = self.offer.count
+        if count.free:
+            return f"{count.free} of {count.total} GPUs are free now."
+        if count.total:
+            return f"All {count.total} GPUs are taken now; a session waits until one is free."
+        return ""
+
+    @property
+    def has_chosen_advanced(self) -> bool:
+        """Whether something is marked that closed fields would hide."""
+        return any(item.is_chosen and item.value for field in self.advanced for item in field.items)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the form's script puts in."""
+        choices = []
+        for choice in self.offer.choices:
+            start = self.starts[choice.n_gpus]
+            refusal = self.refusal(choice)
+            choices.append(
+                asdict(choice) | {"start": start.words, "tone": start.tone, "refusal": refusal}
+            )
+        return {
+            "choices": choices,
+            "fields": [asdict(field) for field in self.fields],
+            "free": self.free,
+            "link": self.link,
+        }
+
+
+async def describe_form(
+    spawner: Any,
+    catalog: Catalog,
+    wanted: Mapping[str, object],
+    *,
+    now: datetime,
+    wait_s: float,
+    as_of: str = "",
+) -> FormView:
+    """Return the form for one user.
+
+    Args:
+        spawner: Holds the user's limits and asks Slurm.
+        catalog: The cluster.
+        wanted: What is marked where it is offered.
+        now: The present, in the time zone of Slurm's answers.
+        wait_s: Longest wait for forecasts, in seconds. What comes later is there next time.
+        as_of: A sentence where the catalog is old.
+
+    Returns:
+        The form.
+    """
+    selected = select(wanted, catalog, spawner.limits)
+    bounds = spawner.bounds_of(selected)
+    limits = bounds.own
+    selected = _lengthened(selected, catalog, limits)
+    key = (repr(bounds), selected)
+    offer = catalog.once(
+        ("offer", *key),
+        lambda: make_offer(
+            catalog,
+            shape_for=partial(_shape_for, spawner, catalog, selected.gpu_type),
+            bounds=bounds,
+            selected=selected,
+        ),
+    )
+    fields = catalog.once(("fields", *key), lambda: main_fields(catalog, bounds, selected))
+    known = {} if as_of else await _read_forecasts(spawner, offer, selected, wait_s)
+    reservations = None if as_of else await _read_reservations(spawner)
+    chosen = options_of(selected, offer.chosen)
+    return FormView(
+        offer=offer,
+        starts=_describe_starts(offer.choices, known, now),
+        fields=fields,
+        advanced=advanced_fields(limits, selected, reservations, now),
+        link=f"{LINK_PATH}?{urlencode(chosen)}",
+        as_of=as_of,
+    )
+
+
+def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
+    """Return a choice as a request names it.
+
+    Args:
+        selected: What is marked beside the number of GPUs.
+        n_gpus: GPUs.
+
+    Returns:
+        Texts by option.
+    """
+    named = {
+        key: value
+        for key in ("gpu_type", "partition", "account", "qos", "reservation")
+        if (value := getattr(selected, key))
+    }
+    hours = {"hours": hours_text(selected.walltime_s)} if selected.walltime_s else {}
+    return {"gpus": str(n_gpus), **hours, **named}
+
+
+def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOptions:
+    if selected.walltime_s:
+        return selected
+    most_s = catalog.max_walltime_s(selected.partition)
+    first_s = limits.first_walltime_s
+    return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
+
+
+async def _read_forecasts(
+    spawner: Any, offer: Offer, selected: JobOptions, wait_s: float
+) -> dict[int, Forecast]:
+    asking = {
+        choice.n_gpus: asyncio.ensure_future(_ask(spawner, options_of(selected, choice.n_gpus)))
+        for choice in _by_importance(offer)
+    }
+    if not asking:
+        return {}
+    await asyncio.wait(asking.values(), timeout=wait_s)
+    answers = {n: task.result() for n, task in asking.items() if task.done()}
+    return {n: answer for n, answer in answers.items() if answer is not None}
+
+
+async def _read_reservations(spawner: Any) -> Mapping[str, Reservation] | None:
+    try:
+        known: Mapping[str, Reservation] = await asyncio.wait_for(
+            spawner.read_reservations(), _RESERVATIONS_WAIT_S
+        )
+    except (PortalError, asyncio.TimeoutError):
+        return None
+    return known
+
+
+async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
+    try:
+        forecast: Forecast | None = await spawner.forecast(options)
+    except PortalError:
+        return None
+    return forecast
+
+
+def _by_importance(offer: Offer) -> Iterable[Choice]:
+    # Where Slurm may be asked no more, the marked choice and those that wait have been asked.
+    choices = (choice for choice in offer.choices if not choice.refusal)
+    return sorted(choices, key=lambda choice: (choice.n_gpus != offer.chosen, choice.starts_now))
+
+
+def _describe_starts(
+    choices: Iterable[Choice], known: Mapping[int, Forecast], now: datetime
+) -> dict[int, Start]:
+    starts = {
+        choice.n_gpus: describe_start(known.get(choice.n_gpus), now, is_free=choice.starts_now)
+        for choice in choices
+    }
+    may_have = {choice.n_gpus: starts[choice.n_gpus] for choice in choices if not choice.refusal}
+    return {n: with_alternative(start, n, may_have) for n, start in starts.items()}
+
+
+def _shape_for(
+    spawner: Any, catalog: Catalog, gpu_type: str | None, n_gpus: int, partition: str | None
+) -> Shape:
+    return shape_of(spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type)

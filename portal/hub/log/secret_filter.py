@@ -1,0 +1,40 @@
+"""What strangers write into addresses, before it is in the hub's log: no tokens, no control."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+_SECRET = re.compile(r"(?<=[?&])(_xsrf|access_token|code|state|token)=[^&\s'\"]+")
+
+
+# All but the tabulator and the end of a line, after which the log's formatter indents.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class SecretFilter(logging.Filter):
+    """Replaces secret parameters of addresses, and control characters, in what is logged."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a record that holds a secret, or what a terminal would obey.
+
+        Args:
+            record: What is logged.
+
+        Returns:
+            True: everything is logged.
+        """
+        message = record.getMessage()
+        cleaned = _SECRET.sub(r"\1=[secret]", message)
+        cleaned = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", cleaned)
+        if cleaned != message:
+            record.msg, record.args = cleaned, ()
+        return True
+
+
+# JupyterHub merges this into its own, whose handler is "console".
+SECRET_LOGGING: dict[str, Any] = {
+    "filters": {"secrets": {"()": "portal.hub.log.secret_filter.SecretFilter"}},
+    "handlers": {"console": {"filters": ["secrets"]}},
+}

@@ -1,0 +1,1 @@
+"""What a site tells its users: announcements, maintenance, why an administrator ended a session."""

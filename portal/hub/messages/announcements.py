@@ -1,0 +1,181 @@
+"""Announcements of the site, from a file that is read again whenever it changes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from datetime import time as time_of_day
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.schema import closest
+from spawner.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_KEYS = ("text", "level", "from", "until")
+_MOST_CHARACTERS = 1000
+_LOOK_AGAIN_S = 2.0
+
+
+class Level(Enum):
+    """How much an announcement matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """One announcement.
+
+    Attributes:
+        text: Plain text.
+        level: How much it matters.
+        begins_at: From when on it is shown; None for at once.
+        ends_at: When it is no longer shown; None for never.
+    """
+
+    text: str
+    level: Level = Level.INFO
+    begins_at: datetime | None = None
+    ends_at: datetime | None = None
+
+    def is_shown(self, now: datetime) -> bool:
+        """Return whether pages show it.
+
+        Args:
+            now: The present, with its time zone.
+
+        Returns:
+            Whether the present is between both times.
+        """
+        has_begun = self.begins_at is None or self.begins_at <= now
+        return has_begun and (self.ends_at is None or now < self.ends_at)
+
+
+def load_announcements(path: Path) -> tuple[Announcement, ...]:
+    """Return the announcements in a file.
+
+    Args:
+        path: TOML with a table [[announcement]] for each; a file that is not there has none.
+
+    Returns:
+        All of them, in the order of the file.
+
+    Raises:
+        SettingsError: If the file cannot be read or holds something else. The sentence names the
+            announcement and the key.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.") from error
+    listed = tables.pop("announcement", [])
+    if tables or not isinstance(listed, list):
+        raise SettingsError(f"{path} may hold only tables [[announcement]].")
+    return tuple(
+        _read_announcement(table, f"Announcement {number} of {path}")
+        for number, table in enumerate(listed, start=1)
+    )
+
+
+class AnnouncementBoard:
+    """What is announced now.
+
+    Args:
+        path: The file.
+        log: Where a wrong file is told of; what was announced before stays.
+        now: The present, with its time zone.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        log: logging.Logger | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._log = log or logging.getLogger(__name__)
+        self._now = now
+        self._clock = clock
+        self._looked_at_s = -_LOOK_AGAIN_S
+        self._version: tuple[int, int] | None = None
+        self._announcements: tuple[Announcement, ...] = ()
+
+    @property
+    def current(self) -> tuple[Announcement, ...]:
+        """The announcements that pages show, from a file that changed 2 s ago at most."""
+        if self._clock() - self._looked_at_s >= _LOOK_AGAIN_S:
+            self._looked_at_s = self._clock()
+            self._look()
+        now = self._now()
+        return tuple(one for one in self._announcements if one.is_shown(now))
+
+    def _look(self) -> None:
+        version = _version_of(self._path)
+        if version == self._version:
+            return
+        self._version = version
+        try:
+            self._announcements = load_announcements(self._path)
+        except SettingsError as error:
+            self._log.error("Announcements stay as they were: %s", error)
+
+
+def _version_of(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+def _read_announcement(table: Mapping[str, Any], where: str) -> Announcement:
+    for key in table:
+        if key not in _KEYS:
+            raise SettingsError(
+                f"{where} has the unknown key '{key}'.{closest(key, _KEYS)}"
+                f" Valid keys: {', '.join(_KEYS)}."
+            )
+    text = table.get("text")
+    if not isinstance(text, str) or not text.strip() or len(text) > _MOST_CHARACTERS:
+        raise SettingsError(f"{where} needs a 'text' of 1 to {_MOST_CHARACTERS} characters.")
+    levels = [level.value for level in Level]
+    if table.get("level", "info") not in levels:
+        raise SettingsError(f"{where} has another 'level' than {', '.join(levels)}.")
+    return Announcement(
+        text=text.strip(),
+        level=Level(table.get("level", "info")),
+        begins_at=_read_moment(table.get("from"), f"'from' of {where}"),
+        ends_at=_read_moment(table.get("until"), f"'until' of {where}"),
+    )
+
+
+def _read_moment(value: object, where: str) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.astimezone()
+    if isinstance(value, date):
+        return datetime.combine(value, time_of_day()).astimezone()
+    raise SettingsError(
+        f"{where} must be a time as 2026-11-20T18:00:00, without quotes, or with a time zone as"
+        " 2026-11-20T18:00:00+01:00."
+    )

@@ -1,0 +1,102 @@
+"""Whether new sessions are taken: off for maintenance, with a sentence for users."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from portal.hub.messages.announcements import Announcement, Level
+from spawner.errors import SiteError
+from spawner.session.spawn_error import StartFailed
+
+MOST_CHARACTERS = 500
+DEFAULT_MESSAGE = "The portal takes no new sessions just now, for maintenance."
+GO_ON = "Sessions that run go on."
+
+
+class Drain:
+    """Kept in a file, so that a restart of the hub does not open the door again.
+
+    Args:
+        path: The file, in a folder that only the hub writes.
+
+    Attributes:
+        path: The same.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._message = self._read()
+
+    @property
+    def message(self) -> str:
+        """Why no new sessions are taken; empty while they are."""
+        return self._message
+
+    def close(self, message: str) -> None:
+        """Take no new sessions from now on.
+
+        Args:
+            message: Why, for users; no more than 500 characters of it are kept.
+
+        Raises:
+            SiteError: If that cannot be kept over a restart; nothing has changed then.
+        """
+        text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
+        new = self.path.with_suffix(".new")
+        try:
+            new.write_text(json.dumps({"message": text, "since": time.time()}), encoding="utf-8")
+            os.replace(new, self.path)
+        except OSError as error:
+            raise SiteError(f"{self.path} cannot be written: {error.strerror}.") from error
+        self._message = text
+
+    def open(self) -> None:
+        """Take new sessions again."""
+        self.path.unlink(missing_ok=True)
+        self._message = ""
+
+    def announcements(self) -> tuple[Announcement, ...]:
+        """Return what every page says about it."""
+        if not self._message:
+            return ()
+        return (Announcement(text=f"{self._message} {GO_ON}", level=Level.WARNING),)
+
+    def refuse(self, _spawner: Any) -> None:
+        """Refuse the start of a session while none are taken.
+
+        Args:
+            _spawner: Whose start it would be.
+
+        Raises:
+            StartFailed: With the sentence for users.
+        """
+        if self._message:
+            raise StartFailed(SiteError(f"{self._message} Try again when it is over."))
+
+    def _read(self) -> str:
+        try:
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError):
+            # What cannot be read was closed once.
+            return DEFAULT_MESSAGE
+        return str(kept.get("message", "")) if isinstance(kept, dict) else DEFAULT_MESSAGE
+
+
+@functools.lru_cache(maxsize=8)
+def shared_drain(path: Path) -> Drain:
+    """Return the state in a file, the same object for every page.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The state.
+    """
+    return Drain(path)

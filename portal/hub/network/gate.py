@@ -1,0 +1,178 @@
+"""The gate of the hub: whether a request is let in, by who sends it and by what it asks."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+
+from portal.hub.auth.credentials import format_wait
+from portal.hub.network.traffic import Allowance, Traffic, Visit
+from portal.hub.network.visitors import Kind, Visitor, Visitors
+from portal.hub.settings.traffic import TrafficSettings
+
+FILE_COST = 0.125
+SIGN_IN = "api/oauth2/token"
+LOG_EVERY_S = 60.0
+MOST_LOGGED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarding:
+    """What the hub's server is told in the settings of its application.
+
+    Attributes:
+        traffic: The table [traffic].
+        address_of: Returns the address that a request comes from.
+    """
+
+    traffic: TrafficSettings
+    address_of: Callable[[HTTPServerRequest], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A request that is not let in.
+
+    Attributes:
+        text: A sentence for who sent it.
+        retry_after_s: Whole seconds, 1 or more.
+    """
+
+    text: str
+    retry_after_s: int
+
+
+@dataclass(slots=True)
+class _Refused:
+    since_s: float
+    n: int = field(default=0)
+
+
+class Gate:
+    """Lets requests in.
+
+    Args:
+        settings: Settings of the hub's Tornado application.
+        guarding: How much each may ask.
+        clock: Returns seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        guarding: Guarding,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log: logging.Logger = settings["log"]
+        self._base_url = str(settings["hub"].base_url)
+        self._visitors = Visitors(settings, guarding.address_of, clock)
+        self._traffic = Traffic(clock)
+        self._allowances = allowances(guarding.traffic)
+        self._clock = clock
+        self._refused: dict[Visitor, _Refused] = {}
+
+    def enter(
+        self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
+    ) -> Visit | Refusal | None:
+        """Let a request in, or refuse it.
+
+        Args:
+            start_line: Its first line.
+            headers: Its headers.
+            connection: What it came on.
+
+        Returns:
+            The visit, which has to be left; None where the request is not counted.
+        """
+        cost = cost_of(start_line.path, self._base_url)
+        if cost == 0:
+            return None
+        visitor = self._visitors.of(start_line, headers, connection)
+        allowance = self._allowances.get(visitor.kind)
+        if allowance is None:
+            return None
+        # Servers of sessions name themselves in the body only. One user of a node who hammers must
+        # not keep the others there out of their sessions.
+        purpose = "sign-in" if start_line.path == f"{self._base_url}{SIGN_IN}" else "any"
+        key = f"{visitor.kind.value} {visitor.name} {purpose}"
+        entered = self._traffic.enter(key, allowance, cost=cost)
+        if isinstance(entered, Visit):
+            return entered
+        self._note(visitor)
+        return _refusal(visitor, entered)
+
+    def _note(self, visitor: Visitor) -> None:
+        # One line a minute: a log that fills up would be the next thing to take from others.
+        now_s = self._clock()
+        refused = self._refused.get(visitor)
+        if refused is None:
+            if len(self._refused) >= MOST_LOGGED:
+                self._refused.clear()
+            refused = self._refused[visitor] = _Refused(now_s - LOG_EVERY_S)
+        refused.n += 1
+        if now_s - refused.since_s >= LOG_EVERY_S:
+            self._log.warning(
+                "429 to the %s %s: too many requests, %d refused since the last such line",
+                visitor.kind.value,
+                visitor.name,
+                refused.n,
+            )
+            self._refused[visitor] = _Refused(now_s)
+
+
+def allowances(traffic: TrafficSettings) -> dict[Kind, Allowance]:
+    """Return what each kind of visitor may ask.
+
+    Args:
+        traffic: The table [traffic].
+
+    Returns:
+        An allowance for each kind that is bounded; the site's own programs are not.
+    """
+    return {
+        Kind.USER: Allowance(
+            per_s=traffic.user_requests_per_s,
+            burst=traffic.user_burst,
+            at_once=traffic.user_at_once,
+        ),
+        Kind.ADDRESS: Allowance(
+            per_s=traffic.address_requests_per_s,
+            burst=traffic.address_burst,
+            at_once=traffic.address_at_once,
+        ),
+    }
+
+
+def cost_of(path: str, base_url: str) -> float:
+    """Return what a request takes from the burst of who sends it.
+
+    Args:
+        path: The path with its query.
+        base_url: Where the hub is, with a "/" at both ends.
+
+    Returns:
+        1 for pages and REST, less for files; 0 for the hub's health, since a refusal would cost
+        the hub as much as the answer does.
+    """
+    path = path.partition("?")[0]
+    if path == f"{base_url}health":
+        return 0.0
+    folders = ("static/", "portal/static/", "logo")
+    return FILE_COST if path.startswith(tuple(f"{base_url}{name}" for name in folders)) else 1.0
+
+
+def _refusal(visitor: Visitor, wait_s: float) -> Refusal:
+    retry_after_s = max(1, math.ceil(wait_s))
+    whose = "You" if visitor.kind is Kind.USER else "Your address"
+    return Refusal(
+        text=f"{whose} sent more requests than the portal serves for one user, so this one was not"
+        f" looked at. Try again in {format_wait(retry_after_s)}, and let programs wait between"
+        " their requests.",
+        retry_after_s=retry_after_s,
+    )

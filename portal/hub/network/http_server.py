@@ -1,0 +1,236 @@
+"""The hub's own HTTP server: it refuses early what would take the hub from others.
+
+Nodes reach the hub without the proxy and without a front end, so no limit of those is enough.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import sys
+from collections import Counter
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import Any, cast
+
+from tornado.http1connection import HTTP1Connection, HTTP1ServerConnection
+from tornado.httpserver import HTTPServer
+from tornado.httputil import (
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+    responses,
+)
+from tornado.iostream import IOStream
+
+from portal.hub.network.gate import Gate, Guarding, Refusal
+from portal.hub.network.traffic import Visit
+from spawner.http_server import ClosingServer
+
+# Forms and REST send some kB. The front end's example has the same limit for /hub/.
+MOST_BODY_BYTES = 1024 * 1024
+# A client that still sends may lose the answer if the connection is closed at once.
+MOST_DROPPED_BYTES = 16 * 1024 * 1024
+BODY_TIMEOUT_S = 60.0
+GUARDED = "portal_guarded"
+
+TOO_LONG = (
+    f"The request has a body of more than {MOST_BODY_BYTES // 1024} KiB, and the hub takes no"
+    " more. Upload files in a running session."
+)
+_PAGE = "<!DOCTYPE html><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
+
+
+class GuardedServer(ClosingServer):
+    """An HTTP server that refuses early, for applications that ask for it by a setting `GUARDED`.
+
+    Source:
+        Tornado 6.6 by default keeps bodies of up to 100 MiB in memory before a handler sees them,
+        answers longer ones with 400, and waits for the rest of a body for ever.
+    """
+
+    def initialize(self, request_callback: Any, **kwargs: Any) -> None:
+        """Set the server up as Tornado does.
+
+        Args:
+            request_callback: The application.
+            kwargs: Settings of `HTTPServer`.
+        """
+        settings = getattr(request_callback, "settings", {})
+        self._guarding: Guarding | None = settings.get(GUARDED)
+        if self._guarding is not None:
+            kwargs.setdefault("body_timeout", BODY_TIMEOUT_S)
+            self._gate = Gate(settings, self._guarding)
+            self._log: logging.Logger = settings["log"]
+        self._guards: dict[object, _Guard] = {}
+        self._peers: dict[IOStream, str] = {}
+        self._n_of_peer: Counter[str] = Counter()
+        super().initialize(request_callback, **kwargs)
+
+    def start_request(self, server_conn: object, request_conn: Any) -> HTTPMessageDelegate:
+        """Return what takes the parts of a request.
+
+        Args:
+            server_conn: The connection.
+            request_conn: This request on it.
+
+        Returns:
+            The application's own, behind the guard.
+        """
+        delegate = super().start_request(server_conn, request_conn)
+        if self._guarding is None:
+            return delegate
+        guard = self._guards[server_conn] = _Guard(delegate, request_conn, self._gate, self._log)
+        return guard
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        """Take a connection, unless its host holds very many.
+
+        Args:
+            stream: The connection.
+            address: Its peer, as sockets have it.
+        """
+        peer = _bounded_peer(stream, address, self.trusted_downstream or ())
+        if self._guarding is not None and peer:
+            if self._n_of_peer[peer] >= self._guarding.traffic.address_at_once:
+                stream.close()
+                return
+            self._n_of_peer[peer] += 1
+            self._peers[stream] = peer
+        super().handle_stream(stream, address)
+
+    def on_close(self, server_conn: object) -> None:
+        """Forget a connection.
+
+        Args:
+            server_conn: The connection.
+        """
+        guard = self._guards.pop(server_conn, None)
+        if guard is not None:
+            guard.leave()
+        peer = self._peers.pop(cast(HTTP1ServerConnection, server_conn).stream, "")
+        if peer:
+            self._n_of_peer[peer] -= 1
+            if not self._n_of_peer[peer]:
+                del self._n_of_peer[peer]
+        super().on_close(server_conn)
+
+
+def _bounded_peer(stream: IOStream, address: Any, trusted: Collection[str]) -> str:
+    """Return the host of a connection; "" where it may be that of all users, the proxy's."""
+    if not isinstance(address, tuple):
+        return ""
+    peer, own = str(address[0]), str(stream.socket.getsockname()[0])
+    is_proxy = peer == own or ip_address(peer.partition("%")[0]).is_loopback or peer in trusted
+    return "" if is_proxy else peer
+
+
+class _Guard(HTTPMessageDelegate):
+    def __init__(
+        self,
+        delegate: HTTPMessageDelegate,
+        connection: HTTP1Connection,
+        gate: Gate,
+        log: logging.Logger,
+    ) -> None:
+        self._delegate = delegate
+        self._connection = connection
+        self._gate = gate
+        self._log = log
+        self._start_line = RequestStartLine("", "", "")
+        self._visit: Visit | None = None
+        self._n_bytes = 0
+        self._is_refused = False
+
+    def headers_received(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> Any:
+        self._start_line = cast(RequestStartLine, start_line)
+        entered = self._gate.enter(self._start_line, headers, self._connection)
+        length = headers.get("Content-Length", "")
+        # Whoever waits for leave to send a body that nobody wants is not given it.
+        if isinstance(entered, Refusal):
+            headers.pop("Expect", None)
+            self._refuse(429, entered.text, retry_after_s=entered.retry_after_s)
+            return None
+        self._visit = entered
+        # Anything else than one number is refused by Tornado, which reads it next.
+        if length.isdecimal() and int(length) > MOST_BODY_BYTES:
+            headers.pop("Expect", None)
+            self._refuse(413, TOO_LONG)
+            return None
+        if self._visit is not None:
+            self._leave_at_the_end()
+        return self._delegate.headers_received(start_line, headers)
+
+    def leave(self) -> None:
+        """Say that the request is over."""
+        if self._visit is not None:
+            self._visit.leave()
+
+    def _leave_at_the_end(self) -> None:
+        # A connection may stay open for the next user's requests, so its end is no sign.
+        finish = self._connection.finish
+
+        def leave_and_finish() -> None:
+            self.leave()
+            finish()
+
+        self._connection.finish = leave_and_finish
+
+    def data_received(self, chunk: bytes) -> Any:
+        self._n_bytes += len(chunk)
+        if self._is_refused:
+            if self._n_bytes > MOST_DROPPED_BYTES:
+                self._connection.close()
+            return None
+        if self._n_bytes > MOST_BODY_BYTES:
+            self._delegate.on_connection_close()
+            self._refuse(413, TOO_LONG)
+            return None
+        return self._delegate.data_received(chunk)
+
+    def finish(self) -> None:
+        if self._is_refused:
+            self.leave()
+            self._connection.finish()
+        else:
+            self._delegate.finish()
+
+    def on_connection_close(self) -> None:
+        self.leave()
+        if not self._is_refused:
+            self._delegate.on_connection_close()
+
+    def _refuse(self, status: int, text: str, *, retry_after_s: int = 0) -> None:
+        self._is_refused = True
+        # What still comes is dropped here; Tornado must not answer a second time.
+        self._connection.set_max_body_size(sys.maxsize)
+        method, path, _ = self._start_line
+        reason = responses[status]
+        if path.startswith("/hub/api/"):
+            kind, body = "application/json", json.dumps({"status": status, "message": text})
+        else:
+            kind, body = "text/html", _PAGE.format(title=reason, text=html.escape(text))
+        content = body.encode()
+        headers = HTTPHeaders({
+            "Content-Type": f"{kind}; charset=utf-8",
+            "Content-Length": str(len(content)),
+            "X-Content-Type-Options": "nosniff",
+        })  # fmt: skip
+        if retry_after_s:
+            headers["Retry-After"] = str(retry_after_s)
+        self._connection.write_headers(
+            ResponseStartLine("HTTP/1.1", status, reason),
+            headers,
+            content if method != "HEAD" else b"",
+        )
+        if status == 413:
+            self._log.warning("413 %s %.200r: refused unread", method, path.partition("?")[0])
+
+
+def register() -> None:
+    """Have Tornado make its servers of this class; those without the setting are as before."""
+    HTTPServer.configure(GuardedServer)

@@ -1,0 +1,124 @@
+"""What every page of the portal needs: the site's name, its static files, safe headers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado.web import StaticFileHandler
+
+from portal.hub.network.refusals import refuse_nul
+from portal.hub.settings.site import SiteSettings
+
+HUB_DIR = Path(__file__).parents[1]
+TEMPLATES_DIR = HUB_DIR / "templates"
+STATIC_DIR = HUB_DIR / "static"
+STATIC_URL = "/hub/portal/static/"
+
+# JupyterHub's own pages carry inline scripts, so scripts cannot be limited to files.
+CONTENT_SECURITY_POLICY = "; ".join([
+    "default-src 'self'",
+    "script-src 'self' 'unsafe-inline'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self' data:",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+])  # fmt: skip
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    # A page that opened one of the hub's, or was opened by it, elsewhere has no hold on it.
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PortalView:
+    """The name `portal` in templates."""
+
+    name: str
+    support: str
+    simulated_gpus: bool
+
+    @classmethod
+    def of(cls, site: SiteSettings) -> PortalView:
+        """Return the view of a site.
+
+        Args:
+            site: The table [site].
+
+        Returns:
+            The view.
+        """
+        return cls(name=site.name, support=site.support, simulated_gpus=site.simulated_gpus)
+
+    def static(self, name: str) -> str:
+        """Return the address of a file in `static`, which changes with its content.
+
+        Args:
+            name: The file's name.
+
+        Returns:
+            A path with a version, so that browsers may keep the file for good.
+        """
+        content = (STATIC_DIR / name).read_bytes()
+        return f"{STATIC_URL}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def cookie_options(public_url: str) -> dict[str, Any]:
+    """Return what every cookie of the hub says of itself, and of sessions too.
+
+    Args:
+        public_url: Address under which users open the portal; empty where nobody told.
+
+    Returns:
+        Options of Tornado: other sites' pages may lead here but post nothing in a user's name,
+        and what was set over TLS is never sent without it.
+
+    Source:
+        JupyterHub 6.1 goes by public_url for most cookies, but not for `_xsrf`.
+    """
+    is_tls = urlsplit(public_url).scheme == "https"
+    return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
+
+
+class PortalStaticHandler(StaticFileHandler):
+    """Serves our own files, without a login: the login page needs them."""
+
+    def parse_url_path(self, url_path: str) -> str:
+        """Return the path of a file below the folder.
+
+        Args:
+            url_path: The rest of the address.
+
+        Returns:
+            The path.
+
+        Raises:
+            HTTPError: 404 where no file can have that name.
+        """
+        return refuse_nul(super().parse_url_path(url_path))
+
+    def set_extra_headers(self, path: str) -> None:
+        """Let browsers ask again for a file that was named without its version.
+
+        Args:
+            path: The file's name.
+        """
+        self.set_header("X-Content-Type-Options", "nosniff")
+        if "v" not in self.request.arguments:
+            self.set_header("Cache-Control", "no-cache")
+
+
+def static_route() -> tuple[str, type[PortalStaticHandler], dict[str, Any]]:
+    """Return the route of our static files, below the hub's own address."""
+    return (r"/portal/static/(.*)", PortalStaticHandler, {"path": str(STATIC_DIR)})

@@ -1,0 +1,212 @@
+"""The cluster page, and what administrators and users do from it and from the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jupyterhub.handlers import BaseHandler
+from jupyterhub.scopes import needs_scope
+from jupyterhub.utils import maybe_future
+from tornado.web import HTTPError, authenticated
+
+from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
+from portal.hub.pages.cluster_view import ClusterView, describe_cluster, list_sessions
+from portal.hub.pages.stop_handler import stop_session
+from spawner.errors import PortalError
+from spawner.slurm.catalog import Catalog
+
+STOPS_SESSIONS = "delete:servers"
+
+
+class ClusterHandler(BaseHandler):
+    """Shows the cluster to every user, and all sessions to administrators."""
+
+    def initialize(self, idle_after_s: float) -> None:
+        """Take the site's settings.
+
+        Args:
+            idle_after_s: Seconds without activity from which on a session is idle.
+        """
+        self._idle_after_s = idle_after_s
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def get(self) -> None:
+        """Show the page."""
+        self.set_header("Cache-Control", "no-store")
+        # Everybody may stop their own; without a filter it is an administrator.
+        is_admin = STOPS_SESSIONS in self.expanded_scopes
+        view = await self._describe(is_admin=is_admin)
+        page = self.render_template("cluster.html", cluster=view, is_admin=is_admin)
+        self.finish(await page)
+
+    async def _describe(self, *, is_admin: bool) -> ClusterView:
+        spawner = self.current_user.spawner
+        sessions = list_sessions(self.users.values(), datetime.now(timezone.utc))
+        catalog, problem = None, ""
+        try:
+            catalog = offered(await spawner.read_catalog(), spawner.partitions)
+        except PortalError as error:
+            problem = error.message
+        return describe_cluster(
+            sessions,
+            catalog=catalog,
+            problem=problem,
+            accuracy=spawner.cluster.forecasts.accuracy,
+            is_admin=is_admin,
+            idle_after_s=self._idle_after_s,
+        )
+
+
+class MessageStopHandler(BaseHandler):
+    """Lets an administrator stop a session with a message to its user."""
+
+    def initialize(self, notices_path: str) -> None:
+        """Take where messages are kept.
+
+        Args:
+            notices_path: The file.
+        """
+        self._notices = shared_notices(Path(notices_path))
+
+    @authenticated  # type: ignore[untyped-decorator]
+    @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
+    async def get(self, user_name: str, server_name: str | None = None) -> None:
+        """Ask for the message.
+
+        Args:
+            user_name: Whose session.
+            server_name: Which one; None for the one without a name.
+
+        Raises:
+            HTTPError: 404 where there is no such session.
+        """
+        user = self.find_user(user_name)
+        if user is None or not user.spawners[server_name or ""].active:
+            raise HTTPError(404, "There is no such session. It may have been stopped already.")
+        page = self.render_template(
+            "stop_session.html",
+            whose=user.name,
+            server_name=server_name or "",
+            most_characters=MOST_CHARACTERS,
+        )
+        self.finish(await page)
+
+    @authenticated  # type: ignore[untyped-decorator]
+    @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
+    async def post(self, user_name: str, server_name: str | None = None) -> None:
+        """Keep the message and stop the session; tornado checks the XSRF token.
+
+        Args:
+            user_name: Whose session.
+            server_name: Which one; None for the one without a name.
+        """
+        message = self.get_body_argument("message", "").strip()
+        await stop_session(self, user_name, server_name or "")
+        which = f"session {server_name}" if server_name else "session"
+        text = f"Your {which} was stopped by {self.current_user.name}."
+        self._notices.send(
+            user_name, f"{text} {message}".strip(), sender=str(self.current_user.name)
+        )
+        self.log.info("%s stopped the session of %s", self.current_user.name, user_name)
+        self.redirect(f"{self.hub.base_url}cluster")
+
+
+class NoticesHandler(BaseHandler):
+    """Takes away the messages that a user has read."""
+
+    def initialize(self, notices_path: str) -> None:
+        """Take where messages are kept.
+
+        Args:
+            notices_path: The file.
+        """
+        self._notices = shared_notices(Path(notices_path))
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def post(self) -> None:
+        """Forget the messages of who asks, and show the home page again."""
+        self._notices.clear(self.current_user.name)
+        self.redirect(f"{self.hub.base_url}home")
+
+
+class NewSessionHandler(BaseHandler):
+    """Leads from the name of a new session to its form."""
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def get(self) -> None:
+        """Redirect; the form says what is wrong with a name."""
+        name = self.get_query_argument("name", "").strip().lower()
+        user = self.current_user.escaped_name
+        self.redirect(f"{self.hub.base_url}spawn/{user}/{quote(name, safe='')}".rstrip("/"))
+
+
+class RemoveSessionHandler(BaseHandler):
+    """Forgets a named session that does not run, so that another one may be added."""
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def post(self, server_name: str) -> None:
+        """Forget a session of who asks; files are not touched.
+
+        Args:
+            server_name: Which one.
+
+        Raises:
+            HTTPError: 404 where there is none of that name, 400 while it runs.
+        """
+        user = self.current_user
+        if server_name not in user.orm_spawners:
+            raise HTTPError(404, "There is no such session. It may have been removed already.")
+        spawner = user.spawners[server_name]
+        if spawner.active or spawner.pending:
+            raise HTTPError(400, f"The session {server_name} runs. Stop it first.")
+        await maybe_future(user._delete_spawner(spawner))
+        self.db.delete(spawner.orm_spawner)
+        user.spawners.pop(server_name, None)
+        self.db.commit()
+        self.redirect(f"{self.hub.base_url}home")
+
+
+def offered(catalog: Catalog, partitions: Sequence[str]) -> Catalog:
+    """Return the part of a catalog that users may choose.
+
+    Args:
+        catalog: The cluster.
+        partitions: Names; none for all.
+
+    Returns:
+        The partitions that exist, worked out once for each answer of Slurm.
+    """
+    if not partitions:
+        return catalog
+    return catalog.once(
+        ("offered", tuple(partitions)),
+        lambda: Catalog(
+            partitions={
+                name: part for name, part in catalog.partitions.items() if name in partitions
+            }
+        ),
+    )
+
+
+def cluster_routes(*, notices_path: Path, idle_after_s: float) -> list[Any]:
+    """Return the routes of this module, below the hub's own address.
+
+    Args:
+        notices_path: Where messages to users are kept.
+        idle_after_s: Seconds without activity from which on a session is idle.
+
+    Returns:
+        Routes for `JupyterHub.extra_handlers`.
+    """
+    kept = {"notices_path": str(notices_path)}
+    return [
+        (r"/cluster", ClusterHandler, {"idle_after_s": idle_after_s}),
+        (r"/cluster/stop/([^/]+)(?:/([^/]+))?", MessageStopHandler, kept),
+        (r"/portal/notices/read", NoticesHandler, kept),
+        (r"/portal/new-session", NewSessionHandler),
+        (r"/portal/remove-session/([^/]+)", RemoveSessionHandler),
+    ]

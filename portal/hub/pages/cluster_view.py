@@ -1,0 +1,302 @@
+"""What the cluster page shows: GPUs by type, sessions that wait, and for administrators all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from portal.hub.formatting import format_age, format_hours
+from portal.hub.pages.suspension import is_suspended
+from spawner.forecast.accuracy import Accuracy
+from spawner.session.session import Session
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.nodes import Node
+from spawner.slurm.states import Phase
+
+# Notebook servers tell the hub of activity every five minutes.
+_ACTIVE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountRow:
+    """One kind of resource and what becomes of it.
+
+    Attributes:
+        name: For example "v100".
+        total: All of them.
+        free: A session could have them now.
+        used: Taken by jobs.
+        planned: Kept by Slurm for jobs that wait.
+        down: On nodes that take no jobs.
+    """
+
+    name: str
+    total: int
+    free: int
+    used: int
+    planned: int
+    down: int
+
+    @property
+    def used_percent(self) -> float:
+        """Share of those in use, 0 to 100."""
+        return 100.0 * self.used / self.total if self.total else 0.0
+
+    @property
+    def down_percent(self) -> float:
+        """Share of those that nobody can have, 0 to 100."""
+        return 100.0 * (self.down + self.planned) / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session of the hub.
+
+    Attributes:
+        user: Whose.
+        name: The server's name; empty for the one without.
+        n_gpus: Its GPUs.
+        node: Where it runs; empty while it waits.
+        state: "waiting", "starting", "running" or "stopping".
+        since_s: Seconds since it was submitted, or since it runs.
+        idle_s: Seconds without activity; None while it does not run.
+        job_id: Slurm's id; 0 for none yet.
+    """
+
+    user: str
+    name: str
+    n_gpus: int
+    node: str
+    state: str
+    since_s: float
+    idle_s: float | None
+    job_id: int
+
+    @property
+    def since(self) -> str:
+        """How long, in words."""
+        return format_age(self.since_s)
+
+    @property
+    def idle(self) -> str:
+        """How long nothing has happened, in words."""
+        if self.idle_s is None:
+            return ""
+        return "active" if self.idle_s < _ACTIVE_S else format_age(self.idle_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """The name `cluster` in the template.
+
+    Attributes:
+        gpus: GPUs by type.
+        cores: CPU cores; None where Slurm does not answer.
+        problem: Why nothing is known of the cluster; empty otherwise.
+        n_sessions: Sessions that run.
+        n_waiting: Sessions that wait.
+        oldest: How long the oldest of these has waited, in words.
+        forecasts: What forecasts were worth, in words.
+        rows: Every session, for administrators; empty for others.
+        n_idle: How many of these are idle.
+        n_idle_gpus: GPUs that these hold.
+        idle_after: From when on a session is idle, in words.
+        idle_after_s: The same in seconds.
+    """
+
+    gpus: tuple[CountRow, ...] = ()
+    cores: CountRow | None = None
+    problem: str = ""
+    n_sessions: int = 0
+    n_waiting: int = 0
+    oldest: str = ""
+    forecasts: str = ""
+    rows: tuple[SessionRow, ...] = ()
+    n_idle: int = 0
+    n_idle_gpus: int = 0
+    idle_after: str = ""
+    idle_after_s: float = 0.0
+
+
+def describe_cluster(
+    sessions: Sequence[SessionRow],
+    *,
+    catalog: Catalog | None,
+    problem: str = "",
+    accuracy: Accuracy | None = None,
+    is_admin: bool = False,
+    idle_after_s: float = 3600.0,
+) -> ClusterView:
+    """Return the cluster page.
+
+    Args:
+        sessions: Every session of the hub.
+        catalog: The partitions that users may choose; None where Slurm does not answer.
+        problem: Why it does not.
+        accuracy: What forecasts were worth.
+        is_admin: Whether the reader may see whose sessions these are.
+        idle_after_s: Seconds without activity from which on a session is idle.
+
+    Returns:
+        What the template shows.
+    """
+    waiting = [row for row in sessions if row.state == "waiting"]
+    idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= idle_after_s]
+    return ClusterView(
+        gpus=catalog.once("gpus by type", lambda: tuple(count_by_type(catalog))) if catalog else (),
+        cores=catalog.once("cores", lambda: count_cores(catalog)) if catalog else None,
+        problem=problem,
+        n_sessions=sum(row.state == "running" for row in sessions),
+        n_waiting=len(waiting),
+        oldest=format_age(max((row.since_s for row in waiting), default=0.0)),
+        forecasts=describe_accuracy(accuracy),
+        rows=tuple(sorted(sessions, key=_by_idleness)) if is_admin else (),
+        n_idle=len(idle),
+        n_idle_gpus=sum(row.n_gpus for row in idle),
+        idle_after=format_hours(idle_after_s),
+        idle_after_s=idle_after_s,
+    )
+
+
+def describe_accuracy(accuracy: Accuracy | None) -> str:
+    """Return what forecasts were worth.
+
+    Args:
+        accuracy: Their errors; None before the first.
+
+    Returns:
+        A sentence.
+    """
+    if accuracy is None:
+        return "No session that had to wait has started yet, so nobody knows how good they are."
+    if accuracy.n_sessions == 1:
+        error = format_age(accuracy.median_error_s)
+        return f"The forecast of the only session that waited so far was off by {error}."
+    side = "later" if accuracy.median_late_s > 0 else "earlier"
+    mostly = f" Mostly sessions started {side} than forecast." if accuracy.median_late_s else ""
+    return (
+        f"Half of the forecasts were off by {format_age(accuracy.median_error_s)} or less, counted"
+        f" over the last {accuracy.n_sessions} sessions that waited.{mostly}"
+    )
+
+
+def count_by_type(catalog: Catalog) -> Iterator[CountRow]:
+    """Yield the GPUs of each type, each node once.
+
+    Args:
+        catalog: The partitions that count.
+
+    Yields:
+        A row for each type.
+    """
+    types = {name for node in _nodes_of(catalog) for name in node.gpus}
+    for name in sorted(types):
+        count = sum((node.count_gpus(name) for node in _nodes_of(catalog)), start=GpuCount())
+        title = {UNTYPED: "GPU", SHARD: "share of a GPU (shard)"}.get(name, name)
+        yield CountRow(
+            name=title,
+            total=count.total,
+            free=count.free,
+            used=count.used,
+            planned=count.planned,
+            down=count.down,
+        )
+
+
+def count_cores(catalog: Catalog) -> CountRow:
+    """Return the CPU cores, each node once.
+
+    Args:
+        catalog: The partitions that count.
+
+    Returns:
+        The row.
+    """
+    nodes = _nodes_of(catalog)
+    idle = {"free": 0, "planned": 0, "down": 0}
+    for node in nodes:
+        idle[node.idle_are] += max(0, node.n_cores - node.n_cores_used)
+    return CountRow(
+        name="CPU cores",
+        total=sum(node.n_cores for node in nodes),
+        used=sum(min(node.n_cores_used, node.n_cores) for node in nodes),
+        **idle,
+    )
+
+
+def list_sessions(users: Iterable[Any], now: datetime) -> list[SessionRow]:
+    """Return the sessions of all users, from what the hub knows by itself.
+
+    Args:
+        users: JupyterHub's users; those with a session are always among them.
+        now: The present, with its time zone.
+
+    Returns:
+        A row for each session that is active.
+    """
+    return [
+        _describe_row(user.name, name, spawner, now)
+        for user in list(users)
+        for name, spawner in list(user.spawners.items())
+        if spawner.active
+    ]
+
+
+def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionRow:
+    session: Session | None = spawner.session
+    record: JobRecord | None = spawner.job_record
+    is_started = record is not None and record.state.phase is Phase.RUNNING
+    began_at = _start_of(record) if is_started else None
+    if began_at is None and session is not None and session.submitted_at:
+        began_at = datetime.fromtimestamp(session.submitted_at, timezone.utc)
+    return SessionRow(
+        user=user,
+        name=name,
+        n_gpus=session.n_gpus if session else 0,
+        node=record.node if record is not None and is_started else "",
+        state=_state_of(spawner, is_started=is_started),
+        since_s=max(0.0, (now - began_at).total_seconds()) if began_at else 0.0,
+        idle_s=_idle_s(spawner, now) if spawner.ready else None,
+        job_id=session.job_id if session else 0,
+    )
+
+
+def _state_of(spawner: Any, *, is_started: bool) -> str:
+    if spawner.pending == "stop":
+        return "stopping"
+    if is_suspended(spawner):
+        return "suspended"
+    if spawner.ready:
+        return "running"
+    return "starting" if is_started else "waiting"
+
+
+def _idle_s(spawner: Any, now: datetime) -> float | None:
+    # JupyterHub keeps it as UTC without a zone.
+    last: datetime | None = spawner.orm_spawner.last_activity
+    if last is None:
+        return None
+    return max(0.0, (now - last.replace(tzinfo=timezone.utc)).total_seconds())
+
+
+def _start_of(record: JobRecord | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(record.starts_at).astimezone() if record else None
+    except ValueError:
+        return None
+
+
+def _nodes_of(catalog: Catalog) -> list[Node]:
+    nodes: dict[str, Node] = {}
+    # A node that is free in one partition is free.
+    for partition in sorted(catalog.partitions.values(), key=lambda partition: partition.is_up):
+        nodes.update((node.name, node) for node in partition.nodes)
+    return list(nodes.values())
+
+
+def _by_idleness(row: SessionRow) -> tuple[float, str, str]:
+    return (-(row.idle_s or 0.0), row.user, row.name)

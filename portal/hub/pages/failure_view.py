@@ -1,0 +1,113 @@
+"""A start that failed or a session that ended: why, what to do, and ways to start again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from spawner.errors import JobEndedError, PortalError, PreflightError
+from spawner.options.retry_options import Correction, correct
+from spawner.session.spawn_error import StartFailed
+from spawner.slurm.jobs import JobEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureView:
+    """One failed start, or one session that ended without being stopped in the portal.
+
+    Attributes:
+        sentence: What happened.
+        next_step: What to do; empty where the sentence says it.
+        facts: Slurm's state, exit code, node and job, by name, as far as they are known.
+        log_lines: The end of the job's log, without secrets; may be empty.
+        options: What was asked for, by option, to be sent again.
+        correction: A choice that avoids the failure, where the advice names one.
+        at: When it was noticed, in seconds since 1970 (UTC); None for a start that failed.
+    """
+
+    sentence: str
+    next_step: str
+    facts: tuple[tuple[str, str], ...]
+    log_lines: str
+    options: Mapping[str, str]
+    correction: Correction | None
+    at: float | None = None
+
+    @property
+    def correction_query(self) -> str:
+        """The corrected choice as the query of a link to the form."""
+        return urlencode(self.correction.options) if self.correction else ""
+
+
+def describe_failure(exception: BaseException | None, spawner: Any) -> FailureView | None:
+    """Return a failed start in words.
+
+    Args:
+        exception: What ended the start.
+        spawner: The spawner that failed.
+
+    Returns:
+        The words; None where the failure is not one of a session, so that only JupyterHub's
+        message is known.
+    """
+    if not isinstance(exception, StartFailed):
+        return None
+    return _describe(exception.error, exception.log_lines, spawner)
+
+
+def describe_ending(spawner: Any) -> FailureView | None:
+    """Return in words how the last session ended that nobody had stopped in the portal.
+
+    Args:
+        spawner: The spawner whose session it was.
+
+    Returns:
+        The words; None where there is nothing to tell.
+    """
+    ending = spawner.ending
+    if ending is None:
+        return None
+    return _describe(ending.error, ending.log_lines, spawner, at=ending.at)
+
+
+def _describe(
+    error: PortalError, log_lines: str, spawner: Any, *, at: float | None = None
+) -> FailureView:
+    ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
+    options = {name: str(value) for name, value in spawner.user_options.items()}
+    return FailureView(
+        sentence=ended.message.removesuffix(ended.next_step).rstrip(),
+        next_step=ended.next_step,
+        facts=tuple(_facts(ended.end, ended.job_id)),
+        log_lines=log_lines,
+        options=options,
+        correction=_correct(error, options, getattr(spawner, "most_gpus", None)),
+        at=at,
+    )
+
+
+def _correct(
+    error: PortalError, options: Mapping[str, str], most_gpus: int | None
+) -> Correction | None:
+    if isinstance(error, PreflightError) and error.needs_rescue:
+        return Correction(words="with a rescue session", options={"rescue": "1"})
+    if isinstance(error, JobEndedError) and error.end is not None:
+        return correct(options, error.end, most_gpus=most_gpus)
+    return None
+
+
+def _facts(end: JobEnd | None, job_id: int) -> list[tuple[str, str]]:
+    facts = []
+    if end is not None:
+        facts.append(("State in Slurm", end.state.name))
+        if end.signal:
+            facts.append(("Signal", str(end.signal)))
+        elif end.exit_code:
+            facts.append(("Exit code", str(end.exit_code)))
+        if end.node:
+            facts.append(("Node", end.node))
+    if job_id:
+        facts.append(("Slurm job", str(job_id)))
+    return facts

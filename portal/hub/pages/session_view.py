@@ -1,0 +1,165 @@
+"""A session in the words of the server page and of the waiting page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from portal.hub.formatting import format_hours, format_time_left
+from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.suspension import describe_suspension, is_suspended
+from spawner.options.request import gpus_in_words
+from spawner.session.session import Session
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name, a value and what is said below it in small print.
+
+    Attributes:
+        name: For example "Time left".
+        value: In words.
+        detail: The small print.
+        left_s: Seconds from which the value counts down to 0; None for no countdown.
+    """
+
+    name: str
+    value: str
+    detail: str = ""
+    left_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionView:
+    """One session as pages show it.
+
+    Attributes:
+        state: One or two words.
+        tone: "good", "wait" or "off": the colour of the state.
+        sentence: What it means and what to do.
+        facts: What is known of it: GPUs, node, time left, job.
+        is_changing: Whether the page should soon look again.
+        has_failed: Its last start failed; the page of the start says more.
+        ended_at: When it ended by itself or was ended from outside, in seconds since 1970 (UTC),
+            else None; the session's own address says more.
+    """
+
+    state: str
+    tone: str
+    sentence: str
+    facts: tuple[Fact, ...] = ()
+    is_changing: bool = False
+    has_failed: bool = False
+    ended_at: float | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last session ended without being stopped in the portal."""
+        return self.ended_at is not None
+
+
+def describe_session(spawner: Any) -> SessionView:
+    """Return a spawner's session in words.
+
+    Args:
+        spawner: A SlurmGPUSpawner, running or not.
+
+    Returns:
+        The words.
+    """
+    if spawner.pending == "stop":
+        return SessionView(
+            state="Stopping",
+            tone="wait",
+            sentence="The job leaves the cluster in a few seconds.",
+            is_changing=True,
+        )
+    if not spawner.active:
+        return _describe_idle(spawner)
+    facts = _facts(spawner)
+    if spawner.pending:
+        return SessionView(
+            state="Starting",
+            tone="wait",
+            sentence="The session is on its way. My Server shows how far it is.",
+            facts=facts,
+            is_changing=True,
+        )
+    if is_suspended(spawner):
+        return SessionView(
+            state="Suspended",
+            tone="wait",
+            sentence=describe_suspension(),
+            facts=facts,
+            is_changing=True,
+        )
+    return SessionView(
+        state="Running",
+        tone="good",
+        sentence="My Server opens it. It goes on while you are away, until its time is over.",
+        facts=facts,
+    )
+
+
+def _describe_idle(spawner: Any) -> SessionView:
+    # JupyterHub keeps the exception of a start that failed until the next start.
+    failed = getattr(spawner, "_failed", None)
+    failure = describe_failure(failed or None, spawner)
+    ending = None if failure else describe_ending(spawner)
+    sentence = "Nothing is running. Choose My Server to start a session."
+    if failure is not None:
+        sentence = f"The last start failed: {failure.sentence}"
+    elif ending is not None:
+        sentence = f"The last session has ended: {ending.sentence}"
+    return SessionView(
+        state="Not running",
+        tone="off",
+        sentence=sentence,
+        has_failed=failure is not None,
+        ended_at=None if ending is None else ending.at,
+    )
+
+
+def describe_request(spawner: Any) -> str:
+    """Return what was asked for, for example "2 simulated GPUs for 8 hours".
+
+    Args:
+        spawner: A SlurmGPUSpawner whose session starts.
+
+    Returns:
+        The words, or "" where nothing is known yet.
+    """
+    session: Session | None = spawner.session
+    if session is None or not session.walltime_s:
+        return ""
+    gpus = gpus_in_words(session.n_gpus, are_simulated=spawner.simulated_gpus)
+    return f"{gpus} for {format_hours(session.walltime_s)}"
+
+
+def _facts(spawner: Any) -> tuple[Fact, ...]:
+    session: Session | None = spawner.session
+    if session is None:
+        return ()
+    detail = "simulated" if spawner.simulated_gpus else ""
+    facts = [Fact("GPUs", str(session.n_gpus), detail)]
+    record: JobRecord | None = spawner.job_record
+    if record is not None and record.state.phase is Phase.RUNNING:
+        facts.append(Fact("Node", record.node))
+        facts.extend(_time_left(spawner, record))
+    if session.job_id:
+        facts.append(Fact("Slurm job", str(session.job_id)))
+    return tuple(facts)
+
+
+def _time_left(spawner: Any, record: JobRecord) -> list[Fact]:
+    left_s: int | None = spawner.left_s
+    if left_s is None:
+        return []
+    try:
+        until = f"until {datetime.fromisoformat(record.ends_at):%H:%M}"
+    except ValueError:
+        until = ""
+    return [Fact("Time left", format_time_left(left_s), until, left_s)]

@@ -1,0 +1,28 @@
+"""The checks before a start, as the spawner takes them, from the site's settings."""
+
+from __future__ import annotations
+
+from portal.hub.settings.loader import Settings
+from spawner.client.preflight import Preflight
+
+
+def preflight_of(settings: Settings) -> Preflight:
+    """Return what is looked at before a session's job is queued.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        The checks with their weights.
+    """
+    checks = settings.preflight
+    return Preflight(
+        home=checks.home,
+        shared=checks.isilon,
+        server=checks.server,
+        shared_path=str(settings.storage.isilon),
+        shared_is_mount=checks.isilon_is_mount,
+        server_path=str(settings.environments.server / "bin/dsportal-singleuser"),
+        min_free_mib=checks.min_free_mib,
+        timeout_s=checks.timeout_s,
+    )

@@ -1,0 +1,168 @@
+"""The table of portal.toml about the hub itself."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from portal.hub.settings.schema import setting
+from portal.hub.settings.validators import (
+    check_address,
+    check_database_url,
+    check_http_url,
+    check_networks,
+    check_public_url,
+    check_user_names,
+)
+
+
+class LogFormat(Enum):
+    """How a line of the hub's log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubSettings:
+    """Where JupyterHub and its proxy listen and keep their state."""
+
+    address: str = setting(
+        "Address of this host on the network of the compute nodes. Sessions call the hub there.",
+        example="10.77.0.1",
+        check=check_address,
+    )
+    api_port: int = setting(
+        "Port of the hub on that address.", default=8081, lowest=1, highest=65535
+    )
+    public_port: int = setting(
+        "Port on which users open the portal.", default=8000, lowest=1, highest=65535
+    )
+    public_address: str = setting(
+        "Address on which it is opened. 127.0.0.1 is for a front end with TLS on this host; on any"
+        " other, passwords and cookies cross the network in clear. 0.0.0.0 is every address.",
+        default="127.0.0.1",
+        check=check_address,
+    )
+    public_url: str = setting(
+        "Address that users open, where a front end with TLS stands before public_port, such as"
+        " https://portal.example.com. With https, cookies are sent over TLS only; 'dsportal check'"
+        " looks at the certificate.",
+        default="",
+        check=check_public_url,
+    )
+    subdomain_host: str = setting(
+        "The same as public_url where each user's sessions are to have a host name of their own,"
+        " such as ada.portal.example.com, so that browsers keep users apart. Needs DNS and a"
+        " certificate for *.portal.example.com. Empty: all users share one host name.",
+        default="",
+        check=check_public_url,
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        "Addresses or networks of front ends before public_port, as the proxy sees them, such as"
+        " 127.0.0.1 for one on this host. Whom they name in X-Forwarded-For is where a login comes"
+        " from; nobody else is believed.",
+        default=(),
+        check=check_networks,
+    )
+    proxy_api_url: str = setting(
+        "Where the hub tells configurable-http-proxy about sessions. Keep it on the loopback.",
+        default="http://127.0.0.1:8001",
+        check=check_http_url,
+    )
+    state_dir: Path = setting(
+        "Folder of the hub's database and cookie secret, owned by the hub's account, mode 0700.",
+        default=Path("/var/lib/data-scientist-portal/hub"),
+    )
+    db_url: str = setting(
+        "Address of a PostgreSQL database for the hub, without a password: that stands in .pgpass"
+        " in state_dir. Empty: SQLite, in state_dir.",
+        default="",
+        check=check_database_url,
+    )
+    admin_users: tuple[str, ...] = setting(
+        "Administrators: users who see and stop everybody's sessions, and cannot open them. They"
+        " may log in.",
+        default=(),
+        check=check_user_names,
+    )
+    full_admin_users: tuple[str, ...] = setting(
+        "Full administrators, who can do at the hub what every user can: open anybody's session,"
+        " with its files and a shell, make tokens in anybody's name, add and delete users, and shut"
+        " the hub down. Leave it empty unless somebody needs that. They may log in.",
+        default=(),
+        check=check_user_names,
+    )
+    internal_tls: bool = setting(
+        "Whether sessions talk to hub and proxy by TLS, each with a certificate of its own that is"
+        " made new by every start. Each new connection costs a handshake. Without"
+        " it, who has a job on a node can take the port of a session that has just ended, and the"
+        " network between the nodes and this host carries tokens and cookies in clear.",
+        default=True,
+    )
+    token_days: int = setting(
+        "Longest life of an API token that a user makes, in days. Tokens of earlier versions"
+        " without an end get this one when the hub starts.",
+        default=90,
+        lowest=1,
+        highest=366,
+    )
+    log_format: LogFormat = setting(
+        "How the hub writes its log; in json each line is an object, with the session's user and"
+        " job.",
+        default=LogFormat.TEXT,
+    )
+
+    def __post_init__(self) -> None:
+        if self.api_port == self.public_port:
+            raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
+        if self.subdomain_host and self.subdomain_host.rstrip("/") != self.public_url.rstrip("/"):
+            raise ValueError(
+                f"subdomain_host is {self.subdomain_host!r} and public_url {self.public_url!r}; set"
+                " both to the address that users open."
+            )
+
+    @property
+    def administrators(self) -> frozenset[str]:
+        """Administrators of both kinds."""
+        return frozenset(self.admin_users) | frozenset(self.full_admin_users)
+
+    @property
+    def certificates_dir(self) -> Path:
+        """Keys and certificates of internal TLS."""
+        return self.state_dir / "certificates"
+
+    @property
+    def sessions_url(self) -> str:
+        """Where sessions reach the hub; with internal TLS it is the proxy that listens there."""
+        return (
+            f"{'https' if self.internal_tls else 'http'}://{_netloc(self.address, self.api_port)}"
+        )
+
+    @property
+    def url(self) -> str:
+        """Where the hub itself listens; with internal TLS only for this host."""
+        if not self.internal_tls:
+            return self.sessions_url
+        # All of 127.0.0.0/8 is this host.
+        address = "127.0.0.2" if self.address == "127.0.0.1" else "127.0.0.1"
+        return f"http://{_netloc(address, self.api_port)}"
+
+    @property
+    def sqlite_path(self) -> Path:
+        """The database where it is SQLite."""
+        return self.state_dir / "jupyterhub.sqlite"
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """The database's address as SQLAlchemy has it, with the driver."""
+        if not self.db_url:
+            return f"sqlite:///{self.sqlite_path}"
+        return self.db_url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def _netloc(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

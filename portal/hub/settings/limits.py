@@ -1,0 +1,75 @@
+"""Tables of portal.toml that are named: partitions, and limits of groups and users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portal.hub.settings.schema import setting
+from portal.hub.settings.validators import check_slurm_names
+
+MIB_PER_GIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSettings:
+    """A Slurm partition that is offered to users."""
+
+    cores_per_gpu: int = setting(
+        "CPU cores that come with each GPU in this partition. 0: those of [resources].",
+        default=0,
+        lowest=0,
+        highest=1024,
+    )
+    memory_per_gpu_gib: float = setting(
+        "Memory that comes with each GPU in this partition, in GiB. 0: that of [resources].",
+        default=0.0,
+        lowest=0,
+        highest=16384,
+    )
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """What differs from the site's rule, as the spawner's `partition_shapes` has it."""
+        own = {
+            "cores_per_gpu": self.cores_per_gpu,
+            "memory_mib_per_gpu": round(self.memory_per_gpu_gib * MIB_PER_GIB),
+        }
+        return {name: number for name, number in own.items() if number}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """Lower limits, for the members of a UNIX group or for a user.
+
+    Of several groups the most generous counts; a user's own counts in place of them.
+    """
+
+    max_gpus: int = setting(
+        "Most GPUs of one session. 0: no limit of its own.",
+        default=0,
+        example=1,
+        lowest=0,
+        highest=1024,
+    )
+    max_hours: float = setting(
+        "Longest session, in hours. 0: no limit of its own.",
+        default=0.0,
+        example=4.0,
+        lowest=0,
+        highest=8760,
+    )
+    partitions: tuple[str, ...] = setting(
+        "The only partitions offered. Empty: all of the site's.",
+        default=(),
+        check=check_slurm_names,
+    )
+
+    @property
+    def entry(self) -> dict[str, object]:
+        """What is limited, as the spawner's `group_limits` has it."""
+        own: dict[str, object] = {
+            "max_gpus": self.max_gpus,
+            "max_hours": self.max_hours,
+            "partitions": list(self.partitions),
+        }
+        return {name: limit for name, limit in own.items() if limit}

@@ -1,0 +1,207 @@
+"""The site's settings: portal.toml as frozen dataclasses.
+
+What the file leaves out is refused rather than guessed: nobody may log in and no partition is
+offered until it says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.limits import LimitSettings, PartitionSettings
+from portal.hub.settings.pages import PageSettings
+from portal.hub.settings.preflight import PreflightSettings
+from portal.hub.settings.schema import closest, read_table
+from portal.hub.settings.session import (
+    ClockSettings,
+    CullerSettings,
+    ExtensionSettings,
+    IdleSettings,
+    MeterSettings,
+)
+from portal.hub.settings.site import (
+    ChoiceSettings,
+    ForecastSettings,
+    LoginSettings,
+    ResourceSettings,
+    SiteSettings,
+    StorageSettings,
+)
+from portal.hub.settings.tools import EnvironmentSettings, TensorBoardSettings, ToolSettings
+from portal.hub.settings.traffic import TrafficSettings
+from spawner.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
+TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that portal.toml says."""
+
+    site: SiteSettings
+    hub: HubSettings
+    login: LoginSettings
+    resources: ResourceSettings
+    choices: ChoiceSettings
+    forecast: ForecastSettings
+    preflight: PreflightSettings
+    partitions: dict[str, PartitionSettings]
+    groups: dict[str, LimitSettings]
+    users: dict[str, LimitSettings]
+    clock: ClockSettings
+    extension: ExtensionSettings
+    meter: MeterSettings
+    idle: IdleSettings
+    culler: CullerSettings
+    storage: StorageSettings
+    pages: PageSettings
+    traffic: TrafficSettings
+    environments: EnvironmentSettings
+    tensorboard: TensorBoardSettings
+    tools: dict[str, ToolSettings]
+
+
+TABLES: dict[str, type] = {
+    "site": SiteSettings,
+    "hub": HubSettings,
+    "login": LoginSettings,
+    "resources": ResourceSettings,
+    "choices": ChoiceSettings,
+    "forecast": ForecastSettings,
+    "preflight": PreflightSettings,
+    "clock": ClockSettings,
+    "extension": ExtensionSettings,
+    "meter": MeterSettings,
+    "idle": IdleSettings,
+    "culler": CullerSettings,
+    "storage": StorageSettings,
+    "pages": PageSettings,
+    "traffic": TrafficSettings,
+    "environments": EnvironmentSettings,
+    "tensorboard": TensorBoardSettings,
+}
+
+
+def load_settings(path: Path) -> Settings:
+    """Read the site's settings.
+
+    Args:
+        path: A TOML file.
+
+    Returns:
+        The settings, complete and checked.
+
+    Raises:
+        SettingsError: If the file cannot be read, is not TOML, or holds something that is unknown,
+            missing, of another type or out of range. The sentence names the file and the key.
+    """
+    try:
+        with path.open("rb") as file:
+            tables = tomllib.load(file)
+    except OSError as error:
+        raise SettingsError(
+            f"The settings file {path} cannot be read: {error.strerror}. Write one with"
+            " 'dsportal config example', or name another with --settings."
+        ) from error
+    except ValueError as error:
+        raise SettingsError(f"{path} is not TOML: {error}.") from error
+    return parse_settings(tables, path)
+
+
+def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
+    """Return the settings that parsed TOML means.
+
+    Args:
+        tables: What the TOML parser gave.
+        path: Where it came from, for sentences.
+
+    Returns:
+        The settings, complete and checked.
+
+    Raises:
+        SettingsError: As in `load_settings`.
+    """
+    known = [*TABLES, "partitions", "groups", "users", "tools"]
+    for name, value in tables.items():
+        if name not in known:
+            raise SettingsError(_unknown_table(name, value, known, path))
+    read: dict[str, Any] = {
+        name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
+        for name, cls in TABLES.items()
+    }
+    partitions = _read_partitions(tables.get("partitions", {}), path)
+    return Settings(
+        partitions=partitions,
+        groups=_read_limits("groups", tables.get("groups", {}), partitions, path),
+        users=_read_limits("users", tables.get("users", {}), partitions, path),
+        tools=_read_tools(tables.get("tools", {}), path),
+        **read,
+    )
+
+
+def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
+    choice = f"Valid tables: {', '.join(known)}."
+    if isinstance(value, dict):
+        return f"Unknown table [{name}] in {path}.{closest(name, known)} {choice}"
+    return f"The key '{name}' in {path} stands outside any table. {choice}"
+
+
+def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
+    if not isinstance(table, dict) or not table:
+        raise SettingsError(
+            f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
+            " that users may choose."
+        )
+    for name in table:
+        if not PARTITION_NAME.fullmatch(name):
+            raise SettingsError(f"[partitions.{name!r}] of {path} is not the name of a partition.")
+    return {
+        name: read_table(PartitionSettings, keys, where=f"[partitions.{name}] of {path}")
+        for name, keys in table.items()
+    }
+
+
+def _read_limits(
+    kind: str, table: Any, offered: Collection[str], path: Path
+) -> dict[str, LimitSettings]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"'{kind}' of {path} must hold a table [{kind}.NAME] for each name.")
+    limits = {
+        name: read_table(LimitSettings, keys, where=f"[{kind}.{name}] of {path}")
+        for name, keys in table.items()
+    }
+    for name, limit in limits.items():
+        for partition in limit.partitions:
+            if partition not in offered:
+                raise SettingsError(
+                    f"[{kind}.{name}] of {path} names the partition {partition!r}, which is not"
+                    f" offered.{closest(partition, offered)} Offered: {', '.join(offered)}."
+                )
+    return limits
+
+
+def _read_tools(table: Any, path: Path) -> dict[str, ToolSettings]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"'tools' of {path} must hold a table [tools.NAME] for each web tool.")
+    for name in table:
+        if not TOOL_NAME.fullmatch(name):
+            raise SettingsError(
+                f"[tools.{name!r}] of {path} is no good name: small letters, digits and '-'."
+            )
+    return {
+        name: read_table(ToolSettings, keys, where=f"[tools.{name}] of {path}")
+        for name, keys in table.items()
+    }

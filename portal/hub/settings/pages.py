@@ -1,0 +1,47 @@
+"""The table of portal.toml about the home page and the cluster page."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.hub.settings.schema import setting
+
+SECONDS_PER_HOUR = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSettings:
+    """What pages tell users and administrators."""
+
+    announcements: Path = setting(
+        "File with the site's announcements, read again whenever it changes. It need not exist.",
+        default=Path("/etc/data-scientist-portal/announcements.toml"),
+    )
+    storage_warning_percent: float = setting(
+        "From this on the home page warns that a folder gets full.",
+        default=90.0,
+        lowest=1,
+        highest=100,
+    )
+    idle_hours: float = setting(
+        "From so many hours without activity of its notebook server on, the cluster page calls a"
+        " session idle.",
+        default=1.0,
+        lowest=0.1,
+        highest=8760,
+    )
+    sessions_per_user: int = setting(
+        "Most sessions of one user at a time. From 2 on, the home page lets users add sessions"
+        " with names.",
+        default=1,
+        lowest=1,
+        highest=100,
+    )
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds without activity from which on a session is idle."""
+        return self.idle_hours * SECONDS_PER_HOUR

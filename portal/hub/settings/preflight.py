@@ -1,0 +1,72 @@
+"""The table [preflight]: what is looked at before a session's job is queued."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portal.hub.formatting import MIB_PER_GIB, SECONDS_PER_HOUR
+from portal.hub.settings.schema import setting
+from spawner.client.preflight import Weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightSettings:
+    """What is looked at on this host, as the user, before a session's job is queued.
+
+    "refuse" keeps the session from starting and names the cure, "warn" only tells.
+    """
+
+    home: Weight = setting(
+        "What follows where the user's home is full, cannot be written or does not answer.",
+        default=Weight.REFUSE,
+    )
+    min_free_mib: int = setting(
+        "Space that the home needs, in MiB; with less it counts as full.",
+        default=16,
+        lowest=1,
+        highest=1048576,
+    )
+    isilon: Weight = setting(
+        "What follows where the shared storage is missing or does not answer. Use off where this"
+        " host does not mount it.",
+        default=Weight.WARN,
+    )
+    isilon_is_mount: bool = setting(
+        "Whether the shared storage has to be the root of a mount: an empty folder in its place"
+        " then counts as missing.",
+        default=False,
+    )
+    server: Weight = setting(
+        "What follows where the program of the notebook server is missing. Use off where only the"
+        " nodes have it.",
+        default=Weight.WARN,
+    )
+    timeout_s: float = setting(
+        "Seconds after which storage counts as not answering.",
+        default=3.0,
+        lowest=0.5,
+        highest=10,
+    )
+    rescue_hours: float = setting(
+        "Length of a rescue session, in hours: a small session without a GPU that starts although"
+        " the home is full. 0: none are offered.",
+        default=1.0,
+        lowest=0,
+        highest=24,
+    )
+    rescue_cores: int = setting("CPU cores of a rescue session.", default=1, lowest=1, highest=1024)
+    rescue_memory_gib: float = setting(
+        "Memory of a rescue session, in GiB.", default=2.0, lowest=0.25, highest=1024
+    )
+
+    @property
+    def rescue_s(self) -> int:
+        """Length of a rescue session, in seconds."""
+        return round(self.rescue_hours * SECONDS_PER_HOUR)
+
+    @property
+    def rescue_memory_mib(self) -> int:
+        """Memory of a rescue session, in MiB."""
+        return round(self.rescue_memory_gib * MIB_PER_GIB)

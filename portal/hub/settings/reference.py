@@ -1,0 +1,143 @@
+"""The settings describe themselves: an example file and a reference, from the dataclasses."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import Field, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from portal.hub.settings.limits import LimitSettings, PartitionSettings
+from portal.hub.settings.loader import TABLES
+from portal.hub.settings.schema import default_of, is_required, kind_name, rule_of
+from portal.hub.settings.tools import ToolSettings
+
+# Tables that are named by the site, as many as it likes.
+NAMED_TABLES: dict[str, type] = {
+    "partitions": PartitionSettings,
+    "groups": LimitSettings,
+    "users": LimitSettings,
+    "tools": ToolSettings,
+}
+_EACH = "One such table for each."
+EXAMPLE_WIDTH = 98
+EXAMPLE_PARTITION = "jupyter"
+EXAMPLE_HEAD = """\
+# Settings of the Data Scientist Portal, read when the hub starts.
+# A key that is commented out shows its default. 'dsportal config check' checks a changed file.
+"""
+
+
+def example_toml() -> str:
+    """Return a complete settings file, each key with its description.
+
+    Returns:
+        TOML that `load_settings` accepts. Keys that have a default stand in comments, unless a
+        site has to choose.
+    """
+    tables = [_example_table(name, cls) for name, cls in TABLES.items()]
+    partition = _example_table(f"partitions.{EXAMPLE_PARTITION}", PartitionSettings)
+    offered = partition.replace(_doc(PartitionSettings), f"{_doc(PartitionSettings)} {_EACH}")
+    optional = [
+        _optional_table("groups.students", LimitSettings),
+        _optional_table("users.ada", LimitSettings),
+        _optional_table("tools.netron", ToolSettings),
+    ]
+    return "\n".join([EXAMPLE_HEAD, *tables, offered, *optional])
+
+
+def reference_markdown() -> str:
+    """Return the description of every table and key as Markdown.
+
+    Returns:
+        A section for each table, with a row for each key: kind, default, range and meaning.
+    """
+    sections = [_reference_table(name, cls) for name, cls in TABLES.items()]
+    for name, cls in NAMED_TABLES.items():
+        section = _reference_table(f"{name}.NAME", cls)
+        each = f"{_EACH} At least one is required." if name == "partitions" else _EACH
+        sections.append(section.replace(_doc(cls), f"{_doc(cls)} {each}"))
+    return "\n".join(sections)
+
+
+def toml_value(value: Any) -> str:
+    """Return a setting as TOML text.
+
+    Args:
+        value: A value of one of the types that `read_value` returns.
+
+    Returns:
+        Text that reads back as the same value.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Enum):
+        return toml_value(value.value)
+    if isinstance(value, (str, Path)):
+        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, tuple):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict):
+        pairs = (f"{name} = {toml_value(item)}" for name, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    return f"{value:g}"
+
+
+def _example_table(name: str, cls: type) -> str:
+    lines = [_comment(_doc(cls)), f"[{name}]"]
+    for key in fields(cls):
+        lines.append(_comment(rule_of(key).doc))
+        lines.extend(_example_lines(key))
+    return "\n".join(lines) + "\n"
+
+
+def _optional_table(name: str, cls: type) -> str:
+    head = _comment(f"{_doc(cls)} {_EACH} None is needed.")
+    lines = [line for line in _example_table(name, cls).splitlines() if not line.startswith("#")]
+    return "\n".join([head, *(f"#: {line}" for line in lines)]) + "\n"
+
+
+def _example_lines(key: Field[Any]) -> Iterator[str]:
+    example = rule_of(key).example
+    if is_required(key) or rule_of(key).needed:
+        yield f"{key.name} = {toml_value(example)}"
+    else:
+        yield f"# {key.name} = {toml_value(default_of(key))}"
+        if example is not None:
+            yield f"{key.name} = {toml_value(example)}"
+
+
+def _reference_table(name: str, cls: type) -> str:
+    kinds = get_type_hints(cls)
+    head = f"### [{name}]\n\n{_doc(cls)}\n\n| key | kind | default | meaning |\n|---|---|---|---|"
+    rows = [
+        f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} | {rule_of(key).doc} |"
+        for key in fields(cls)
+    ]
+    return "\n".join([head, *rows]) + "\n"
+
+
+def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:
+    rule, name = rule_of(key), kind_name(kinds[key.name])
+    if rule.lowest is None or rule.highest is None:
+        return name
+    return f"{name}, {rule.lowest:.4g} to {rule.highest:g}"
+
+
+def _default(key: Field[Any]) -> str:
+    if is_required(key):
+        return "required"
+    return rule_of(key).needed or f"`{toml_value(default_of(key))}`"
+
+
+def _doc(cls: type) -> str:
+    return " ".join((cls.__doc__ or "").split())
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(
+        text, EXAMPLE_WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )

@@ -1,0 +1,152 @@
+"""The tables of portal.toml about sessions that run, a frozen dataclass each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portal.hub.settings.schema import setting
+
+SECONDS_PER_HOUR = 3600
+SECONDS_PER_MINUTE = 60
+MOST_MINUTES = 24 * 60
+
+
+def check_minutes(minutes: tuple[int, ...]) -> None:
+    """Check the minutes of warnings.
+
+    Args:
+        minutes: Whole minutes.
+
+    Raises:
+        ValueError: If one is below 1 or above a day, or two are the same.
+    """
+    if len(set(minutes)) != len(minutes) or not all(0 < m <= MOST_MINUTES for m in minutes):
+        raise ValueError(f"give different whole numbers from 1 to {MOST_MINUTES}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSettings:
+    """The time left, as sessions show it."""
+
+    warnings_minutes: tuple[int, ...] = setting(
+        "Minutes before the end at which every open tab warns. At the last one all open notebooks"
+        " are saved.",
+        default=(30, 15, 5),
+        check=check_minutes,
+    )
+    slurm_warning_s: int = setting(
+        "Seconds before the end at which Slurm sends the job its warning signal, at which all open"
+        " notebooks are saved again; 0 for never. Slurm may send it up to a minute earlier.",
+        default=120,
+        lowest=0,
+        highest=65535,
+    )
+
+    @property
+    def warnings_s(self) -> tuple[int, ...]:
+        """The warnings in seconds before the end, the earliest first."""
+        return tuple(sorted((m * SECONDS_PER_MINUTE for m in self.warnings_minutes), reverse=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionSettings:
+    """How much longer a running session may go on. Needs the second rule of sudo."""
+
+    hours: float = setting(
+        "Hours that the button Extend adds; 0 offers no extension.",
+        default=0.0,
+        lowest=0,
+        highest=8760,
+    )
+    most_hours: float = setting(
+        "Longest session, its extensions included, in hours. Limits of Slurm's partitions,"
+        " accounts and qualities of service count too.",
+        default=24.0,
+        lowest=1 / 60,
+        highest=8760,
+    )
+    most_times: int = setting(
+        "How often one session may be extended.", default=1, lowest=0, highest=1000
+    )
+    while_others_wait: bool = setting(
+        "Whether a session may be extended although jobs of others wait for its partition.",
+        default=False,
+    )
+    slurm_user: str = setting(
+        "Slurm's own account, SlurmUser in slurm.conf, as whom the time limit is changed.",
+        default="slurm",
+    )
+
+    @property
+    def step_s(self) -> int:
+        """What one extension adds, in seconds."""
+        return round(self.hours * SECONDS_PER_HOUR)
+
+    @property
+    def most_s(self) -> int:
+        """Longest session, in seconds."""
+        return round(self.most_hours * SECONDS_PER_HOUR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterSettings:
+    """The use of GPUs, cores and memory, as sessions show it."""
+
+    interval_s: float = setting(
+        "Seconds between two measurements in a session; 0 measures nothing, and then no session"
+        " counts as idle either.",
+        default=5.0,
+        lowest=0,
+        highest=300,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleSettings:
+    """Sessions whose GPUs do nothing. A kernel that computes is never ended."""
+
+    after_minutes: float = setting(
+        "Minutes without use after which the page warns and the session is then given back; 0 for"
+        " never.",
+        default=0.0,
+        lowest=0,
+        highest=100_000,
+    )
+    warning_minutes: float = setting(
+        "Minutes between the warning and the end, in which any use keeps the session.",
+        default=15.0,
+        lowest=0.1,
+        highest=1440,
+    )
+    gpu_percent: float = setting(
+        "Use of a GPU, in percent, below which it counts as idle.",
+        default=5.0,
+        lowest=0,
+        highest=100,
+    )
+    cpu_percent: float = setting(
+        "Use of the CPU by programs that kernels and terminals started, in percent of one core,"
+        " below which they count as idle.",
+        default=5.0,
+        lowest=0,
+        highest=100,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CullerSettings:
+    """Sessions that nobody touches, stopped from outside by a service of its own.
+
+    It goes by what notebook servers tell the hub of their kernels and users.
+    """
+
+    idle_hours: float = setting(
+        "Hours without activity after which a session is stopped; 0 for never. A kernel that"
+        " computes counts as activity.",
+        default=0.0,
+        lowest=0,
+        highest=8760,
+    )
+    every_minutes: float = setting(
+        "Minutes between two looks at all sessions.", default=10.0, lowest=1, highest=1440
+    )

@@ -1,0 +1,303 @@
+"""The tables of portal.toml, a frozen dataclass each."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from portal.hub.settings.schema import default_of, rule_of, setting
+from portal.hub.settings.validators import (
+    check_dn_template,
+    check_ldap_servers,
+    check_slurm_names,
+    check_template_sources,
+    check_user_names,
+)
+
+SECONDS_PER_HOUR = 3600
+MIB_PER_GIB = 1024
+LDAP = "ldap"
+WITH_LDAP = "required with LDAP"
+
+
+class TlsMode(Enum):
+    """How a connection to the LDAP server is encrypted; plain text is not offered."""
+
+    STARTTLS = "starttls"
+    LDAPS = "ldaps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """How the portal presents itself."""
+
+    name: str = setting("Name of the portal on every page.", default="Data Scientist Portal")
+    support: str = setting(
+        "Whom to ask, shown on the login page and on error pages: an address or a short sentence.",
+        default="",
+        example="help@example.com",
+    )
+    simulated_gpus: bool = setting(
+        "Whether the GPUs are simulated. Every page then says so.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginSettings:
+    """Who may log in, and the LDAP servers that know them."""
+
+    authenticator: str = setting(
+        'What checks a login: "ldap", "pam", or the name of another authenticator of JupyterHub,'
+        ' such as "generic-oauth", "github" or "package.module.Class".',
+        default=LDAP,
+    )
+    options: dict[str, Any] = setting(
+        "Options of that authenticator, passed through under JupyterHub's own names.", default={}
+    )
+    servers: tuple[str, ...] = setting(
+        "LDAP servers, asked in this order; the next one is asked where one does not answer.",
+        default=(),
+        needed=WITH_LDAP,
+        example=("ldap://127.0.0.1:389",),
+        check=check_ldap_servers,
+    )
+    tls: TlsMode = setting(
+        'How the connection is encrypted: "starttls" on port 389 or "ldaps" on port 636.',
+        default=TlsMode.STARTTLS,
+    )
+    ca_certificates: Path = setting(
+        "File with the certificates (PEM) that the servers' own must be signed by.",
+        default=Path(),
+        needed=WITH_LDAP,
+        example=Path("/etc/data-scientist-portal/ldap-ca.pem"),
+    )
+    user_dn_template: str = setting(
+        "The entry of a user; {username} stands for the name typed in.",
+        default="",
+        needed=WITH_LDAP,
+        example="uid={username},ou=people,dc=portal,dc=example",
+        check=check_dn_template,
+    )
+    allow_all: bool = setting(
+        "Whether everybody whom the authenticator knows may log in.", default=False, example=True
+    )
+    allowed_users: tuple[str, ...] = setting(
+        "Users who may log in.", default=(), check=check_user_names
+    )
+    allowed_groups: tuple[str, ...] = setting(
+        "Groups whose members may log in: with LDAP their full names there (DN), else names of"
+        " UNIX groups of this host.",
+        default=(),
+    )
+    recheck_minutes: float = setting(
+        "Minutes after which the accounts of users who are logged in are looked at again. Who may"
+        " no longer log in is signed out then, and their tokens are refused.",
+        default=5.0,
+        lowest=0.1,
+        highest=1440,
+    )
+    reader_dn: str = setting(
+        "LDAP entry as which the hub looks at accounts again, since it keeps no passwords of users."
+        " Its own password is LDAP_READER_PASSWORD in secrets.env. Empty: only UNIX accounts are"
+        " looked at again.",
+        default="",
+    )
+    account_filter: str = setting(
+        "LDAP filter that the entry of everybody who may log in matches, as reader_dn sees it, such"
+        " as (userPassword=*) or (!(nsAccountLock=TRUE)).",
+        default="(objectClass=*)",
+    )
+    connect_timeout_s: float = setting(
+        "Longest wait for one LDAP server to take the connection, in seconds.",
+        default=3.0,
+        lowest=0.1,
+        highest=30,
+    )
+    answer_timeout_s: float = setting(
+        "Longest wait for all LDAP servers together, in seconds. The user then reads that LDAP"
+        " does not answer.",
+        default=5.0,
+        lowest=1,
+        highest=60,
+    )
+
+    def __post_init__(self) -> None:
+        if self.is_ldap:
+            self._refuse_lacks()
+        if self.allow_all and (self.allowed_users or self.allowed_groups):
+            raise ValueError(
+                "allow_all = true lets everybody in, so allowed_users and allowed_groups would"
+                " do nothing. Keep one or the other."
+            )
+        scheme = "ldap" if self.tls is TlsMode.STARTTLS else "ldaps"
+        for server in self.servers:
+            if urlsplit(server).scheme != scheme:
+                raise ValueError(
+                    f'tls = "{self.tls.value}" needs servers that begin with {scheme}://,'
+                    f" not {server!r}."
+                )
+
+    def _refuse_lacks(self) -> None:
+        for key in fields(self):
+            if rule_of(key).needed and getattr(self, key.name) == default_of(key):
+                raise ValueError(f"it lacks the key '{key.name}'. {rule_of(key).doc}")
+
+    @property
+    def is_ldap(self) -> bool:
+        """Whether LDAP servers check the logins."""
+        return self.authenticator == LDAP
+
+    @property
+    def admits_somebody(self) -> bool:
+        """Whether the file lets anybody but administrators in."""
+        return self.allow_all or bool(self.allowed_users or self.allowed_groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSettings:
+    """What comes with each GPU, and for how long."""
+
+    cores_per_gpu: int = setting(
+        "CPU cores that come with each GPU.", default=8, lowest=1, highest=1024
+    )
+    memory_per_gpu_gib: float = setting(
+        "Memory that comes with each GPU, in GiB.", default=48.0, lowest=0.125, highest=16384
+    )
+    session_hours: float = setting(
+        "Length of a session, in hours.", default=8.0, lowest=1 / 60, highest=8760
+    )
+    max_session_hours: float = setting(
+        "Longest session that a user may ask for, in hours.",
+        default=24.0,
+        lowest=1 / 60,
+        highest=8760,
+    )
+    port_min: int = setting(
+        "Lowest port that a session listens on, on its node.",
+        default=30000,
+        lowest=1024,
+        highest=65535,
+    )
+    port_max: int = setting("Highest such port.", default=32767, lowest=1024, highest=65535)
+    any_port: bool = setting(
+        "Whether a session takes any other port where programs of users hold all of these on its"
+        " node. The nodes' firewall has to let the hub reach it: net.ipv4.ip_local_port_range says"
+        " which ports the kernel hands out, 32768 to 60999 on most.",
+        default=True,
+    )
+    log_mib: int = setting(
+        "Largest log of a session, in MiB; what is oldest in it is dropped. The log"
+        " is in the user's home. 0 for no limit.",
+        default=20,
+        lowest=0,
+        highest=65536,
+    )
+
+    def __post_init__(self) -> None:
+        if self.session_hours > self.max_session_hours:
+            raise ValueError(
+                f"session_hours is {self.session_hours:g}, above max_session_hours"
+                f" ({self.max_session_hours:g}). Lower the first or raise the second."
+            )
+        if self.port_max < self.port_min:
+            raise ValueError(
+                f"port_max is {self.port_max}, below port_min ({self.port_min}). Swap them."
+            )
+
+    @property
+    def memory_mib_per_gpu(self) -> int:
+        """Memory that comes with each GPU, in MiB."""
+        return round(self.memory_per_gpu_gib * MIB_PER_GIB)
+
+    @property
+    def session_s(self) -> int:
+        """Length of a session, in seconds."""
+        return round(self.session_hours * SECONDS_PER_HOUR)
+
+    @property
+    def max_session_s(self) -> int:
+        """Longest session that a user may ask for, in seconds."""
+        return round(self.max_session_hours * SECONDS_PER_HOUR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceSettings:
+    """What users may choose. Slurm's own limits of a user count as well."""
+
+    max_gpus: int = setting(
+        "Most GPUs of one session. 0: as many as the largest node has.",
+        default=0,
+        lowest=0,
+        highest=1024,
+    )
+    allow_cpu_only: bool = setting(
+        "Whether sessions without a GPU are offered; they get the cores and memory of one GPU.",
+        default=False,
+    )
+    gpu_types: tuple[str, ...] = setting(
+        "GPU types, MIG profiles or shards offered. Empty: all that Slurm has.",
+        default=(),
+        check=check_slurm_names,
+    )
+    accounts: tuple[str, ...] = setting(
+        "Slurm accounts that users may name on the form. Empty: each has their default account.",
+        default=(),
+        check=check_slurm_names,
+    )
+    qos: tuple[str, ...] = setting(
+        "Slurm's qualities of service that users may name. Empty: none.",
+        default=(),
+        check=check_slurm_names,
+    )
+    reservations: tuple[str, ...] = setting(
+        "Slurm reservations that users may name. Empty: none.",
+        default=(),
+        check=check_slurm_names,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastSettings:
+    """When a session would start, as Slurm forecasts it (sbatch --test-only)."""
+
+    asks_per_minute: int = setting(
+        "Most questions to Slurm in a minute, over all users; answers are shared for a minute."
+        " 0: the form says only what is free.",
+        default=30,
+        lowest=0,
+        highest=6000,
+    )
+    wait_s: float = setting(
+        "Longest wait for such answers before the form is shown, in seconds. Later ones are"
+        " filled in by the page itself.",
+        default=0.3,
+        lowest=0,
+        highest=10,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """Folders that users find in their file browser."""
+
+    isilon: Path = setting(
+        "Where the compute nodes mount the shared storage.",
+        default=Path("/srv/isilon"),
+    )
+    templates: Path = setting(
+        "Folder of the template notebooks on the compute nodes; each user gets a copy.",
+        default=Path("/opt/data-scientist-portal/templates"),
+    )
+    site_templates: tuple[str, ...] = setting(
+        "Further templates, each copied to a folder of its own name: folders of the compute nodes,"
+        " or git repositories (https:// or ssh://) that the nodes reach.",
+        default=(),
+        example=("/srv/isilon/our_templates",),
+        check=check_template_sources,
+    )

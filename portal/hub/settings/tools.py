@@ -1,0 +1,68 @@
+"""The tables of portal.toml that say which tools a session has, a frozen dataclass each."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.hub.settings.schema import setting
+from portal.hub.settings.validators import check_folders, check_tool_command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSettings:
+    """Python environments on the compute nodes."""
+
+    server: Path = setting(
+        "Environment of the notebook server.",
+        default=Path("/opt/data-scientist-portal/environments/server"),
+    )
+    tensorboard: Path = setting(
+        "Environment of TensorBoard.",
+        default=Path("/opt/data-scientist-portal/environments/tensorboard"),
+    )
+    registry: Path = setting(
+        "File on the compute nodes that names further environments, each of which becomes a kernel."
+        " 'dsportal environments' reads and writes it.",
+        default=Path("/etc/data-scientist-portal/environments.toml"),
+    )
+    image_binds: tuple[str, ...] = setting(
+        "Folders of the compute nodes that every Apptainer or Singularity image sees.",
+        default=(),
+        example=("/srv/isilon",),
+        check=check_folders,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorBoardSettings:
+    """TensorBoards that users open in their sessions."""
+
+    limit: int = setting(
+        "Most TensorBoards at once in a session. Each takes about 100 MB of its memory.",
+        default=8,
+        lowest=1,
+        highest=64,
+    )
+    idle_minutes: float = setting(
+        "Minutes without a look after which a TensorBoard is stopped. Its page starts it again.",
+        default=60.0,
+        lowest=1,
+        highest=10080,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """A web tool of the compute nodes, opened in a tab behind the login."""
+
+    command: tuple[str, ...] = setting(
+        "The program and its arguments, without a shell. {unix_socket} stands for the socket that"
+        " it must listen on; where it can only listen on a port of 127.0.0.1, {port} stands for"
+        " one in a network of its own, which needs user namespaces on the nodes.",
+        example=("/opt/netron/bin/netron", "--host", "127.0.0.1", "--port", "{port}"),
+        check=check_tool_command,
+    )
+    title: str = setting("What users read; without it the name of the table.", default="")

@@ -1,0 +1,100 @@
+"""The first node of a run with a job of its own.
+
+Started as `python -m portal.launch.notebook.batch RUN_FOLDER`.
+
+It holds the rendezvous, starts the ranks on all nodes and writes their logs, so that the run needs
+no notebook any more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.runs import show
+from portal.launch.notebook.supervise import drive
+from portal.launch.rendezvous.network import LOOPBACK, address_of_node
+from portal.launch.slurm.step import Step
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.plan import End, Failure, Plan
+
+# Slurm sends it some time before the limit, and the site may send it before a preemption.
+WARNING_SIGNAL = signal.SIGUSR1
+
+
+class Told(BaseException):
+    """Slurm told the job to end."""
+
+
+def main(argv: list[str]) -> int:
+    """Run the ranks of one run.
+
+    Args:
+        argv: Program name and the folder of the run.
+
+    Returns:
+        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+    """
+    return run_ranks(RunFolder(Path(argv[1])))
+
+
+def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
+    """Run the ranks of a run on all nodes of this job.
+
+    Args:
+        folder: Folder of the run, with its plan and call.
+        shown: Ranks whose output goes to the job's own.
+
+    Returns:
+        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+    """
+    node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    signal.signal(signal.SIGTERM, _told_to_end)
+    try:
+        plan = folder.read_plan()
+        end = drive(
+            folder,
+            plan,
+            job_id=int(os.environ["SLURM_JOB_ID"]),
+            node="",
+            host=_host(plan, node),
+            shown=shown,
+            show=show,
+            may_leave_out=False,
+            on_start=_pass_warnings_on,
+        )
+    except Told:
+        return 128 + signal.SIGTERM
+    except LaunchError as error:
+        failure = Failure(
+            rank=0, node=node, time_s=time.time(), summary=str(error), traceback_text=""
+        )
+        folder.write_failure(failure)
+        folder.write_end(End(status=1))
+        return 1
+    return 0 if end.is_saved else end.status
+
+
+def _host(plan: Plan, node: str) -> str:
+    return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
+
+
+def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
+    # A second signal must not stop the stopping.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Told
+
+
+def _pass_warnings_on(step: Step) -> None:
+    signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

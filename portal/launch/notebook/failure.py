@@ -1,0 +1,93 @@
+"""Why a run failed: from what a rank wrote down, or else from what Slurm saw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from portal.launch.errors import LaunchError, RankError, StepError
+from portal.launch.notebook.output import log_tail
+from portal.launch.task.folder import RunFolder
+
+_NO_PROGRAM = re.compile(
+    r"(?:slurmstepd(?:-(?P<node>[^\s:]+))?: )?error: execve\(\): (?P<path>\S+): No such file"
+)
+_NO_MPI = re.compile(r"Invalid MPI type|can not load PMIx library")
+_LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
+
+
+def explain_failure(
+    folder: RunFolder, *, n_ranks: int, status: int, slurm_lines: Sequence[str]
+) -> LaunchError:
+    """Return the error to raise for a step that ended badly.
+
+    The tracebacks that ranks wrote down are added to their logs. They do not print them: the cell
+    would show them twice.
+
+    Args:
+        folder: Folder of the run.
+        n_ranks: Ranks of the run.
+        status: srun's exit status.
+        slurm_lines: What srun itself printed.
+
+    Returns:
+        A RankError for the rank that failed first, where one can be named; else a StepError with
+        Slurm's own words.
+    """
+    failures = folder.read_failures(n_ranks)
+    for failure in failures:
+        with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
+            log.write(failure.traceback_text or failure.summary)
+    if failures:
+        failure = failures[0]
+        return _rank_error(
+            folder,
+            rank=failure.rank,
+            n_ranks=n_ranks,
+            node=failure.node,
+            how=failure.summary,
+            traceback_text=failure.traceback_text,
+        )
+    lost = [match for match in map(_LOST.match, slurm_lines) if match]
+    for text in [*slurm_lines, *(log_tail(folder.log_path(rank)) for rank in range(n_ranks))]:
+        if (absent := _NO_PROGRAM.search(text)) is not None:
+            node = absent["node"] or (lost[0]["node"] if lost else "A node of the job")
+            return StepError(
+                f"Node {node} has no {absent['path']}. Tell the administrators to install this "
+                "kernel's environment there; until then choose other nodes, or fewer."
+            )
+    for match in lost:
+        rank = int(match["rank"])
+        return _rank_error(
+            folder,
+            rank=rank,
+            n_ranks=n_ranks,
+            node=match["node"],
+            how=f"The process ended without a traceback: {match['how']}.",
+            traceback_text=log_tail(folder.log_path(rank)) or "It had printed nothing.",
+        )
+    said = "\n".join(slurm_lines) or "Slurm gave no reason."
+    if _NO_MPI.search(said):
+        return StepError(
+            "Slurm cannot start ranks over MPI, since its plugin 'pmix' does not load. Leave mpi "
+            "out, which uses Gloo, or tell the administrators to install the libpmix.so that the "
+            f"plugin loads (Debian: libpmix-dev) on the nodes:\n{said}"
+        )
+    return StepError(
+        f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "
+        f"session is near its end, start a new one; else tell the administrators:\n{said}"
+    )
+
+
+def _rank_error(
+    folder: RunFolder, *, rank: int, n_ranks: int, node: str, how: str, traceback_text: str
+) -> RankError:
+    log_path = folder.log_path(rank)
+    return RankError(
+        f"{how}\nThis was rank {rank} of {n_ranks} on {node}; all ranks have been ended. "
+        f"Its output is in {log_path}",
+        rank=rank,
+        node=node,
+        log_path=log_path,
+        traceback_text=traceback_text,
+    )

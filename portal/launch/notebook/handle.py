@@ -1,0 +1,238 @@
+"""A run with a job of its own, as the notebook sees it: its state, output, result and end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+from portal.launch.errors import LaunchError, StepError
+from portal.launch.notebook.failure import explain_failure
+from portal.launch.notebook.log_tail import LogTail
+from portal.launch.notebook.progress_bar import ProgressBar
+from portal.launch.slurm import commands
+from portal.launch.slurm.messages import explain_end, explain_waiting
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.interrupts import without_interrupts
+from portal.launch.task.plan import End
+from portal.launch.task.throughput import Pace
+
+POLL_S = 0.15
+ASK_SLURM_EVERY_S = 1.0
+END_WITHIN_S = 4.0
+KILL_WITHIN_S = 1.0
+# How long a file of another node may take to be seen here.
+FILES_LATE_S = 8.0
+
+
+class Run:
+    """A run that has been started; it goes on without this object.
+
+    Args:
+        folder: Folder of the run.
+        job_id: Number of its own Slurm job, or None where it is a step of a session.
+        show: Takes text for the cell.
+    """
+
+    def __init__(
+        self, folder: RunFolder, job_id: int | None, show: Callable[[str], object]
+    ) -> None:
+        self.folder = folder
+        self.job_id = job_id
+        self._show = show
+
+    @property
+    def id(self) -> str:
+        """Name of the run, for `attach`."""
+        return self.folder.name
+
+    @property
+    def state(self) -> str:
+        """One of waiting, running, done, failed, stopped, saved, lost; unknown without Slurm."""
+        end = self.folder.read_end()
+        if end is not None:
+            return _word(end)
+        if self.job_id is None:
+            names = commands.my_step_names()
+            return "unknown" if names is None else "running" if self.id in names else "lost"
+        job = commands.job_state(self.job_id)
+        if job.state in commands.WAITING:
+            return "waiting"
+        if job.is_over:
+            end = self.folder.read_end()
+            return _word(end) if end is not None else "lost"
+        return "unknown" if job.state == "UNKNOWN" else "running"
+
+    def __repr__(self) -> str:
+        job = f", job {self.job_id}" if self.job_id is not None else ""
+        return f"<Run {self.id}: {self.state}{job}>"
+
+    @property
+    def progress(self) -> Pace | None:
+        """Step, images/s, loss and lag of the ranks; None where the function reports none."""
+        return self.folder.read_pace()
+
+    def output(self, rank: int = 0) -> str:
+        """Return everything that a rank has printed so far.
+
+        Args:
+            rank: Its number.
+
+        Returns:
+            The text.
+
+        Raises:
+            LaunchError: If the run has no such rank.
+        """
+        n_ranks = self.folder.read_plan().n_ranks
+        if not 0 <= rank < n_ranks:
+            raise LaunchError(f"You asked for rank {rank}; the run has ranks 0 to {n_ranks - 1}.")
+        try:
+            return self.folder.log_path(rank).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def wait(self, show: Literal["first", "all", "none"] = "first") -> Any:
+        """Show what the run prints until it ends, and return its result.
+
+        The interrupt button ends the run; close the notebook to let it go on.
+
+        Args:
+            show: "first" shows rank 0, "all" every rank with its number, "none" nothing.
+
+        Returns:
+            What the function returned: on rank 0, or a list where the run was started with
+            results="all"; None for a script, and for a run that saved a checkpoint.
+
+        Raises:
+            BaseException: The interrupt, after all ranks have ended.
+        """
+        try:
+            self._follow(show)
+        except BaseException:
+            if self.job_id is not None:
+                self.stop()
+            raise
+        return self.result()
+
+    def result(self) -> Any:
+        """Return what the function returned.
+
+        Returns:
+            As for `wait`.
+
+        Raises:
+            LaunchError: If the run has not ended yet.
+            StepError: If Slurm ended the run.
+            error: What `explain_failure` made of a rank that failed.
+        """
+        end = self.folder.read_end()
+        if end is None:
+            job = commands.job_state(self.job_id) if self.job_id is not None else None
+            if job is not None and job.is_over:
+                raise StepError(f"{explain_end(job.state, job.nodes)} {self._log_hint()}")
+            raise LaunchError(f"The run {self.id} is {self.state}; wait() waits for its end.")
+        plan = self.folder.read_plan()
+        if end.is_saved:
+            self._show("A checkpoint was saved. run(..., resume=True) goes on from it.\n")
+            return None
+        if end.was_stopped:
+            raise StepError(f"{explain_end(self._last_state())} {self._log_hint()}")
+        if end.status != 0:
+            error = explain_failure(
+                self.folder,
+                n_ranks=plan.n_ranks,
+                status=end.status,
+                slurm_lines=end.slurm_lines,
+            )
+            raise error
+        if not plan.n_results:
+            return None
+        values = [self.folder.read_result(rank) for rank in range(plan.n_results)]
+        return values if plan.returns_list else values[0]
+
+    def stop(self) -> None:
+        """End every rank: asked to first, killed after that, within 5 s.
+
+        Raises:
+            LaunchError: If the run belongs to a cell of a session, which has to be interrupted.
+        """
+        if self.folder.read_end() is not None:
+            return
+        if self.job_id is None:
+            raise LaunchError(
+                f"The run {self.id} is part of a session. Interrupt the cell that started it."
+            )
+        with without_interrupts():
+            commands.cancel(self.job_id)
+            if not self._is_over_within(END_WITHIN_S):
+                commands.cancel(self.job_id, kill=True)
+                self._is_over_within(KILL_WITHIN_S)
+        self._show("Stopped: all ranks have been ended.\n")
+
+    def _last_state(self) -> str:
+        # Why Slurm told the ranks to end: it says so once it has cleaned up.
+        give_up_at = time.monotonic() + FILES_LATE_S
+        while self.job_id is not None and time.monotonic() < give_up_at:
+            job = commands.job_state(self.job_id)
+            if job.is_over:
+                return job.state
+            time.sleep(ASK_SLURM_EVERY_S / 2)
+        return "CANCELLED"
+
+    def _is_over_within(self, timeout_s: float) -> bool:
+        give_up_at = time.monotonic() + timeout_s
+        while time.monotonic() < give_up_at:
+            if self.folder.read_end() is not None or self._job_is_over():
+                return True
+            time.sleep(POLL_S)
+        return False
+
+    def _job_is_over(self) -> bool:
+        return self.job_id is not None and commands.job_state(self.job_id).is_over
+
+    def _follow(self, show: Literal["first", "all", "none"]) -> None:
+        plan = self.folder.read_plan()
+        shown = range({"first": 1, "all": plan.n_ranks, "none": 0}[show])
+        tail = LogTail([self.folder.log_path(rank) for rank in shown], self._show)
+        bar = ProgressBar(self._show)
+        said, asked_at, over_since = "", 0.0, 0.0
+        while self.folder.read_end() is None:
+            tail.read()
+            now = time.monotonic()
+            if now - asked_at >= ASK_SLURM_EVERY_S:
+                asked_at = now
+                bar.draw(self.progress)
+                said, is_over = self._report(said)
+                over_since = (over_since or now) if is_over else 0.0
+                if is_over and now - over_since >= FILES_LATE_S:
+                    break
+            time.sleep(POLL_S)
+        tail.read(is_end=True)
+        bar.draw(self.progress, is_end=True)
+
+    def _report(self, said: str) -> tuple[str, bool]:
+        # Says what is new about the job; gives back what was said and whether it is over.
+        if self.job_id is None:
+            return said, self.state == "lost"
+        job = commands.job_state(self.job_id)
+        if job.state in commands.WAITING:
+            text = explain_waiting(job.reason, job.state)
+        elif job.state == "RUNNING":
+            text = f"Running on {job.nodes}."
+        else:
+            text = said
+        if text != said:
+            self._show(f"{text}\n")
+        return text, job.is_over
+
+    def _log_hint(self) -> str:
+        return f"Logs: {self.folder.path}"
+
+
+def _word(end: End) -> str:
+    if end.is_saved:
+        return "saved"
+    if end.was_stopped:
+        return "stopped"
+    return "failed" if end.status else "done"

@@ -1,0 +1,74 @@
+"""The magic `%%ranks`: the body of a cell on every rank.
+
+    %%ranks --gpus 4 --nodes 2
+    import portal.launch.horovod_keras as hvd
+    hvd.init()
+    ...
+
+Importing portal.launch in a notebook is enough to have it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from typing import Any, NoReturn
+
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.runner import run
+from portal.launch.task.cell import cell_names, run_cell
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise LaunchError(f"{message}. Write for example: %%ranks --gpus 4 --nodes 2")
+
+
+def parse_line(line: str) -> argparse.Namespace:
+    """Return the options in the line of the magic.
+
+    Args:
+        line: What stands after `%%ranks`.
+
+    Returns:
+        gpus (or None), nodes, show, results, wait, mpi and hours (or None), as for `run`.
+
+    Raises:
+        LaunchError: If an option is unknown or has no number.
+    """
+    parser = _Parser(prog="%%ranks", add_help=False, allow_abbrev=False)
+    parser.add_argument("--gpus", type=int)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--hours", type=float)
+    parser.add_argument("--show", choices=("first", "all"), default="first")
+    parser.add_argument("--results", choices=("first", "all"), default="first")
+    parser.add_argument("--no-wait", dest="wait", action="store_false")
+    parser.add_argument("--mpi", action="store_true")
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise LaunchError(f"{error} in {line!r}.") from error
+    return parser.parse_args(words)
+
+
+def register() -> None:
+    """Offer `%%ranks` in the notebook that this Python belongs to, if it belongs to one."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        load_ipython_extension(shell)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Offer `%%ranks`: `%load_ext portal.launch.notebook.magic`.
+
+    Args:
+        shell: IPython's shell.
+    """
+
+    def ranks(line: str, cell: str) -> Any:
+        options = vars(parse_line(line))
+        return run(run_cell, cell, cell_names(cell, shell.user_ns), **options)
+
+    shell.register_magic_function(ranks, "cell", "ranks")

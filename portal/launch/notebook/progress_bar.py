@@ -1,0 +1,94 @@
+"""The bar in the cell: drawn anew where there is a page, printed now and then elsewhere."""
+
+from __future__ import annotations
+
+import html
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from portal.launch.task.throughput import Pace
+
+PRINT_EVERY_S = 10.0
+
+
+class ProgressBar:
+    """Shows the pace of a run.
+
+    Args:
+        show: Takes text for the cell.
+        is_page: Whether the cell shows HTML; None finds out.
+        clock: Seconds of a clock that only goes forward.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[str], object],
+        *,
+        is_page: bool | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._show = show
+        self._is_page = "ipykernel" in sys.modules if is_page is None else is_page
+        self._clock = clock
+        self._display: Any = None
+        self._printed_at_s: float | None = None
+        self._printed = ""
+
+    def draw(self, pace: Pace | None, *, is_end: bool = False) -> None:
+        """Show a pace.
+
+        Args:
+            pace: The pace; None where no rank has reported, and there is nothing to show.
+            is_end: Nothing more will come.
+        """
+        if pace is None:
+            return
+        if self._is_page:
+            self._draw_page(render_bar(pace))
+            return
+        now_s = self._clock()
+        if is_end or self._printed_at_s is None or now_s - self._printed_at_s >= PRINT_EVERY_S:
+            self._print(str(pace))
+            self._printed_at_s = now_s
+
+    def _print(self, text: str) -> None:
+        if text != self._printed:
+            self._printed = text
+            self._show(f"{text}\n")
+
+    def _draw_page(self, markup: str) -> None:
+        from IPython.display import HTML, display
+
+        if self._display is None:
+            self._display = display(HTML(markup), display_id=True)
+        else:
+            self._display.update(HTML(markup))
+
+
+def render_bar(pace: Pace) -> str:
+    """Return a bar with its figures.
+
+    Args:
+        pace: What it shows.
+
+    Returns:
+        HTML; with several ranks a line for each, to be opened.
+    """
+    words = html.escape(str(pace))
+    width = f' max="{pace.n_steps}" value="{pace.step}"' if pace.n_steps else ""
+    bar = f'<progress{width} aria-label="Progress of the run" style="width:24em"></progress>'
+    rows = "".join(
+        f"<li>rank {rank}: {_rank_words(steps, silent_s)}</li>"
+        for rank, (steps, silent_s) in enumerate(zip(pace.behind, pace.silent_s, strict=True))
+    )
+    ranks = f"<details><summary>Ranks</summary><ul>{rows}</ul></details>"
+    return f"<div>{bar} {words}{ranks if len(pace.behind) > 1 else ''}</div>"
+
+
+def _rank_words(steps: int | None, silent_s: float | None) -> str:
+    if steps is None or silent_s is None:
+        return "has not reported yet"
+    place = {0: "in front", 1: "1 step behind"}.get(steps, f"{steps} steps behind")
+    return f"{place}, last heard of {silent_s:.0f} s ago"

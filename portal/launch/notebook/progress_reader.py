@@ -1,0 +1,67 @@
+"""Reads what the ranks report, beside their output, and passes it on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+
+from portal.launch.rendezvous.store import Store
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.throughput import Pace, PaceMeter, sample_of_bytes
+from portal.launch.worker.progress import SCOPE, SEND_EVERY_S
+
+
+class PaceReader:
+    """Follows the reports of a run from `with` to the end of its block.
+
+    The newest pace is kept in the run's folder, where `attach` finds it.
+
+    Args:
+        store: The store of the run.
+        folder: Folder of the run.
+        n_ranks: Ranks of the run.
+        on_pace: Takes each new pace, and whether it is the last; called from a thread of its own.
+    """
+
+    def __init__(
+        self, store: Store, folder: RunFolder, n_ranks: int, on_pace: Callable[[Pace, bool], object]
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._meter = PaceMeter(n_ranks)
+        self._on_pace = on_pace
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, daemon=True)
+
+    def __enter__(self) -> PaceReader:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _read_on(self) -> None:
+        while not self._over.wait(SEND_EVERY_S):
+            self._read(is_end=False)
+        self._read(is_end=True)
+
+    def _read(self, *, is_end: bool) -> None:
+        for key, (heard_at_s, value) in self._store.received(SCOPE).items():
+            with suppress(ValueError):
+                self._meter.feed(int(key), sample_of_bytes(value), heard_at_s)
+        pace = self._meter.pace(time.monotonic())
+        if pace is None:
+            return
+        # A full disk stops the training where that writes, not here.
+        with suppress(OSError):
+            self._folder.write_pace(pace)
+        self._on_pace(pace, is_end)

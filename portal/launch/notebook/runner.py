@@ -1,0 +1,175 @@
+"""One call that runs a function of the notebook as one rank for each GPU."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from portal.launch.checkpoint import find_checkpoints
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.handle import Run
+from portal.launch.notebook.progress_bar import ProgressBar
+from portal.launch.notebook.runs import show as show_text
+from portal.launch.notebook.supervise import drive
+from portal.launch.rendezvous.network import LOOPBACK
+from portal.launch.slurm import commands
+from portal.launch.slurm.layout import Shape, fits_session, parse_shape
+from portal.launch.slurm.mpi import check_mpi
+from portal.launch.slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
+from portal.launch.slurm.session import Session, read_session
+from portal.launch.task.call import Call, call_name, make_call
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import create_folder
+from portal.launch.task.plan import Plan
+
+
+def run(
+    train: Any,
+    *args: Any,
+    gpus: int | None = None,
+    nodes: int = 1,
+    results: Literal["first", "all"] = "first",
+    show: Literal["first", "all"] = "first",
+    wait: bool = True,
+    resume: bool = False,
+    hours: float | None = None,
+    mpi: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Run a function of the notebook as one rank for each GPU, and return what it returns.
+
+    Where the session has the GPUs, the ranks are a step of its own Slurm job. More GPUs, more than
+    one node, or wait=False make a Slurm job of its own, which waits in the queue like a session
+    and goes on when the notebook is closed. What rank 0 prints comes into the cell line by line;
+    every rank has a log in the folder of the run, under `~/portal-runs`. The interrupt button ends
+    all ranks.
+
+    Args:
+        train: A function, which may be defined in the notebook, or the path of a script.
+        *args: Its arguments; for a script its command line.
+        gpus: GPUs on all nodes together, and so ranks; None for as many a node as the session
+            has. Simulated GPUs count.
+        nodes: Nodes to use, 1 or more; each has the same number of ranks.
+        results: "first" returns what rank 0 returned, "all" a list with one result for each rank.
+        show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
+        wait: False returns a `Run` at once; the run outlives the session.
+        resume: Give the function the checkpoints of its newest earlier run: see
+            `portal.launch.checkpoint`.
+        hours: Time limit of a job of its own; None for the length of the session.
+        mpi: True lets Horovod's ranks meet and add up over MPI, started by `srun --mpi=pmix`,
+            instead of over Gloo. Horovod has to be built with MPI.
+        **kwargs: Arguments of the function by name.
+
+    Returns:
+        What the function returned on rank 0, or on every rank; None for a script. With wait=False
+        the `Run`.
+
+    Raises:
+        SessionError: If this is no session, or the numbers of GPUs and nodes do not fit together.
+        RankError: If the function fails on a rank: with that rank's traceback, node and log.
+        StepError: If Slurm refuses the job, does not start the ranks, or has no PMIx for MPI.
+        LaunchError: If the function, its arguments or its result cannot be sent, or Horovod is
+            built without MPI.
+    """
+    for name, value in (("results", results), ("show", show)):
+        if value not in {"first", "all"}:
+            raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
+    session = read_session(os.environ)
+    shape = parse_shape(gpus, nodes, session.n_gpus)
+    walltime_s = _walltime_s(hours, session)
+    in_own_job = not wait or hours is not None or not fits_session(shape, session)
+    call = make_call(train, args, kwargs)
+    checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
+    if mpi:
+        check_mpi()
+    returns_list = results == "all"
+    plan = _plan(session, shape, call, returns_list=returns_list, in_own_job=in_own_job, mpi=mpi)
+    folder = create_folder(call_name(call), datetime.now())
+    plan = plan.with_checkpoints(checkpoint_dir or folder.path / "checkpoints")
+    folder.write_plan(plan)
+    folder.write_call(call)
+    if in_own_job:
+        started = _submit(folder, shape, session, walltime_s)
+        return started.wait(show) if wait else started
+    return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
+
+
+def _plan(
+    session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool, mpi: bool
+) -> Plan:
+    cores = session.cores_per_gpu or 1
+    usable = session.n_usable_cores // shape.n_ranks
+    n_results = shape.n_ranks if returns_list else 1
+    return Plan(
+        n_ranks=shape.n_ranks,
+        cores_per_rank=max(1, cores if in_own_job else usable),
+        simulated_gpus=session.simulated_gpus,
+        working_dir=str(Path.cwd()),
+        module_paths=tuple(sys.path),
+        n_results=0 if call.script is not None else n_results,
+        n_nodes=shape.n_nodes,
+        cores_per_node=cores * shape.ranks_per_node if in_own_job else session.n_cores,
+        in_own_job=in_own_job,
+        returns_list=returns_list,
+        mpi=mpi,
+    )
+
+
+def _walltime_s(hours: object, session: Session) -> int:
+    if hours is None:
+        return session.walltime_s or DEFAULT_WALLTIME_S
+    if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
+        raise LaunchError(f"You asked for hours={hours!r}; give a number, such as 8 or 0.5.")
+    return round(hours * 3600)
+
+
+def _submit(folder: RunFolder, shape: Shape, session: Session, walltime_s: int) -> Run:
+    request = JobRequest(
+        name=folder.name,
+        shape=shape,
+        walltime_s=walltime_s,
+        folder=folder.path,
+        cores_per_gpu=session.cores_per_gpu,
+        memory_mib_per_gpu=session.memory_mib_per_gpu,
+        partition=session.partition,
+        account=session.account,
+        qos=session.qos,
+    )
+    command = [sys.executable, "-m", "portal.launch.notebook.batch", str(folder.path)]
+    job_id = commands.submit(request, command)
+    folder.write_job_id(job_id)
+    plan = folder.read_plan()
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    _announce(folder, plan, f"{nodes} as job {job_id}", n_cores=session.cores_per_gpu)
+    return Run(folder, job_id, show_text)
+
+
+def _run_step(folder: RunFolder, plan: Plan, session: Session, *, n_shown: int) -> Any:
+    _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    bar = ProgressBar(show_text)
+    try:
+        drive(
+            folder,
+            plan,
+            job_id=session.job_id,
+            node=session.node,
+            host=LOOPBACK,
+            shown=range(n_shown),
+            show=show_text,
+            on_pace=lambda pace, is_end: bar.draw(pace, is_end=is_end),
+        )
+    except BaseException:
+        show_text("Stopped: all ranks have been ended.\n")
+        raise
+    return Run(folder, None, show_text).result()
+
+
+def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:
+    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
+    gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
+    cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
+    logs = str(folder.path).replace(str(Path.home()), "~", 1)
+    show_text(f"{ranks} on {place}, each with {gpu}{cores}. Logs: {logs}\n")

@@ -1,0 +1,88 @@
+"""The runs of a user: those that go on and those that have ended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.handle import Run
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import parent_folder
+
+N_SHOWN = 20
+
+
+class Runs(list[Run]):
+    """Runs, the newest first; a notebook shows them as a table."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "No runs yet. run(train, gpus=2) starts one."
+        rows = [(run.id, run.state, _place(run)) for run in self]
+        width = max(len(name) for name, _, _ in rows)
+        return "\n".join(f"{name:{width}}  {state:8}  {place}" for name, state, place in rows)
+
+
+def runs(n: int = N_SHOWN) -> Runs:
+    """Return the newest runs of this user, from every session.
+
+    Args:
+        n: At most so many.
+
+    Returns:
+        The runs, the newest first.
+    """
+    parent = parent_folder()
+    paths = sorted(parent.iterdir(), reverse=True) if parent.is_dir() else []
+    folders = [path for path in paths if (path / "run.json").is_file()]
+    return Runs(_run_of(path) for path in folders[:n])
+
+
+def attach(run_id: str | None = None) -> Run:
+    """Return a run that was started earlier, perhaps from another notebook or session.
+
+    Args:
+        run_id: Its name as `runs()` shows it, or a part of it; None for the newest.
+
+    Returns:
+        The run: `wait()` shows its output from the start and returns its result.
+
+    Raises:
+        LaunchError: If there is no such run, or the part is that of several.
+    """
+    found = [run for run in runs(n=sys.maxsize) if run_id is None or run_id in run.id]
+    exact = [run for run in found if run.id == run_id]
+    if not found:
+        raise LaunchError(
+            f"There is no run {run_id!r} in {parent_folder()}. runs() lists those that there are."
+            if run_id is not None
+            else f"There are no runs in {parent_folder()} yet. run(train, gpus=2) starts one."
+        )
+    if run_id is not None and not exact and len(found) > 1:
+        names = ", ".join(run.id for run in found[:5])
+        raise LaunchError(f"{run_id!r} is a part of several names: {names}. Give more of it.")
+    return (exact or found)[0]
+
+
+def _run_of(path: Path) -> Run:
+    folder = RunFolder(path)
+    return Run(folder, folder.read_job_id(), show)
+
+
+def _place(run: Run) -> str:
+    plan = run.folder.read_plan()
+    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
+    nodes = "1 node" if plan.n_nodes == 1 else f"{plan.n_nodes} nodes"
+    job = f", job {run.job_id}" if run.job_id is not None else ""
+    return f"{ranks} on {nodes}{job}"
+
+
+def show(text: str) -> None:
+    """Write text into the cell.
+
+    Args:
+        text: The text with its line ends.
+    """
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,1 @@
+"""How the ranks of a run find each other, with every framework."""

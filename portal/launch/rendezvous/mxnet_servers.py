@@ -1,0 +1,118 @@
+"""MXNet's ranks exchange gradients through servers of the run, which rank 0 starts.
+
+`mxnet.kv.create("dist_sync")` needs a scheduler and servers beside the workers. Whoever reaches one
+of them is believed, and an optimizer is sent to them as a pickle: reaching it means to run code as
+the user. So they listen on sockets of the file system that only the user may open, which keeps a
+run within one node.
+
+Source:
+    MXNet 1.9.1, kvstore_server.py; ps-lite, zmq_van.h: DMLC_LOCAL has the sockets in /tmp, named
+    by the port.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from portal.launch.errors import LaunchError
+from portal.launch.rendezvous.client import StoreClient
+from portal.launch.task import exit_with_parent
+
+# How far behind rank 0 another rank may be.
+OTHERS_WITHIN_S = 300.0
+# Names of sockets, not ports: nothing listens on the network.
+_SOCKET_NUMBERS = range(20_000, 60_000)
+_SOCKET_DIR = Path("/tmp")  # noqa: S108
+_ACROSS_NODES = (
+    "This run has {n_nodes} nodes. MXNet's key-value store believes everybody who reaches it over "
+    "the network and runs what it is sent, so it is kept within one node: run(train, gpus=N) with "
+    "the GPUs of one node. Over nodes, train with PyTorch or Horovod."
+)
+
+
+def serve_distributed_stores(
+    module: Any, *, address: str, rank: int, n_ranks: int, n_nodes: int
+) -> None:
+    """Let `mxnet.kv.create` find the servers of the run when it makes a distributed store.
+
+    Args:
+        module: The module mxnet.kvstore.base.
+        address: Host, port and secret of the run's store.
+        rank: Number of this rank.
+        n_ranks: Ranks of the run, the workers.
+        n_nodes: Nodes of the run.
+    """
+    stock_create = module.create
+
+    @functools.wraps(stock_create)
+    def create(name: str = "local") -> Any:
+        if str(name).lower().startswith("dist"):
+            if n_nodes > 1:
+                raise LaunchError(_ACROSS_NODES.format(n_nodes=n_nodes))
+            _join(address, rank, n_ranks)
+        return stock_create(name)
+
+    module.create = create
+
+
+def server_variables(socket_number: int, n_ranks: int) -> dict[str, str]:
+    """Return what scheduler, server and workers are told.
+
+    Args:
+        socket_number: Name of the scheduler's socket.
+        n_ranks: Workers.
+
+    Returns:
+        Variables of ps-lite, all but the role.
+
+    Source:
+        ps-lite, docs/env.md.
+    """
+    return {
+        "DMLC_LOCAL": "1",
+        "DMLC_NODE_HOST": "127.0.0.1",
+        "DMLC_PS_ROOT_URI": "127.0.0.1",
+        "DMLC_PS_ROOT_PORT": str(socket_number),
+        "DMLC_NUM_SERVER": "1",
+        "DMLC_NUM_WORKER": str(n_ranks),
+    }
+
+
+def _join(address: str, rank: int, n_ranks: int) -> None:
+    if "DMLC_ROLE" in os.environ:
+        return
+    # From here on this process makes sockets that only the user may open.
+    os.umask(0o077)
+    store = StoreClient(address, "mxnet")
+    if rank == 0:
+        number = _free_number()
+        for role in ("scheduler", "server"):
+            _start(role, server_variables(number, n_ranks))
+        store.put("socket", str(number).encode())
+    else:
+        number = int(store.wait("socket", OTHERS_WITHIN_S))
+    os.environ.update(server_variables(number, n_ranks), DMLC_ROLE="worker")
+
+
+def _free_number() -> int:
+    numbers = (secrets.choice(_SOCKET_NUMBERS) for _ in range(100))
+    return next(number for number in numbers if not (_SOCKET_DIR / str(number)).exists())
+
+
+def _start(role: str, variables: dict[str, str]) -> None:
+    # They end with this rank, also where it never says goodbye to them.
+    subprocess.Popen(
+        [
+            *(sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid())),
+            *(sys.executable, "-I", "-c", "import mxnet"),
+        ],
+        env={**os.environ, **variables, "DMLC_ROLE": role, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )

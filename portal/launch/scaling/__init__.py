@@ -1,0 +1,1 @@
+"""What `portal.launch.study`, `probe` and `advice` are made of."""

@@ -1,0 +1,185 @@
+"""What a scaling study runs on its ranks."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from portal.launch.rendezvous.client import StoreClient
+from portal.launch.scaling.study_config import Config
+
+# Side of the square images that each network was made for.
+MODELS = {"alexnet": 227, "inceptionv3": 299, "resnet50": 224, "vgg16": 224}
+N_CLASSES = 1000
+N_PROBE_WARMUP_STEPS = 2
+LEAST_PROBE_STEPS = 3
+# How far behind rank 0 another rank may be in its first steps.
+OTHERS_WITHIN_S = 300.0
+
+
+def measure_model(name: str, config: Config, n_steps: int, n_warmup_steps: int) -> list[float]:
+    """Train a network on made-up images; runs on a rank.
+
+    Args:
+        name: One of MODELS.
+        config: Batch size, precision and threads.
+        n_steps: Steps that count.
+        n_warmup_steps: Steps before them.
+
+    Returns:
+        Seconds of each step that counts.
+    """
+    _set_threads(config)
+    return _timed(_keras_step(name, config), n_steps, n_warmup_steps)
+
+
+def measure_function(
+    make_step: Callable[..., Callable[[], object]],
+    config: Config,
+    n_steps: int,
+    n_warmup_steps: int,
+) -> list[float]:
+    """Run a user's own steps; runs on a rank.
+
+    Args:
+        make_step: Takes batch size and precision, returns a function that makes one step.
+        config: Batch size, precision and threads.
+        n_steps: Steps that count.
+        n_warmup_steps: Steps before them.
+
+    Returns:
+        Seconds of each step that counts.
+    """
+    _set_threads(config)
+    step = make_step(config.batch_size, config.precision)
+    return _timed(step, n_steps, n_warmup_steps)
+
+
+def measure_for(
+    train: str | Callable[..., Callable[[], object]], config: Config, budget_s: float
+) -> list[float]:
+    """Train for some time; runs on a rank.
+
+    Args:
+        train: One of MODELS, or a user's own function as in `measure_function`.
+        config: Batch size, precision and threads.
+        budget_s: How long the steps may take together, in seconds.
+
+    Returns:
+        Seconds of each step that counts, as many on every rank: rank 0 tells the others how many.
+    """
+    _set_threads(config)
+    if isinstance(train, str):
+        step = _keras_step(train, config)
+    else:
+        step = train(config.batch_size, config.precision)
+    _timed(step, 0, N_PROBE_WARMUP_STEPS)
+    store = StoreClient(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"], "probe")
+    is_first = os.environ["HOROVOD_RANK"] == "0"
+    rounds = [_timed(step, LEAST_PROBE_STEPS, 0)]
+    while True:
+        key = f"round-{len(rounds)}"
+        if is_first:
+            store.put(key, str(_n_more(rounds, budget_s)).encode())
+        n_steps = int(store.wait(key, OTHERS_WITHIN_S))
+        if not n_steps:
+            break
+        rounds.append(_timed(step, n_steps, 0))
+    # Frameworks still prepare in the first round; it counts only where there is no other.
+    return [step_s for times in rounds[1:] or rounds for step_s in times]
+
+
+def _n_more(rounds: list[list[float]], budget_s: float) -> int:
+    """Return the steps of the next round: at most twice those of the last; 0 to end."""
+    left_s = budget_s - sum(map(sum, rounds))
+    n_left = int(left_s / statistics.mean(rounds[-1]))
+    return max(0, min(2 * len(rounds[-1]), n_left))
+
+
+def _timed(step: Callable[[], object], n_steps: int, n_warmup_steps: int) -> list[float]:
+    times_s = []
+    for number in range(n_warmup_steps + n_steps):
+        began = time.perf_counter()
+        step()
+        if number >= n_warmup_steps:
+            times_s.append(time.perf_counter() - began)
+    return times_s
+
+
+def _set_threads(config: Config) -> None:
+    # Before a framework is imported: later it no longer looks.
+    if config.n_threads:
+        os.environ["OMP_NUM_THREADS"] = str(config.n_threads)
+        os.environ["TF_NUM_INTRAOP_THREADS"] = str(config.n_threads)
+
+
+def _keras_step(name: str, config: Config) -> Callable[[], object]:
+    import keras
+    import numpy as np
+
+    import portal.launch.horovod_keras as hvd
+
+    hvd.init()
+    if config.precision == "mixed":
+        keras.mixed_precision.set_global_policy("mixed_float16")
+    model = _keras_model(name)
+    optimizer: Any = keras.optimizers.SGD(0.01 * hvd.size(), momentum=0.9)
+    if config.precision == "mixed":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
+    model.compile(
+        optimizer=hvd.DistributedOptimizer(optimizer),
+        loss="sparse_categorical_crossentropy",
+        jit_compile=False,
+    )
+    chance = np.random.default_rng(hvd.rank())
+    side = MODELS[name]
+    images = chance.random((config.batch_size, side, side, 3), dtype=np.float32)
+    labels = chance.integers(0, N_CLASSES, config.batch_size)
+    return lambda: model.train_on_batch(images, labels)
+
+
+def _keras_model(name: str) -> Any:
+    import keras
+
+    if name == "alexnet":
+        return _alexnet()
+    applications = {
+        "inceptionv3": keras.applications.InceptionV3,
+        "resnet50": keras.applications.ResNet50,
+        "vgg16": keras.applications.VGG16,
+    }
+    return applications[name](weights=None, classes=N_CLASSES)
+
+
+def _alexnet() -> Any:
+    """Return AlexNet, in one column.
+
+    Source:
+        Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014.
+    """
+    import keras
+    from keras import layers
+
+    side = MODELS["alexnet"]
+    return keras.Sequential(
+        [
+            keras.Input((side, side, 3)),
+            layers.Conv2D(64, 11, strides=4, activation="relu"),
+            layers.MaxPooling2D(3, strides=2),
+            layers.Conv2D(192, 5, padding="same", activation="relu"),
+            layers.MaxPooling2D(3, strides=2),
+            layers.Conv2D(384, 3, padding="same", activation="relu"),
+            layers.Conv2D(256, 3, padding="same", activation="relu"),
+            layers.Conv2D(256, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(3, strides=2),
+            layers.Flatten(),
+            layers.Dropout(0.5),
+            layers.Dense(4096, activation="relu"),
+            layers.Dropout(0.5),
+            layers.Dense(4096, activation="relu"),
+            layers.Dense(N_CLASSES, activation="softmax", dtype="float32"),
+        ]
+    )

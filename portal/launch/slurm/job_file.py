@@ -1,0 +1,69 @@
+"""Job files for sbatch: a training script on M nodes without a notebook. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from portal.launch.errors import LaunchError
+from portal.launch.slurm.sbatch import JobRequest, resource_options, warning_option
+
+# What starts the script, and the environment that it runs in.
+PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
+
+
+def render_job_file(
+    request: JobRequest,
+    *,
+    script: Path,
+    arguments: Sequence[str],
+    program: str,
+    python: Path,
+    simulated_gpus: bool,
+    mpi: bool = False,
+) -> str:
+    """Return a job file.
+
+    Args:
+        request: Name, shape, time and resources of the job.
+        script: Absolute path of the training script.
+        arguments: Its command line.
+        program: One of PROGRAMS.
+        python: Interpreter of the program's environment; not used for "plain".
+        simulated_gpus: True where the GPUs of the site do not compute.
+        mpi: True where Horovod's ranks are to meet over MPI.
+
+    Returns:
+        Shell text.
+
+    Raises:
+        LaunchError: If a name cannot stand in a job file.
+    """
+    options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
+    if program != "plain":
+        options.append(warning_option(request.walltime_s))
+    words = [str(script), *arguments]
+    if any("\n" in word for word in [*options, *words]):
+        raise LaunchError("A name with a line end cannot stand in a job file. Rename the script.")
+    if program == "plain":
+        command = f"srun {shlex.join(['python3', *words])}"
+        note = "# One process for each GPU, started by Slurm; replace the line by any program."
+    else:
+        command = f"exec {shlex.join([str(python), '-m', 'portal.launch.alone', *words])}"
+        note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {_quoted(option)}" for option in options),
+        "",
+        *(["export PORTAL_GPUS_SIMULATED=1"] if simulated_gpus else []),
+        *(["export PORTAL_MPI=1"] if mpi else []),
+        note,
+        command,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(option: str) -> str:
+    # sbatch reads these lines itself; quotation marks keep blanks together.
+    return f'"{option}"' if " " in option else option

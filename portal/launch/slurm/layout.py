@@ -1,0 +1,114 @@
+"""How many ranks a run has, on how many nodes, and whether the session can hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from portal.launch.errors import SessionError
+from portal.launch.slurm.session import Session
+
+MAX_NODES = 1024
+MAX_GPUS_PER_NODE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Ranks of a run and where they go.
+
+    Attributes:
+        n_ranks: Ranks, one for each GPU.
+        n_nodes: Nodes; each has the same number of ranks.
+    """
+
+    n_ranks: int
+    n_nodes: int = 1
+
+    @property
+    def ranks_per_node(self) -> int:
+        """Ranks on each node."""
+        return self.n_ranks // self.n_nodes
+
+
+def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
+    """Return the shape that a user asked for.
+
+    Args:
+        gpus: GPUs on all nodes together; None for all of the session.
+        nodes: Nodes, 1 or more.
+        n_session_gpus: GPUs of the session, 0 or more.
+
+    Returns:
+        The shape.
+
+    Raises:
+        SessionError: If one of them is no number, or the GPUs cannot be shared out evenly.
+    """
+    if not is_count(nodes) or not 1 <= nodes <= MAX_NODES:
+        raise SessionError(f"You asked for nodes={nodes!r}; give a number from 1 to {MAX_NODES}.")
+    if gpus is None:
+        if not n_session_gpus:
+            raise SessionError(
+                "A run has one rank for each GPU, and this session has no GPU. Say how many: "
+                "run(train, gpus=2) starts a job of its own."
+            )
+        gpus = n_session_gpus * nodes
+    limit = MAX_GPUS_PER_NODE * nodes
+    if not is_count(gpus) or not 1 <= gpus <= limit:
+        raise SessionError(f"You asked for gpus={gpus!r}; give a number from 1 to {limit}.")
+    if gpus % nodes:
+        fewer, more = gpus // nodes * nodes, (gpus // nodes + 1) * nodes
+        choice = f"{fewer} or {more}" if fewer else str(more)
+        raise SessionError(
+            f"You asked for gpus={gpus} on nodes={nodes}; every node has the same number of "
+            f"ranks. Choose {choice} GPUs."
+        )
+    return Shape(n_ranks=gpus, n_nodes=nodes)
+
+
+def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
+    """Return why no node has the GPUs that a shape wants of it, and what to ask for instead.
+
+    Args:
+        shape: Ranks and nodes.
+        most_per_node: GPUs of the node with the most; 0 if that is not known.
+
+    Returns:
+        The sentences; None where a node has enough, or nobody knows.
+    """
+    if not 0 < most_per_node < shape.ranks_per_node:
+        return None
+    n_nodes = -(-shape.n_ranks // most_per_node)
+    n_gpus = -(-shape.n_ranks // n_nodes) * n_nodes
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    fewer = most_per_node * shape.n_nodes
+    return (
+        f"You asked for {shape.n_ranks} GPUs on {nodes}; no node has more than {most_per_node}. "
+        f"Choose gpus={fewer}{'' if shape.n_nodes == 1 else f', nodes={shape.n_nodes}'} or fewer, "
+        f"or gpus={n_gpus}, nodes={n_nodes}."
+    )
+
+
+def fits_session(shape: Shape, session: Session) -> bool:
+    """Return whether the session's own GPUs suffice.
+
+    Args:
+        shape: Ranks and nodes.
+        session: The session.
+
+    Returns:
+        True where the ranks can be a step of the session's job.
+    """
+    return shape.n_nodes == 1 and shape.n_ranks <= session.n_gpus
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number and no truth value.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        True for an int.
+    """
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,84 @@
+"""Horovod over MPI: refused in words where this environment or this Slurm cannot do it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib.util import find_spec
+from pathlib import Path
+
+from portal.launch.errors import LaunchError, StepError
+from portal.launch.slurm import commands
+
+PLUGIN = "pmix"
+_STARTS_MPI = b"MPI_Init_thread\0"
+_WITHOUT = "Leave mpi out, which uses Gloo, or ask the administrators for"
+
+
+def check_mpi() -> None:
+    """Refuse a run over MPI that could not start from this Python, on this node."""
+    check_horovod(find_horovod())
+    check_slurm(commands.mpi_plugins())
+
+
+def find_horovod() -> Path | None:
+    """Return the folder of this environment's Horovod, or None; nothing of it is imported."""
+    spec = find_spec("horovod")
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(places[0]) if places else None
+
+
+def is_built_with_mpi(horovod_dir: Path) -> bool:
+    """Say whether a Horovod was compiled with MPI.
+
+    Args:
+        horovod_dir: Its folder.
+
+    Returns:
+        True where the library for one of its frameworks calls MPI.
+
+    Source:
+        Horovod 0.28.1, mpi_context.cc: a build with MPI starts it by MPI_Init_thread, whose name
+        then stands in the library's table of symbols. Importing Horovod to ask it takes TensorFlow.
+    """
+    libraries = horovod_dir.glob("*/mpi_lib*.so")
+    return any(_STARTS_MPI in library.read_bytes() for library in libraries)
+
+
+def check_horovod(horovod_dir: Path | None) -> None:
+    """Refuse an environment whose Horovod has no MPI.
+
+    Args:
+        horovod_dir: Folder of Horovod, or None where there is none.
+
+    Raises:
+        LaunchError: If there is none, or it is built without MPI.
+    """
+    if horovod_dir is None:
+        raise LaunchError(
+            "You asked for Horovod over MPI, and this environment has no Horovod. Leave mpi out, "
+            "or choose the kernel that has Horovod."
+        )
+    if not is_built_with_mpi(horovod_dir):
+        raise LaunchError(
+            "You asked for Horovod over MPI, and the Horovod of this environment is built without "
+            f"MPI. {_WITHOUT} one that has it: 'deploy/environments/build --with-mpi horovod'."
+        )
+
+
+def check_slurm(plugins: Collection[str] | None) -> None:
+    """Refuse a Slurm that cannot start ranks of MPI.
+
+    Args:
+        plugins: Names of Slurm's plugins for MPI; None where it did not say them, which the step
+            then does.
+
+    Raises:
+        StepError: If there is none for PMIx.
+    """
+    if plugins is None or PLUGIN in plugins:
+        return
+    raise StepError(
+        f"You asked for Horovod over MPI, and Slurm has no plugin '{PLUGIN}' here: "
+        f"'srun --mpi=list' names {', '.join(sorted(plugins)) or 'none'}. {_WITHOUT} mpi_pmix.so "
+        "on the nodes."
+    )

@@ -1,0 +1,155 @@
+"""The Slurm job of a run across nodes: the arguments of sbatch and the script. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.launch.slurm.layout import Shape
+
+# Seconds before the limit at which ranks are told to save what they need to go on; of a short run
+# the last third.
+LONGEST_WARNING_S = 90
+DEFAULT_WALLTIME_S = 8 * 3600
+# What belongs to the session alone: its login at the hub, its GPUs, its place in Slurm.
+_OF_THE_SESSION = (
+    *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "JUPYTERHUB_", "JPY_", "OMP_NUM_THREADS"),
+    *("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
+    *("PORTAL_N_GPUS", "PORTAL_WALLTIME_S", "PORTAL_RUN_", "PORTAL_SESSION_"),
+)
+_KEPT = frozenset({"SLURM_CONF"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """Everything that decides what the job of a run looks like.
+
+    Attributes:
+        name: Name of the job, that of the run.
+        shape: Ranks and nodes.
+        walltime_s: Time limit in seconds, 60 or more.
+        folder: The run's folder; the job starts there and writes its log there.
+        cores_per_gpu: CPU cores for each GPU; 0 leaves it to the partition.
+        memory_mib_per_gpu: Memory in MiB for each GPU; 0 leaves it to the partition.
+        partition: Slurm partition, or empty for the default one.
+        account: Slurm account, or empty.
+        qos: Slurm quality of service, or empty.
+    """
+
+    name: str
+    shape: Shape
+    walltime_s: int
+    folder: Path
+    cores_per_gpu: int = 0
+    memory_mib_per_gpu: int = 0
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+
+
+def resource_options(request: JobRequest) -> list[str]:
+    """Return the options of sbatch that say how large the job is and where it goes.
+
+    Args:
+        request: What decides the job.
+
+    Returns:
+        Long options, one word each: one task for each GPU, and for each GPU the cores and the
+        memory of the site's rule.
+
+    Source:
+        sbatch(1), Slurm 22.05.
+    """
+    shape = request.shape
+    options = [
+        f"--job-name={request.name}",
+        f"--nodes={shape.n_nodes}",
+        f"--ntasks={shape.n_ranks}",
+        f"--ntasks-per-node={shape.ranks_per_node}",
+        f"--gpus-per-node={shape.ranks_per_node}",
+        f"--time={_walltime(request.walltime_s)}",
+    ]
+    if request.cores_per_gpu:
+        options.append(f"--cpus-per-task={request.cores_per_gpu}")
+    if request.memory_mib_per_gpu:
+        options.append(f"--mem={request.memory_mib_per_gpu * shape.ranks_per_node}M")
+    for option in ("partition", "account", "qos"):
+        if value := getattr(request, option):
+            options.append(f"--{option}={value}")
+    return options
+
+
+def sbatch_argv(request: JobRequest) -> list[str]:
+    """Return the sbatch command that queues a run.
+
+    Args:
+        request: What decides the job.
+
+    Returns:
+        The arguments, sbatch first; the script goes to its standard input. The job is never
+        started a second time by Slurm: `resume=True` does that.
+
+    Source:
+        sbatch(1), Slurm 22.05.
+    """
+    return [
+        "sbatch",
+        "--parsable",
+        *resource_options(request),
+        "--no-requeue",
+        "--export=ALL",
+        warning_option(request.walltime_s),
+        f"--chdir={request.folder}",
+        f"--output={request.folder / 'job.log'}",
+    ]
+
+
+def warning_option(walltime_s: int) -> str:
+    """Return the option of sbatch that asks for a warning before the limit.
+
+    Args:
+        walltime_s: Time limit in seconds.
+
+    Returns:
+        The option. B: the warning goes to the shell of the script alone, whose place
+        `portal.launch.notebook.batch` has taken.
+
+    Source:
+        sbatch(1), --signal, Slurm 22.05.
+    """
+    return f"--signal=B:USR1@{min(LONGEST_WARNING_S, walltime_s // 3)}"
+
+
+def job_script(command: Sequence[str]) -> str:
+    """Return the script of the job.
+
+    Args:
+        command: What it runs, which takes the place of the shell and so gets its signals.
+
+    Returns:
+        Shell text.
+    """
+    return f"#!/bin/bash\nexec {shlex.join(command)}\n"
+
+
+def job_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment that a job of its own inherits.
+
+    Args:
+        environ: Environment of the notebook.
+
+    Returns:
+        The same without the session's place in Slurm, its GPUs and its login at the hub.
+    """
+    return {
+        name: value
+        for name, value in environ.items()
+        if name in _KEPT or not name.startswith(_OF_THE_SESSION)
+    }
+
+
+def _walltime(walltime_s: int) -> str:
+    minutes, seconds = divmod(walltime_s, 60)
+    return f"{minutes}:{seconds:02}"

@@ -1,0 +1,194 @@
+"""The Slurm step that holds the ranks of a run: `srun` inside the session's own job."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from portal.launch.errors import StepError
+from portal.launch.slurm.mpi import PLUGIN
+from portal.launch.task import exit_with_parent
+from portal.launch.task.environment import step_environment
+from portal.launch.task.interrupts import without_interrupts
+from portal.launch.task.plan import Plan
+
+TERMINATE_WITHIN_S = 2.5
+KILL_WITHIN_S = 1.5
+PAUSE_S = 0.1
+_READ_BYTES = 64 * 1024
+_SLURM_TIMEOUT_S = 1
+
+
+def step_argv(
+    plan: Plan, *, job_id: int, name: str, node: str, working_dir: Path, command: Sequence[str]
+) -> list[str]:
+    """Return the srun command that starts the ranks of a run.
+
+    Args:
+        plan: Ranks, nodes and cores.
+        job_id: The Slurm job that the step belongs to.
+        name: Name of the step.
+        node: The session's node; empty where the step has all nodes of the job.
+        working_dir: Folder to start in.
+        command: What each rank runs.
+
+    Returns:
+        The arguments, srun first. The step shares all of the job's cores, memory and GPUs with the
+        notebook server instead of waiting for what the server holds, and one rank that fails ends
+        all. As nothing is said of GPUs, Slurm shows every rank those of the job on its node.
+
+    Source:
+        srun(1), Slurm 22.05. Open MPI 4.1 aborts under its plugins pmi2 and none.
+    """
+    ranks_per_node = plan.n_ranks // plan.n_nodes
+    return [
+        "srun",
+        f"--jobid={job_id}",
+        f"--job-name={name}",
+        "--overlap",
+        "--overcommit",
+        f"--nodes={plan.n_nodes}",
+        *([f"--nodelist={node}"] if node else []),
+        f"--ntasks={plan.n_ranks}",
+        f"--ntasks-per-node={ranks_per_node}",
+        "--distribution=block",
+        f"--cpus-per-task={max(1, plan.cores_per_node // ranks_per_node)}",
+        "--mem=0",
+        "--cpu-bind=none",
+        f"--mpi={PLUGIN if plan.mpi else 'none'}",
+        "--export=ALL",
+        "--input=none",
+        "--label",
+        "--kill-on-bad-exit=1",
+        "--quiet",
+        f"--chdir={working_dir}",
+        *command,
+    ]
+
+
+class Step:
+    """A running step.
+
+    Args:
+        argv: The srun command, from `step_argv`.
+        environ: Environment of the notebook, with what the ranks need added.
+        name: Name of the step, by which it is found again.
+
+    Raises:
+        StepError: If there is no srun.
+    """
+
+    def __init__(self, argv: Sequence[str], environ: Mapping[str, str], name: str) -> None:
+        self._environ = step_environment(environ)
+        self._name = name
+        self._rest = b""
+        self._partial = b""
+        self._unread: deque[bytes] = deque()
+        try:
+            # In a session of its own: the notebook's interrupt button signals a whole group.
+            self._srun = subprocess.Popen(
+                [sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid()), *argv],
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StepError(f"Slurm's srun could not be started: {error}.") from error
+
+    def lines(self, on_pause: Callable[[], object] = lambda: None) -> Iterator[bytes]:
+        """Yield what the ranks and srun print, line by line, until all have ended.
+
+        Args:
+            on_pause: Called when nothing was printed for a tenth of a second.
+
+        Yields:
+            Lines with their ends.
+        """
+        if self._srun.stdout is None:
+            return
+        descriptor = self._srun.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while True:
+                while self._unread:
+                    yield self._unread.popleft()
+                if not selector.select(PAUSE_S):
+                    on_pause()
+                    selector.select()
+                printed = os.read(descriptor, _READ_BYTES)
+                if not printed:
+                    break
+                *whole, self._partial = (self._partial + printed).split(b"\n")
+                self._unread.extend(line + b"\n" for line in whole)
+        if self._partial:
+            partial, self._partial = self._partial, b""
+            yield partial
+
+    def wait(self) -> int:
+        """Wait for the end.
+
+        Returns:
+            srun's exit status: the highest of the ranks', or 128 and more after a signal.
+        """
+        return self._srun.wait()
+
+    def warn(self) -> None:
+        """Tell every rank that the time limit or a preemption is near.
+
+        Source:
+            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05: SIGUSR1 goes on to all tasks.
+        """
+        self._srun.send_signal(signal.SIGUSR1)
+
+    def stop(self) -> bytes:
+        """End all ranks: asked to within 2.5 s, killed after that.
+
+        Returns:
+            What was printed since the last line that `lines` gave.
+
+        Source:
+            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05.
+        """
+        with without_interrupts():
+            self._srun.send_signal(signal.SIGTERM)
+            if not self._ended_within(TERMINATE_WITHIN_S):
+                for step_id in self._step_ids():
+                    self._slurm("scancel", "--signal=KILL", step_id)
+                if not self._ended_within(KILL_WITHIN_S):
+                    self._srun.kill()
+                    self._ended_within(KILL_WITHIN_S)
+        return b"".join(self._unread) + self._partial + self._rest
+
+    def _ended_within(self, timeout_s: float) -> bool:
+        # Reads the output too: srun does not end while its pipe is full.
+        with suppress(subprocess.TimeoutExpired):
+            self._rest, _ = self._srun.communicate(timeout=timeout_s)
+            return True
+        return False
+
+    def _step_ids(self) -> list[str]:
+        job_id = self._environ.get("SLURM_JOB_ID") or self._environ["SLURM_JOBID"]
+        listing = self._slurm("squeue", "--noheader", "--steps", f"--jobs={job_id}", "-o", "%i|%j")
+        rows = [line.split("|", 1) for line in listing.splitlines() if "|" in line]
+        return [step_id for step_id, name in rows if name == self._name]
+
+    def _slurm(self, *argv: str) -> str:
+        with suppress(OSError, subprocess.SubprocessError):
+            return subprocess.run(
+                argv,
+                env=self._environ,
+                capture_output=True,
+                text=True,
+                timeout=_SLURM_TIMEOUT_S,
+                check=False,
+            ).stdout
+        return ""

@@ -1,0 +1,203 @@
+"""The folder of a run: what the ranks are to do, what they printed, what they gave back.
+
+    ~/portal-runs/20261120-203845-train-k3v9/
+        run.json            the plan: ranks, cores, working folder, search path of modules
+        call.pkl            the function and its arguments, or the script
+        rank-0.log          everything that rank 0 printed
+        rank-0.result.pkl   what the function returned on rank 0
+        rank-0.error.json   its traceback, if it failed
+        job.json            number of the Slurm job, where the run has one of its own
+        job.log             what that job itself printed
+        progress.json       how far the ranks are, where they report it
+        end.json            how the ranks ended, once they have
+        checkpoints/        what the function saved to go on from
+
+Only the user can enter it. Functions and results pass between notebook and ranks through these
+files alone, never over the network.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.launch.errors import LaunchError
+from portal.launch.task.pickles import pickled, unpickled
+from portal.launch.task.plan import End, Failure, Plan
+from portal.launch.task.throughput import Pace
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths and contents of one run's folder."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def title(self) -> str:
+        """Name of its function or script, in the letters that folders have."""
+        return self.name.split("-", 2)[-1].rpartition("-")[0]
+
+    @property
+    def saved_mark(self) -> Path:
+        """File that a rank leaves when it has saved a checkpoint and ends to go on later."""
+        return self.path / "saved"
+
+    def log_path(self, rank: int) -> Path:
+        """Return the path of a rank's log.
+
+        Args:
+            rank: Its number.
+
+        Returns:
+            The path, whether it exists or not.
+        """
+        return self.path / f"rank-{rank}.log"
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write what every rank must know.
+
+        Args:
+            plan: The run's plan.
+        """
+        self._write("run.json", json.dumps(asdict(plan), indent=2).encode())
+
+    def read_plan(self) -> Plan:
+        """Return what every rank must know."""
+        values = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        return Plan(**{**values, "module_paths": tuple(values["module_paths"])})
+
+    def write_call(self, call: object) -> None:
+        """Write a function with its arguments, by value where the notebook defines it.
+
+        Args:
+            call: Anything that cloudpickle takes.
+
+        Raises:
+            LaunchError: If it cannot be pickled.
+        """
+        self._write("call.pkl", pickled(call, "The function or its arguments cannot be sent"))
+
+    def read_call(self) -> Any:
+        """Return the function with its arguments."""
+        return unpickled(self.path / "call.pkl")
+
+    def write_result(self, rank: int, result: object) -> None:
+        """Write what a rank returned.
+
+        Args:
+            rank: Its number.
+            result: Anything that cloudpickle takes.
+
+        Raises:
+            LaunchError: If it cannot be pickled.
+        """
+        refusal = f"What rank {rank} returned cannot be sent back"
+        self._write(f"rank-{rank}.result.pkl", pickled(result, refusal))
+
+    def read_result(self, rank: int) -> Any:
+        """Return what a rank returned.
+
+        Args:
+            rank: Its number.
+
+        Returns:
+            The object.
+
+        Raises:
+            LaunchError: If there is none, or it cannot be read here.
+        """
+        try:
+            return unpickled(self.path / f"rank-{rank}.result.pkl")
+        except Exception as error:
+            raise LaunchError(
+                f"The result of rank {rank} cannot be read ({error}). Its output is in "
+                f"{self.log_path(rank)}."
+            ) from error
+
+    def write_failure(self, failure: Failure) -> None:
+        """Write how a rank failed.
+
+        Args:
+            failure: Which rank, and what it raised.
+        """
+        text = json.dumps(asdict(failure), indent=2)
+        self._write(f"rank-{failure.rank}.error.json", text.encode())
+
+    def read_failures(self, n_ranks: int) -> list[Failure]:
+        """Return how ranks failed.
+
+        Args:
+            n_ranks: Ranks of the run.
+
+        Returns:
+            The failures that ranks reported, the first in time before those that came of it.
+        """
+        failures = []
+        for rank in range(n_ranks):
+            path = self.path / f"rank-{rank}.error.json"
+            if path.exists():
+                failures.append(Failure(**json.loads(path.read_text(encoding="utf-8"))))
+        return sorted(failures, key=lambda failure: failure.time_s)
+
+    def write_job_id(self, job_id: int) -> None:
+        """Write the number of the run's own Slurm job.
+
+        Args:
+            job_id: The number.
+        """
+        self._write("job.json", json.dumps({"job_id": job_id}).encode())
+
+    def read_job_id(self) -> int | None:
+        """Return the number of the run's own Slurm job, or None where it has none."""
+        values = self._read("job.json")
+        return None if values is None else int(values["job_id"])
+
+    def write_pace(self, pace: Pace) -> None:
+        """Write how far the ranks are.
+
+        Args:
+            pace: The newest.
+        """
+        self._write("progress.json", json.dumps(asdict(pace)).encode())
+
+    def read_pace(self) -> Pace | None:
+        """Return how far the ranks are, or None where none has reported it."""
+        values = self._read("progress.json")
+        if values is None:
+            return None
+        lists = {name: tuple(values[name]) for name in ("behind", "silent_s")}
+        return Pace(**{**values, **lists})
+
+    def write_end(self, end: End) -> None:
+        """Write how the ranks ended.
+
+        Args:
+            end: What srun saw.
+        """
+        self._write("end.json", json.dumps(asdict(end), indent=2).encode())
+
+    def read_end(self) -> End | None:
+        """Return how the ranks ended, or None where nobody has written it."""
+        values = self._read("end.json")
+        return values and End(**{**values, "slurm_lines": tuple(values["slurm_lines"])})
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.path / name
+        part = path.with_name(f".{name}.part")
+        part.write_bytes(content)
+        part.chmod(0o600)
+        part.replace(path)

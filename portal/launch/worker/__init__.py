@@ -1,0 +1,1 @@
+"""The rank's side of a run. Of the notebook's side it imports nothing."""

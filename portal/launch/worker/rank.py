@@ -1,0 +1,143 @@
+"""One rank of a run: `python -m portal.launch.worker.rank RUN_FOLDER`, started by srun.
+
+Reads the plan, sets the environment of its place, runs the user's function and writes down what it
+returned or how it failed. Nothing of a framework is imported before the environment stands.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import time
+import traceback
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+
+from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
+from portal.launch.errors import LaunchError, StepError
+from portal.launch.rendezvous.client import StoreClient
+from portal.launch.rendezvous.import_hooks import check_size, install_guards
+from portal.launch.rendezvous.network import address_towards, interface_of
+from portal.launch.task import call, cell
+from portal.launch.task.environment import RENDEZVOUS_VARIABLE, rank_environment
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.placement import Placement, read_placement
+from portal.launch.task.plan import Failure, Plan
+from portal.launch.worker import progress
+from portal.launch.worker.preflight import check_nodes
+
+
+def main(argv: list[str]) -> int:
+    """Run one rank.
+
+    Args:
+        argv: Program name and the folder of the run.
+
+    Returns:
+        The exit status: 0, or 1 where the node lacks the run's folder. Where the function failed,
+        the process ends with 1.
+    """
+    folder = RunFolder(Path(argv[1]))
+    placement = read_placement(os.environ)
+    if not folder.path.is_dir():
+        print(
+            f"Node {placement.node} does not see {folder.path}. Tell the administrators: the home "
+            "folders have to be the same on all nodes.",
+            flush=True,
+        )
+        return 1
+    try:
+        plan = folder.read_plan()
+        reporter = _prepare(folder, plan, placement)
+        result = folder.read_call().run()
+        reporter.finish()
+        if placement.rank < plan.n_results and not folder.saved_mark.exists():
+            folder.write_result(placement.rank, result)
+    except BaseException as error:
+        if isinstance(error, SystemExit) and error.code in {None, 0}:
+            return 0
+        folder.write_failure(_failure(error, placement))
+        # Not sys.exit: Horovod would wait for ranks that wait for this one.
+        os._exit(1)
+    return 0
+
+
+def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Reporter:
+    check_size(placement.size, plan.n_ranks)
+    address, _, port = os.environ.pop(RENDEZVOUS_VARIABLE, "").rpartition(" ")
+    if not address:
+        raise StepError("This rank was not told where its run is. Use portal.launch.run.")
+    host = address.partition(":")[0]
+    own_address = address_towards(host)
+    os.environ.update(
+        rank_environment(
+            placement,
+            os.environ,
+            n_threads=_n_threads(plan, placement),
+            simulated_gpus=plan.simulated_gpus,
+            rendezvous=(address, int(port)),
+            interface=interface_of(own_address),
+            one_gpu_each=find_spec("torch") is None,
+            mpi=plan.mpi,
+        )
+    )
+    os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
+    os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
+    watch_for_warning()
+    if placement.local_rank == 0 and placement.cross_size > 1:
+        client = StoreClient(address, "preflight")
+        check_nodes(client, placement, own_address, interface_of(own_address))
+    _enter(plan.working_dir, placement.node)
+    sys.path[:] = plan.module_paths
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    install_guards(plan.n_ranks, placement.rank, address, plan.n_nodes, mpi=plan.mpi)
+    return progress.begin(address, placement.rank)
+
+
+def _enter(folder: str, node: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise StepError(
+            f"Node {node} does not see the notebook's folder {folder} ({error.strerror}). Move the "
+            "notebook to a folder that all nodes share, such as your home folder."
+        ) from error
+
+
+def _n_threads(plan: Plan, placement: Placement) -> int:
+    # Slurm may have been told of more cores than a node has.
+    n_usable = len(os.sched_getaffinity(0))
+    return max(1, min(plan.cores_per_rank, n_usable // placement.local_size))
+
+
+def _failure(error: BaseException, placement: Placement) -> Failure:
+    is_ours = isinstance(error, LaunchError)
+    lines = traceback.format_exception_only(error)
+    return Failure(
+        rank=placement.rank,
+        node=placement.node,
+        time_s=time.time(),
+        summary=f"{type(error).__name__}: {error}" if is_ours else "".join(lines).strip(),
+        traceback_text="" if is_ours else _traceback_from_function(error),
+    )
+
+
+def _traceback_from_function(error: BaseException) -> str:
+    """Return the traceback of an error without the frames of this package."""
+    frames: TracebackType | None = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename in {
+        __file__,
+        call.__file__,
+        cell.__file__,
+        runpy.__file__,
+        "<frozen runpy>",
+    }:
+        frames = frames.tb_next
+    return "".join(traceback.format_exception(type(error), error, frames or error.__traceback__))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,88 @@
+"""What is put into the user's home before the notebook server answers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from portal.server.home.isilon import link_isilon
+from portal.server.home.template_source import TemplateSource, fetch, template_sources
+from portal.server.home.templates import FOLDER_NAME, install_templates
+
+
+class Home:
+    """Copies templates and links the shared storage, and knows what came of it.
+
+    Args:
+        path: The user's home.
+        environ: Environment with PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and
+            PORTAL_ISILON_DIR; without one of them that part is left out.
+        clones_dir: Folder for clones of git repositories, on the node's own disk.
+        log: Where sentences go; nothing here ends a session.
+
+    Attributes:
+        sources: Where templates come from.
+        beside: New releases beside templates that the user edited, as paths from the home.
+        problems: Sentences about what could not be done.
+    """
+
+    def __init__(
+        self, path: Path, environ: Mapping[str, str], clones_dir: Path, log: logging.Logger
+    ) -> None:
+        self.path = path
+        self.sources = template_sources(environ, clones_dir)
+        self.beside: list[str] = []
+        self.problems: list[str] = []
+        self._isilon_dir = environ.get("PORTAL_ISILON_DIR", "")
+        self._log = log
+
+    def prepare(self, *, timeout_s: float) -> None:
+        """Copy and link, and go on where storage hangs.
+
+        Args:
+            timeout_s: Seconds to wait; after that the work goes on beside the session.
+        """
+        thread = threading.Thread(target=self._prepare, name="prepare-home", daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        if thread.is_alive():
+            self._log.warning(
+                "The home %s or the shared storage gave no answer within %g s. "
+                "The session starts; templates and isilon appear when it does.",
+                self.path,
+                timeout_s,
+            )
+
+    def _prepare(self) -> None:
+        try:
+            for source in self.sources:
+                if not source.url:
+                    self._install(source)
+            if self._isilon_dir:
+                problem = link_isilon(Path(self._isilon_dir), self.path)
+                if problem:
+                    self._log.warning("%s", problem)
+            # Last: a git server may keep this thread waiting.
+            for source in self.sources:
+                if source.url:
+                    self._install(source)
+        except OSError:
+            self._log.exception(
+                "The home %s could not be prepared; the session starts without.", self.path
+            )
+
+    def _install(self, source: TemplateSource) -> None:
+        problem = fetch(source)
+        if problem:
+            self._log.warning("%s", problem)
+            self.problems.append(problem)
+            return
+        outcome = install_templates(source.path, self.path, source.below)
+        self.beside += [f"{FOLDER_NAME}/{name}" for name in outcome.beside]
+        self.problems += outcome.problems
+        for note in outcome.notes():
+            self._log.info("%s", note)
+        for sentence in outcome.problems:
+            self._log.warning("%s", sentence)

@@ -1,0 +1,184 @@
+"""The templates as the launcher shows them: title, framework, tests, and what is missing here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from portal.environments.probe import look_at_node
+from portal.server.errors import TemplateError
+from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
+from portal.server.home.template_source import TemplateSource
+from portal.server.home.template_versions import Release, read_releases, write_releases
+from portal.server.home.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
+
+# What lies in no folder is what to begin with.
+_FIRST = "First"
+_FRAMEWORKS = {
+    "": _FIRST,
+    "tensorflow": "TensorFlow",
+    "pytorch": "PyTorch",
+    "mxnet": "MXNet",
+    "onnx": "ONNX",
+    "r": "R",
+}
+# Kernels that a site has to add.
+_RARE_KERNELS = frozenset({"ir", "mxnet"})
+# Folders whose notebooks need more than their kernel: whether it is there, by the kernel's program.
+_NEEDS: Mapping[str, Callable[[Path], bool]] = {
+    "horovod": lambda program: program.with_name("horovodrun").exists(),
+    "containers": lambda _: look_at_node().container is not None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateCard:
+    """One template.
+
+    Attributes:
+        name: Path below the templates folder.
+        title: Its first heading, else its file's name.
+        framework: What its folder is called by people.
+        tested: Date of the last run by the tests, year-month-day, or "".
+        versions: Versions that it was run with, by package.
+    """
+
+    name: str
+    title: str
+    framework: str
+    tested: str
+    versions: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the REST interface says about it.
+
+        Returns:
+            The attributes, and `path` from the user's home.
+        """
+        return asdict(self) | {"path": f"{FOLDER_NAME}/{self.name}"}
+
+
+def list_cards(
+    sources: Iterable[TemplateSource], kernels: Mapping[str, Path] | None = None
+) -> list[TemplateCard]:
+    """Return a card for each notebook of the sources, by framework and name, the first ones first.
+
+    Args:
+        sources: Folders of templates; one that is absent has none.
+        kernels: The session's kernels and their programs; None where they are not known.
+
+    Returns:
+        The cards. Where a kernel is missing that most sites have, the title says so; what needs
+        more than its kernel, or one that few sites have, is left out.
+    """
+    cards = [card for source in sources for card in _cards_of(source, kernels)]
+    return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
+
+
+def _cards_of(source: TemplateSource, kernels: Mapping[str, Path] | None) -> Iterable[TemplateCard]:
+    tested = _read_json(source, PurePosixPath("tested.json"))
+    for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
+        relative = path.relative_to(source.path)
+        folder = relative.parts[0] if len(relative.parts) > 1 else source.below
+        run = tested.get(relative.as_posix(), {})
+        notebook = _read_json(source, PurePosixPath(relative))
+        kernel = _kernel(notebook)
+        lacks_kernel = bool(kernel) and kernels is not None and kernel not in kernels
+        if lacks_kernel and (folder in _NEEDS or kernel in _RARE_KERNELS):
+            continue
+        if kernel and kernels and folder in _NEEDS and not _NEEDS[folder](kernels[kernel]):
+            continue
+        yield TemplateCard(
+            name=(PurePosixPath(source.below) / relative).as_posix(),
+            title=_title(notebook, path) + (f" (needs the kernel {kernel})" * lacks_kernel),
+            framework=_FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize()),
+            tested=str(run.get("date", "")),
+            versions={str(k): str(v) for k, v in run.get("versions", {}).items()},
+        )
+
+
+def _kernel(notebook: Mapping[str, Any]) -> str:
+    try:
+        return str(notebook["metadata"]["kernelspec"]["name"])
+    except (KeyError, TypeError):
+        return ""
+
+
+def _title(notebook: Mapping[str, Any], path: Path) -> str:
+    for cell in notebook.get("cells", []):
+        if cell.get("cell_type") == "markdown":
+            lines = "".join(cell.get("source", "")).splitlines()
+            heading = next((line for line in lines if line.startswith("# ")), "")
+            if heading:
+                return heading.removeprefix("# ").strip()
+    return path.stem
+
+
+def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
+    try:
+        found = json.loads(read_below(source.path, path, MOST_TEMPLATE_BYTES) or b"")
+    except (OSError, ValueError, NotPlainError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
+    """Put the site's release of a template in place, and keep what the user made of it beside it.
+
+    Args:
+        sources: Folders of templates.
+        home: The user's home.
+        name: Path below the templates folder.
+
+    Returns:
+        Path, from the home, of what the user had edited, or "" where nothing was.
+
+    Raises:
+        TemplateError: If no source has it, or the home does not take it.
+    """
+    content = _original(sources, name)
+    path = PurePosixPath(name)
+    try:
+        with open_folder(home) as folder:
+            return _replace(folder, [FOLDER_NAME, *path.parent.parts], path, content, home)
+    except (OSError, NotPlainError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TemplateError(
+            f"{FOLDER_NAME}/{name} could not be restored ({reason}). "
+            "Make room, or rename what is in the way, then try again."
+        ) from error
+
+
+def _original(sources: Iterable[TemplateSource], name: str) -> bytes:
+    path = PurePosixPath(name)
+    if not path.is_absolute() and ".." not in path.parts:
+        for source in sources:
+            if not path.is_relative_to(source.below):
+                continue
+            original = path.relative_to(source.below)
+            with suppress(OSError, NotPlainError):
+                content = read_below(source.path, original, MOST_TEMPLATE_BYTES)
+                if content is not None:
+                    return content
+    raise TemplateError(
+        f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
+    )
+
+
+def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes, home: Path) -> str:
+    if parts:
+        with folder.enter(parts[0]) as inner:
+            return _replace(inner, parts[1:], path, content, home)
+    present, kept = folder.read(path.name), ""
+    releases = read_releases(home)
+    release = releases.get(str(path), Release())
+    if present is not None and digest(present) not in {digest(content), release.written}:
+        kept = free_name(folder, path, "edited")
+        folder.write(kept, present)
+    folder.write(path.name, content)
+    write_releases(home, releases | {str(path): Release(written=digest(content))})
+    return f"{FOLDER_NAME}/{path.with_name(kept)}" if kept else ""

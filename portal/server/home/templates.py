@@ -1,0 +1,184 @@
+"""The notebook templates in the home: copied, kept current, never over what the user wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from portal.server.home.safe_folder import Folder, NotPlainError, open_folder
+from portal.server.home.template_versions import Release, read_releases, write_releases
+
+FOLDER_NAME = "templates"
+# A folder of a site's may be filled by its users; the copy must end, and fit into a home.
+MOST_TEMPLATE_BYTES = 64 * 1024 * 1024
+NOT_TEMPLATES = ("__init__.py", "tested.json")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one installation did, as names below the templates folder.
+
+    Attributes:
+        written: New templates, and unedited ones that got a new release.
+        beside: New releases put beside a template that the user edited.
+        problems: Sentences about what could not be done.
+    """
+
+    written: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def notes(self) -> Iterator[str]:
+        """Yield what went well and is worth a line in the log."""
+        if self.written:
+            yield f"Copied {len(self.written)} files to {FOLDER_NAME}."
+        for name in self.beside:
+            yield f"{FOLDER_NAME}/{name} is the new release of a template that you edited."
+
+
+def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
+    """Copy the site's templates to the user's home, as the user.
+
+    A template that is absent is written: deleting one brings the original back in the next session.
+    One that was not edited gets the new release. Beside an edited one the new release is written
+    once, as `name.new.ipynb`. Links are not followed, the user's as little as those of the site.
+
+    Args:
+        source_dir: The site's folder of templates.
+        home: The user's home.
+        below: Name of a folder in the templates folder to copy to, or "" for that one itself.
+
+    Returns:
+        What was done. A full or read-only home is a sentence in it, no exception.
+    """
+    outcome = Outcome()
+    if not source_dir.is_dir():
+        outcome.problems.append(
+            f"The site's templates, {source_dir}, are not on this node. Tell the administrators."
+        )
+        return outcome
+    releases = read_releases(home)
+    known = dict(releases)
+    try:
+        with (
+            open_folder(source_dir) as source,
+            open_folder(home) as folder,
+            folder.enter(FOLDER_NAME) as target,
+        ):
+            installation = _Installation(releases, outcome)
+            if below:
+                with target.enter(below) as own:
+                    installation.install_folder(source, own, PurePosixPath(below))
+            else:
+                installation.install_folder(source, target, PurePosixPath())
+    except (OSError, NotPlainError) as error:
+        outcome.problems.append(
+            f"Templates could not all be copied to {home / FOLDER_NAME} ({_reason(error)}). "
+            "Make room, or rename what is in the way; the next session tries again."
+        )
+    try:
+        if releases != known:
+            write_releases(home, releases)
+    except OSError as error:
+        outcome.problems.append(
+            f"It could not be noted which templates were copied ({_reason(error)}). "
+            "New releases will be put beside all of them."
+        )
+    return outcome
+
+
+class _Installation:
+    """One run over the site's templates."""
+
+    def __init__(self, releases: dict[str, Release], outcome: Outcome) -> None:
+        self._releases = releases
+        self._outcome = outcome
+
+    def install_folder(self, source: Folder, target: Folder, relative: PurePosixPath) -> None:
+        for entry in source.names():
+            is_ours = relative == PurePosixPath() and entry in NOT_TEMPLATES
+            if is_ours or entry.startswith(".") or entry == "__pycache__":
+                continue
+            name = relative / entry
+            try:
+                if source.is_folder(entry):
+                    with source.enter(entry, makes=False) as inner, target.enter(entry) as folder:
+                        self.install_folder(inner, folder, name)
+                elif (content := self._read(source, name)) is not None:
+                    self._install_file(content, target, name)
+            except NotPlainError as error:
+                self._outcome.problems.append(
+                    f"{FOLDER_NAME}/{name} was left as it is: {error}. "
+                    "Rename it to get the template in the next session."
+                )
+
+    def _read(self, source: Folder, name: PurePosixPath) -> bytes | None:
+        try:
+            return source.read(name.name, MOST_TEMPLATE_BYTES)
+        except NotPlainError as error:
+            # Whoever fills a site's folder could otherwise have the user copy the user's secrets.
+            self._outcome.problems.append(
+                f"The site's template {name} was not copied: {error}. Tell the administrators."
+            )
+            return None
+
+    def _install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
+        new, release = digest(content), self._releases.get(str(name), Release())
+        present = target.read(name.name)
+        if present is None or digest(present) in {new, release.written}:
+            if present != content:
+                target.write(name.name, content)
+                self._outcome.written.append(str(name))
+            self._releases[str(name)] = Release(written=new)
+        elif new not in {release.written, release.beside}:
+            beside = free_name(target, name, "new", release.beside)
+            target.write(beside, content)
+            self._outcome.beside.append(str(name.with_name(beside)))
+            self._releases[str(name)] = Release(written=release.written, beside=new)
+
+
+def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") -> str:
+    """Return a name beside a template that holds nothing of the user's own.
+
+    Args:
+        target: The folder of the template.
+        name: The template.
+        ending: What the new name has before its suffix, such as "new".
+        ours: SHA-256 of a file that may be replaced, or "".
+
+    Returns:
+        For "digits.ipynb" and "new" "digits.new.ipynb", or with a number where that is taken.
+
+    Raises:
+        OSError: If the folder cannot be read.
+    """
+    endings = itertools.chain([ending], (f"{ending}-{n}" for n in itertools.count(2)))
+    candidates = (f"{name.stem}.{word}{name.suffix}" for word in endings)
+    return next(c for c in candidates if _is_free(target, c, ours))
+
+
+def _is_free(target: Folder, name: str, last_beside: str) -> bool:
+    try:
+        present = target.read(name)
+    except NotPlainError:
+        return False
+    return present is None or digest(present) == last_beside
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def digest(content: bytes) -> str:
+    """Return what a release is known by.
+
+    Args:
+        content: What is in the file.
+
+    Returns:
+        SHA-256 in hexadecimal.
+    """
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,1 @@
+"""The user's Slurm jobs: the Jobs page and its REST interface."""

@@ -1,0 +1,142 @@
+"""The REST interface `portal/api/jobs`: the user's Slurm jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+from jupyter_server.base.handlers import APIHandler
+
+from portal.server.authorization import for_the_user
+from portal.server.errors import JobError
+from portal.server.jobs.queue import JobQueue
+from spawner.errors import PortalError
+
+T = TypeVar("T")
+
+
+class _JobsAPIHandler(APIHandler):
+    auth_resource = "jobs"
+
+    def initialize(self, queue: JobQueue, root_dir: str) -> None:
+        """Take what the route was registered with."""
+        self.queue = queue
+        self.root = Path(os.path.realpath(root_dir))
+
+    async def result_of(self, work: Awaitable[T]) -> T | None:
+        """Return what some work gives, or answer with the sentence that says why not.
+
+        Args:
+            work: Something that Slurm is asked.
+
+        Returns:
+            Its result, or None where the answer is sent.
+        """
+        try:
+            return await work
+        except PortalError as error:
+            self.log.warning("%s", error)
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+            return None
+
+    def script(self) -> Path:
+        """Return the script that the request names by its path in the file browser.
+
+        Raises:
+            JobError: If it names none.
+        """
+        try:
+            name = json.loads(self.request.body)["path"]
+        except (ValueError, KeyError, TypeError):
+            name = None
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise JobError('Name the script to submit: {"path": "folder/sample.job"}.')
+        path = Path(os.path.normpath(self.root / name))
+        if not path.is_relative_to(self.root):
+            raise JobError("The script is outside your files. Choose one in the file browser.")
+        return path
+
+
+class JobsHandler(_JobsAPIHandler):
+    """All jobs of the user."""
+
+    @for_the_user
+    async def get(self) -> None:
+        """List them."""
+        jobs = await self.result_of(self.queue.list_jobs())
+        if jobs is not None:
+            self.finish(json.dumps([job.as_json() for job in jobs]))
+
+    @for_the_user
+    async def post(self) -> None:
+        """Submit a script.
+
+        Source:
+            `{"path": "path/from/root"}`; 201 and `{"id": "12"}`, or an error's status and
+            `{"message": sentence}`.
+        """
+
+        async def submit() -> str:
+            return await self.queue.submit(self.script())
+
+        job_id = await self.result_of(submit())
+        if job_id is not None:
+            self.set_status(201)
+            self.finish({"id": job_id})
+
+
+class JobPreviewHandler(_JobsAPIHandler):
+    """What a script asks for, before it is submitted."""
+
+    @for_the_user
+    async def post(self) -> None:
+        """Read a script and ask Slurm what would become of it."""
+
+        async def preview() -> object:
+            return asdict(await self.queue.preview(self.script()))
+
+        found = await self.result_of(preview())
+        if found is not None:
+            self.finish(json.dumps(found))
+
+
+class JobHandler(_JobsAPIHandler):
+    """One job."""
+
+    @for_the_user
+    async def delete(self, job_id: str) -> None:
+        """Cancel it: 204, or 404 where the user has none of this id that waits or runs.
+
+        Args:
+            job_id: Its id.
+        """
+
+        async def cancel() -> bool:
+            await self.queue.cancel(job_id)
+            return True
+
+        if await self.result_of(cancel()):
+            self.set_status(204)
+            self.finish()
+
+
+class JobOutputHandler(_JobsAPIHandler):
+    """What a job prints."""
+
+    @for_the_user
+    async def get(self, job_id: str) -> None:
+        """Return a piece of its output, from the argument `offset` on.
+
+        Args:
+            job_id: Its id.
+        """
+        text = self.get_argument("offset", "-1")
+        offset = int(text) if text.isascii() and text.isdigit() else -1
+        output = await self.result_of(self.queue.read_output(job_id, offset))
+        if output is not None:
+            self.finish(json.dumps(asdict(output)))

@@ -1,0 +1,30 @@
+"""The portal's own pages in the notebook server, the same beside JupyterLab and Notebook."""
+
+from __future__ import annotations
+
+import html
+import os
+from importlib.resources import files
+
+from jupyter_server.base.handlers import JupyterHandler
+
+from portal.server.authorization import for_the_user
+
+PAGES_DIR = files("portal.server") / "pages"
+
+
+class JobsPage(JupyterHandler):
+    """The page of the user's Slurm jobs."""
+
+    auth_resource = "jobs"
+
+    @for_the_user
+    async def get(self) -> None:
+        """Show it."""
+        # Reading the token sets its cookie, which the page's script sends back.
+        _ = self.xsrf_token
+        page = (PAGES_DIR / "jobs.html").read_text(encoding="utf-8")
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        is_simulated = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
+        page = page.replace("{gpus}", "simulated GPUs" if is_simulated else "GPUs")
+        self.finish(page.replace("{base_url}", html.escape(self.base_url)))

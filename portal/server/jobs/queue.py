@@ -1,0 +1,276 @@
+"""Slurm's own commands for the user's jobs, run on the node as the user."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from portal.server.commands import VARIABLE as COMMANDS
+from portal.server.errors import JobError, NoSuchJobError
+from portal.server.jobs.jobs import (
+    SACCT_FORMAT,
+    SQUEUE_FORMAT,
+    SlurmJob,
+    is_job_id,
+    parse_accounting,
+    parse_queue,
+)
+from portal.server.jobs.script import parse_options
+from spawner.client.command import PATH, query, run_command
+from spawner.errors import SlurmError
+
+TIMEOUT_S = 15
+MAX_OUTPUT_BYTES = 128 * 1024
+MAX_SCRIPT_BYTES = 4 * 1024 * 1024
+_N_ENDED = 50
+_STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=|$)", re.MULTILINE)
+_SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What would be submitted.
+
+    Attributes:
+        options: What the script asks for, by the names of sbatch's long options.
+        forecast: What Slurm says about it: when and where it would start, or why it refuses.
+        is_accepted: Whether Slurm would take it.
+    """
+
+    options: list[tuple[str, str]]
+    forecast: str
+    is_accepted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A piece of what a job printed.
+
+    Attributes:
+        text: The piece.
+        next_offset: Where the next piece begins, bytes from the start of the file.
+        path: The file, or "" where it is not known.
+    """
+
+    text: str
+    next_offset: int
+    path: str
+
+
+class JobQueue:
+    """The user's jobs.
+
+    Args:
+        own_job_id: The job that carries this session, or "".
+    """
+
+    def __init__(self, own_job_id: str) -> None:
+        self._own_job_id = own_job_id
+        self._output_paths: dict[str, Path] = {}
+
+    async def list_jobs(self) -> list[SlurmJob]:
+        """Return jobs that wait or run, then those of no session that ended in the last day.
+
+        Returns:
+            The jobs. Where accounting does not answer the ended ones are missing.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        queue = ["squeue", "--me", "--noheader", f"--format={SQUEUE_FORMAT}"]
+        ended = ["sacct", "--allocations", "--noheader", "--parsable2", "--starttime=now-1days"]
+        ended += [f"--uid={os.getuid()}", f"--format={SACCT_FORMAT}"]
+        queued, accounted = await asyncio.gather(
+            query(queue, timeout_s=TIMEOUT_S),
+            query(ended, timeout_s=TIMEOUT_S),
+            return_exceptions=True,
+        )
+        if isinstance(queued, BaseException):
+            raise queued
+        jobs = parse_queue(queued.stdout)
+        if isinstance(accounted, BaseException):
+            return jobs
+        known = {job.id for job in jobs}
+        ended_jobs = parse_accounting(accounted.stdout)
+        over = [job for job in ended_jobs if job.id not in known and not job.is_session]
+        return jobs + over[:_N_ENDED]
+
+    async def cancel(self, job_id: str) -> None:
+        """End a job.
+
+        Args:
+            job_id: Its id.
+
+        Raises:
+            JobError: If it is no id, or this very session.
+            NoSuchJobError: If no job of the user's that waits or runs has it.
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If Slurm refused.
+        """
+        _check_id(job_id)
+        if job_id == self._own_job_id:
+            raise JobError(
+                f"Job {job_id} is this session. Save your work, then stop it in the Control Panel."
+            )
+        # scancel says nothing, and with success, of jobs that have ended, also of somebody else's.
+        if not await self._is_queued(job_id):
+            raise NoSuchJobError(
+                f"You have no job {job_id} that waits or runs, so nothing was cancelled. "
+                "Choose a job of the list."
+            )
+        await query(["scancel", _without_tasks(job_id)], timeout_s=TIMEOUT_S)
+
+    async def _is_queued(self, job_id: str) -> bool:
+        argv = ["squeue", "--me", "--noheader", "--format=%i", f"--jobs={_without_tasks(job_id)}"]
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S)
+        except SlurmError as error:
+            if "Invalid job id" not in error.stderr:
+                raise
+            return False
+        return bool(done.stdout.strip())
+
+    async def preview(self, script: Path) -> Preview:
+        """Say what a script asks for and what Slurm would do with it.
+
+        Args:
+            script: A job script of the user's.
+
+        Returns:
+            Both; nothing is submitted.
+
+        Raises:
+            JobError: If the script cannot be read.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        text = await asyncio.to_thread(_read_script, script)
+        argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
+        done = await run_command(argv, timeout_s=TIMEOUT_S)
+        said = " ".join(
+            line.removeprefix("sbatch: ").removeprefix("error: ")
+            for line in done.stderr.splitlines()
+        )
+        return Preview(options=parse_options(text), forecast=said, is_accepted=done.exit_code == 0)
+
+    async def submit(self, script: Path) -> str:
+        """Submit a script.
+
+        Args:
+            script: A job script of the user's; its folder is where the job runs.
+
+        Returns:
+            The job's id.
+
+        Raises:
+            JobError: If the script cannot be read, or Slurm does not take it.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        await asyncio.to_thread(_read_script, script)
+        argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
+        done = await run_command(argv, timeout_s=TIMEOUT_S)
+        match = _SUBMITTED.search(done.stdout)
+        if done.exit_code != 0 or match is None:
+            raise JobError(
+                f"Slurm did not take {script.name}: {done.stderr.strip() or 'it gave no reason'}. "
+                "Change the script and submit it again."
+            )
+        return match[1]
+
+    async def read_output(self, job_id: str, offset: int) -> Output:
+        """Return what a job printed from a place on.
+
+        Args:
+            job_id: Its id.
+            offset: Bytes from the start of the file; negative for the end of the file.
+
+        Returns:
+            The piece, at most 128 KiB.
+
+        Raises:
+            JobError: If it is no id, or the file cannot be read.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        _check_id(job_id)
+        path = await self._output_path(job_id)
+        if path is None:
+            return Output(text="", next_offset=max(0, offset), path="")
+        return await asyncio.to_thread(_read_piece, path, offset)
+
+    async def _output_path(self, job_id: str) -> Path | None:
+        if job_id not in self._output_paths:
+            argv = ["scontrol", "--oneliner", "show", "job", _without_tasks(job_id)]
+            try:
+                done = await query(argv, timeout_s=TIMEOUT_S)
+            except SlurmError as error:
+                # Slurm forgets a job some minutes after its end.
+                if "Invalid job id" not in error.stderr:
+                    raise
+                return None
+            match = _STDOUT.search(done.stdout)
+            if match is None:
+                return None
+            self._output_paths[job_id] = Path(match[1])
+        return self._output_paths[job_id]
+
+
+def _check_id(job_id: str) -> None:
+    if not is_job_id(job_id):
+        raise JobError(f"{job_id!r:.60} is no job id. Choose a job of the list.")
+
+
+def _without_tasks(job_id: str) -> str:
+    """Return the id of a whole array for tasks that still wait together, as in 12_[1-5%2]."""
+    return job_id.partition("_[")[0]
+
+
+def _as_login() -> list[str]:
+    # The commands are run with LC_ALL=C and without the portal's own; a job of the user is not.
+    commands = os.environ.get(COMMANDS)
+    path = f"{commands}:{PATH}" if commands else PATH
+    return ["env", "-u", "LC_ALL", "LANG=C.UTF-8", f"PATH={path}"]
+
+
+def _read_script(script: Path) -> str:
+    try:
+        with _open_plain(script) as file:
+            content = file.read(MAX_SCRIPT_BYTES + 1)
+    except OSError as error:
+        raise JobError(
+            f"{script.name} cannot be read ({error.strerror}). Choose another file."
+        ) from error
+    if len(content) > MAX_SCRIPT_BYTES or not content.startswith(b"#!"):
+        raise JobError(
+            f"{script.name} is no job script. One begins with a line such as #!/bin/bash and holds "
+            "lines that begin with #SBATCH."
+        )
+    return content.decode("utf-8", "replace")
+
+
+def _read_piece(path: Path, offset: int) -> Output:
+    try:
+        with _open_plain(path) as file:
+            n_bytes = os.fstat(file.fileno()).st_size
+            begin = max(0, n_bytes - MAX_OUTPUT_BYTES) if offset < 0 else min(offset, n_bytes)
+            file.seek(begin)
+            content = file.read(MAX_OUTPUT_BYTES)
+    except FileNotFoundError:
+        return Output(text="", next_offset=0, path=str(path))
+    except OSError as error:
+        raise JobError(f"The output {path} cannot be read ({error.strerror}).") from error
+    text = content.decode("utf-8", "replace")
+    return Output(text=text, next_offset=begin + len(content), path=str(path))
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    # A pipe in the place of a file must not keep a thread of the server waiting.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "it is no plain file")
+    return os.fdopen(descriptor, "rb")

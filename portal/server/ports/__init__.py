@@ -1,0 +1,1 @@
+"""Programs of the user that listen on a port, such as Dash, shown in a tab behind the login."""

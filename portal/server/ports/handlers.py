@@ -1,0 +1,273 @@
+"""The way from the browser to a port of the user's own programs, such as Dash, Streamlit, Gradio.
+
+A program's pages are sandboxed: the browser lends them neither the user's cookies nor the portal's
+address as their own. What they load in turn is therefore known by a key in its path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import httpcore
+from jupyter_server.auth.decorator import allow_unauthenticated
+
+from portal.server.authorization import for_the_user
+from portal.server.errors import SilentPortError
+from portal.server.forwarding import ForwardingHandler
+from portal.server.ports.listeners import LOOPBACK, SessionPorts
+from portal.server.ports.sandboxed_page import with_storage
+from portal.server.ports.tunnel import tunnel
+from spawner.errors import PortalError
+
+VARIABLE = "PORTAL_PORT_PREFIX"
+ROUTE = r"/port/([0-9]{1,5})(?:/.*)?"
+KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"
+_SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
+_MAX_PORT = 65535
+_CONNECT_TIMEOUT_S = 5
+_ANSWER_TIMEOUT_S = 300
+# A whole page, which the browser is to load by the address with the key.
+_PAGES = {"document", "frame", "iframe"}
+# What a program says about its whole host; the host is the portal's.
+_OF_THE_HOST = {
+    "alt-svc",
+    "clear-site-data",
+    "nel",
+    "origin-agent-cluster",
+    "report-to",
+    "reporting-endpoints",
+    "service-worker-allowed",
+    "strict-transport-security",
+    "www-authenticate",
+}
+
+
+class PortKey:
+    """What tells a program's own page from all others; one for each start of the server."""
+
+    def __init__(self) -> None:
+        self.text = secrets.token_hex(16)
+
+    def fits(self, text: str) -> bool:
+        """Return whether a request has it, in a time that tells nothing about it.
+
+        Args:
+            text: What the request has in its place.
+
+        Returns:
+            True for the key.
+        """
+        return hmac.compare_digest(self.text, text)
+
+
+class _CheckedBackend(httpcore.AnyIOBackend):
+    """Connects to programs of this session only, and says so before anything is sent."""
+
+    def __init__(self, ports: SessionPorts) -> None:
+        super().__init__()
+        self._ports = ports
+
+    async def connect_tcp(
+        self, host: str, port: int, *args: Any, **kwargs: Any
+    ) -> httpcore.AsyncNetworkStream:
+        listeners = await asyncio.to_thread(self._ports.listeners, port)
+        stream = await super().connect_tcp(LOOPBACK, port, *args, **kwargs)
+        try:
+            _, own_port = stream.get_extra_info("client_addr")
+            await asyncio.to_thread(self._ports.check_connection, port, own_port, listeners)
+        except BaseException:
+            await stream.aclose()
+            raise
+        return stream
+
+
+class PortHandler(ForwardingHandler):
+    """Passes requests of somebody who is logged in on to a port."""
+
+    page_title = "Port"
+    auth_resource = "ports"
+    not_passed_back = frozenset(ForwardingHandler.not_passed_back | _OF_THE_HOST)
+
+    def initialize(self, ports: SessionPorts, key: PortKey) -> None:
+        """Take what the route was registered with.
+
+        Args:
+            ports: Tells which ports are this session's.
+            key: What pages of programs have in their path.
+        """
+        self.ports = ports
+        self.key = key
+
+    @property
+    def content_security_policy(self) -> str:
+        """A page of a program acts neither as the user nor as a page of the portal."""
+        return f"{super().content_security_policy}; {_SANDBOX}"
+
+    @for_the_user
+    async def forward(self, port: str) -> None:
+        """Pass the request on, or lead a page to the address that its own requests have, too.
+
+        Args:
+            port: Number of the port.
+        """
+        path, rest = self._split(n_parts=2)
+        is_page = self._is_page()
+        if self.request.method in {"GET", "HEAD"} and (is_page or not rest.startswith("/")):
+            place = f"{self.base_url}port/{self.key.text}/{port}" if is_page else path
+            self.redirect(place + (rest if rest.startswith("/") else f"/{rest}"))
+        elif self._is_websocket() and not self.check_origin():
+            self.say(403, "Not from here", "This address is not for pages of another site.")
+        else:
+            await self._forward_to(int(port), path, rest)
+
+    get = head = post = put = delete = patch = options = forward
+
+    def _is_page(self) -> bool:
+        return self.request.headers.get("Sec-Fetch-Dest") in _PAGES
+
+    def _is_websocket(self) -> bool:
+        return str(self.request.headers.get("Upgrade", "")).lower() == "websocket"
+
+    def _split(self, n_parts: int) -> tuple[str, str]:
+        """Return the program's own place, without a slash at its end, and what it is asked for."""
+        uri = self.harmless_uri()
+        n_before = self.base_url.count("/") + n_parts - 1
+        parts = uri.partition("?")[0].split("/")
+        path = "/".join(parts[: n_before + 1])
+        return path, uri[len(path) :]
+
+    async def _forward_to(self, port: int, path: str, rest: str) -> None:
+        try:
+            if not 0 < port <= _MAX_PORT:
+                raise SilentPortError(f"There is no port {port}. The highest is {_MAX_PORT}.")
+            await self._exchange(port, path, rest)
+        except PortalError as error:
+            self.say(error.http_status, f"Port {port} is not shown", error.message)
+
+    async def _exchange(self, port: int, path: str, rest: str) -> None:
+        request = httpcore.Request(
+            method=str(self.request.method),
+            url=httpcore.URL(
+                scheme=b"http", host=LOOPBACK.encode(), port=port, target=rest.encode("latin-1")
+            ),
+            headers=self._program_headers(port, path),
+            content=self.request.body or None,
+            extensions={"timeout": {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}},
+        )
+        backend = _CheckedBackend(self.ports)
+        async with httpcore.AsyncConnectionPool(network_backend=backend) as pool:
+            try:
+                response = await pool.handle_async_request(request)
+            except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
+                raise SilentPortError(
+                    f"What listens on port {port} does not answer. Look at what your program says, "
+                    "then reload the page."
+                ) from None
+            response.headers = list(_located(response.headers, port, path))
+            if response.status == 101:
+                await tunnel(self, response)
+            else:
+                await self.pass_back(response)
+
+    def _program_headers(self, port: int, path: str) -> list[tuple[bytes, bytes]]:
+        # To the program it looks as if it were asked on the node itself.
+        host = f"localhost:{port}"
+        dropped = {b"origin"} | ({b"accept-encoding"} if self._is_page() else set())
+        headers = [
+            (name, value)
+            for name, value in self.harmless_headers(host)
+            if name.lower() not in dropped and not name.lower().startswith(b"sec-fetch-")
+        ]
+        if "Origin" in self.request.headers:
+            headers.append((b"Origin", f"http://{host}".encode()))
+        if self._is_websocket():
+            headers += [(b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")]
+        return [*headers, (b"X-Forwarded-Prefix", path.encode("latin-1"))]
+
+
+def _is_plain_html(response: httpcore.Response) -> bool:
+    headers = {name.lower(): value.lower() for name, value in response.headers}
+    is_html = headers.get(b"content-type", b"").startswith(b"text/html")
+    return is_html and b"content-encoding" not in headers
+
+
+def _located(
+    headers: Iterable[tuple[bytes, bytes]], port: int, path: str
+) -> Iterable[tuple[bytes, bytes]]:
+    """Yield a program's headers with redirects that lead to itself below its place here."""
+    prefix = path.encode("latin-1")
+    own = [f"http://{name}:{port}/".encode() for name in ("localhost", LOOPBACK)]
+    for name, value in headers:
+        if name.lower() == b"location":
+            for start in own:
+                value = b"/" + value[len(start) :] if value.startswith(start) else value
+            if value.startswith(b"/") and not value.startswith((b"//", prefix + b"/")):
+                value = prefix + value
+        yield name, value
+
+
+class KeyedPortHandler(PortHandler):
+    """Passes requests of a program's own page on, which has no cookie but knows the key."""
+
+    not_passed_back = PortHandler.not_passed_back | {
+        "access-control-allow-credentials",
+        "access-control-allow-headers",
+        "access-control-allow-methods",
+        "access-control-allow-origin",
+    }
+
+    def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
+        """Return a page with the means to live in the sandbox, and anything else as it is.
+
+        Args:
+            response: The program's answer.
+
+        Returns:
+            The content, piece by piece.
+        """
+        if not self._is_page() or not _is_plain_html(response):
+            return super().content_of(response)
+        self.clear_header("Content-Length")
+        return with_storage(super().content_of(response))
+
+    def set_default_headers(self) -> None:
+        """Let the page read what it loads, and its address go nowhere."""
+        super().set_default_headers()
+        self.set_header("Access-Control-Allow-Origin", "*")
+        self.set_header("Referrer-Policy", "no-referrer")
+
+    def check_xsrf_cookie(self) -> None:
+        """Accept requests without the session's cross-site token: the key is in the path."""
+
+    @allow_unauthenticated  # type: ignore[untyped-decorator]
+    async def forward(self, key: str, port: str) -> None:
+        """Pass the request on.
+
+        Args:
+            key: What the page knows.
+            port: Number of the port.
+        """
+        path, rest = self._split(n_parts=3)
+        if not self.key.fits(key):
+            text = f"This address was one of an earlier session. Open {self.base_url}port/{port}/."
+            self.say(404, "This address has ended", text)
+        elif "Access-Control-Request-Method" in self.request.headers:
+            self._allow_method()
+        elif not rest.startswith("/"):
+            self.redirect(f"{path}/{rest}")
+        else:
+            await self._forward_to(int(port), path, rest)
+
+    get = head = post = put = delete = patch = options = forward
+
+    def _allow_method(self) -> None:
+        asked = self.request.headers
+        self.set_header("Access-Control-Allow-Methods", asked["Access-Control-Request-Method"])
+        names = asked.get("Access-Control-Request-Headers", "")
+        self.set_header("Access-Control-Allow-Headers", names)
+        self.set_status(204)
+        self.finish()

@@ -1,0 +1,104 @@
+"""The REST interface `portal/api/session`: what every tab asks for every few seconds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+
+from portal.server.authorization import for_the_user
+from portal.server.session.session import Session
+from spawner.errors import PortalError
+
+
+class _SessionHandler(APIHandler):
+    """Any of them."""
+
+    auth_resource = "session"
+    # A tab that is only open is no use of the session.
+    _track_activity = False
+
+    def initialize(self, session: Session) -> None:
+        """Take what the route was registered with."""
+        self.session = session
+
+    async def answer(self, result: Awaitable[Any], status: int = 200) -> None:
+        """Send a result as JSON, or an error's status and sentence."""
+        try:
+            text = json.dumps(await result)
+        except PortalError as error:
+            self.log.warning("%s", error)
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+            return
+        self.set_status(status)
+        self.finish(text)
+
+
+class SessionHandler(_SessionHandler):
+    """The session now."""
+
+    @for_the_user
+    async def get(self) -> None:
+        """Describe it; `input_age_s` says how long ago somebody typed or clicked in the tab."""
+        age_s = _parse_age(self.get_query_argument("input_age_s", ""))
+        if age_s is not None:
+            self.session.note_input(age_s)
+        await self.answer(self.session.describe())
+
+    @for_the_user
+    async def delete(self) -> None:
+        """End the session: 202."""
+        await self.answer(self.session.give_back(), 202)
+
+
+class HistoryHandler(_SessionHandler):
+    """The last 15 minutes."""
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return all samples, oldest first."""
+        self.finish(json.dumps(self.session.describe_history()))
+
+
+class ExtensionHandler(_SessionHandler):
+    """More time."""
+
+    @for_the_user
+    async def post(self) -> None:
+        """Extend the session: 200 and the time left, or 409 and why not."""
+
+        async def extend() -> dict[str, Any]:
+            return (await self.session.clock.extend()).as_json()
+
+        await self.answer(extend())
+
+
+class KeepHandler(_SessionHandler):
+    """A session that nobody seems to use."""
+
+    @for_the_user
+    async def post(self) -> None:
+        """Keep it all the same: 204."""
+        self.session.keep()
+        self.set_status(204)
+        self.finish()
+
+
+def _parse_age(text: str) -> float | None:
+    try:
+        age_s = float(text)
+    except ValueError:
+        return None
+    return age_s if math.isfinite(age_s) and age_s >= 0 else None
+
+
+ROUTES = (
+    (r"/portal/api/session", SessionHandler),
+    (r"/portal/api/session/history", HistoryHandler),
+    (r"/portal/api/session/extension", ExtensionHandler),
+    (r"/portal/api/session/keep", KeepHandler),
+)

@@ -1,0 +1,151 @@
+"""The use of GPUs, cores and memory: one sampler for the session, whatever the number of tabs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from portal.server.session.cgroup import MIB, Allotment, Usage
+from portal.server.session.gpus import GpuReading
+
+HISTORY_S = 15 * 60
+_READ_TIMEOUT_S = 4.0
+
+T = TypeVar("T")
+
+
+class ReadsUsage(Protocol):
+    """Where CPU and memory are read."""
+
+    def read(self) -> Usage:
+        """Return the usage up to now."""
+
+
+class ReadsGpus(Protocol):
+    """Where GPUs are read."""
+
+    def read(self) -> Sequence[GpuReading]:
+        """Return a reading of each GPU of the session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The session at one moment.
+
+    Attributes:
+        at_s: When, seconds since 1970.
+        cpu_percent: Use of the CPU since the last sample, in percent of one core; None for the
+            first sample, and where it could not be read.
+        programs_percent: The same without the notebook server itself.
+        memory_mib: Memory in use; None where it could not be read.
+        gpus: One reading for each GPU; None where the driver did not answer.
+    """
+
+    at_s: float
+    cpu_percent: float | None
+    programs_percent: float | None
+    memory_mib: int | None
+    gpus: tuple[GpuReading, ...] | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return this as JSON values."""
+        return {
+            "at_s": self.at_s,
+            "cpu_percent": self.cpu_percent,
+            "memory_mib": self.memory_mib,
+            "gpus": None if self.gpus is None else [gpu.as_json() for gpu in self.gpus],
+        }
+
+
+class Meter:
+    """Samples the session.
+
+    Args:
+        usage: Where CPU and memory are read.
+        gpus: Where GPUs are read.
+        allotment: What the job may use.
+        interval_s: Seconds between two samples.
+        own_cpu_s: Returns the seconds of CPU that the notebook server itself has used.
+        now: The present, seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        usage: ReadsUsage,
+        gpus: ReadsGpus,
+        allotment: Allotment,
+        *,
+        interval_s: float,
+        own_cpu_s: Callable[[], float] = time.process_time,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.allotment = allotment
+        self.interval_s = interval_s
+        self._usage = _Reader(usage.read)
+        self._gpus = _Reader(lambda: tuple(gpus.read()))
+        self._own_cpu_s = own_cpu_s
+        self._now = now
+        self._samples: deque[Sample] = deque(maxlen=max(1, round(HISTORY_S / interval_s)))
+        self._last: tuple[float, float, float] | None = None
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples of the last 15 minutes, oldest first."""
+        return tuple(self._samples)
+
+    @property
+    def latest(self) -> Sample | None:
+        """The last sample, or None before the first."""
+        return self._samples[-1] if self._samples else None
+
+    async def take_sample(self) -> Sample:
+        """Read everything once.
+
+        Returns:
+            The sample; what does not answer in a few seconds is None in it.
+        """
+        usage, gpus = await asyncio.gather(self._usage.read(), self._gpus.read())
+        now_s = self._now()
+        cpu_percent = programs_percent = None
+        if usage is not None:
+            cpu_percent, programs_percent = self._percents(now_s, usage.cpu_s)
+        sample = Sample(
+            at_s=now_s,
+            cpu_percent=cpu_percent,
+            programs_percent=programs_percent,
+            memory_mib=None if usage is None else usage.memory_bytes // MIB,
+            gpus=gpus,
+        )
+        self._samples.append(sample)
+        return sample
+
+    def _percents(self, now_s: float, cpu_s: float) -> tuple[float | None, float | None]:
+        own_s = self._own_cpu_s()
+        last, self._last = self._last, (now_s, cpu_s, own_s)
+        if last is None or now_s <= last[0]:
+            return None, None
+        passed_s, used_s, used_own_s = now_s - last[0], cpu_s - last[1], own_s - last[2]
+        programs_s = max(0.0, used_s - used_own_s)
+        return 100 * max(0.0, used_s) / passed_s, 100 * programs_s / passed_s
+
+
+class _Reader(Generic[T]):
+    """Reads in a thread; while one reading hangs, no other is begun."""
+
+    def __init__(self, read: Callable[[], T]) -> None:
+        self._read = read
+        self._reading: asyncio.Future[T] | None = None
+
+    async def read(self) -> T | None:
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(asyncio.to_thread(self._read))
+        done, _ = await asyncio.wait([self._reading], timeout=_READ_TIMEOUT_S)
+        if not done:
+            return None
+        reading, self._reading = self._reading, None
+        # Counters vanish with their programs, at any moment.
+        return None if isinstance(reading.exception(), (OSError, ValueError)) else reading.result()

@@ -1,0 +1,236 @@
+"""The session around the notebook server: its clock, its meter, and whether it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from portal.server.hub_api import HubApi, HubError
+from portal.server.session.cgroup import find_allotment, find_source
+from portal.server.session.gpus import Gpus
+from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.session.resource_usage import Meter, Sample
+from portal.server.session.time_left import SessionClock
+
+SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
+SUSPENDED = (
+    "An administrator has suspended this session. It answers nothing until they resume it, and "
+    "then goes on where it was; nothing in it is lost."
+)
+_SUSPENSION_SCHEMA = {
+    "$id": SUSPENSION_EVENT,
+    "version": "1",
+    "title": "Suspension of the session",
+    "description": "Slurm is about to stop the processes of the session's job.",
+    "type": "object",
+    "required": ["sentence"],
+    "properties": {"sentence": {"type": "string", "description": "What the user is told."}},
+}
+
+
+class Session:
+    """What pages are told about the session, and what they may ask of it.
+
+    Args:
+        environment: Variables of the job.
+        is_kernel_busy: Tells whether a kernel computes, or starts.
+        stop_server: Ends the notebook server, for a hub that does not answer.
+        tell_suspension: Tells every open tab at once that the server is about to stand still.
+        log: Where warnings and ends go.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        *,
+        is_kernel_busy: Callable[[], bool],
+        stop_server: Callable[[], None],
+        tell_suspension: Callable[[], None],
+        log: logging.Logger,
+    ) -> None:
+        self._hub = HubApi(environment)
+        self.clock = SessionClock(self._hub, environment)
+        self.meter = _make_meter(environment)
+        self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
+        self.n_gpus = _number(environment.get("PORTAL_N_GPUS"))
+        self._idle = IdleWatch(IdlePolicy.parse(environment), time.monotonic())
+        self._is_kernel_busy = is_kernel_busy
+        self._stop_server = stop_server
+        self._tell_suspension = tell_suspension
+        self._is_suspended = False
+        self._log = log
+        self._input_s = time.monotonic()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_given_back = False
+
+    def start(self) -> None:
+        """Begin to sample, and to listen for Slurm's warning and for a suspension.
+
+        Source:
+            slurmstepd of 22.05 to 25.11, _rpc_suspend: SIGTSTP, and SIGSTOP two seconds later.
+        """
+        loop = asyncio.get_running_loop()
+        # The server's own handler, installed earlier, would only print a line.
+        loop.add_signal_handler(signal.SIGUSR1, self._hear_signal)
+        loop.add_signal_handler(signal.SIGTSTP, self._hear_suspension)
+        loop.add_signal_handler(signal.SIGCONT, self._hear_resumption)
+        if self.meter is not None:
+            self._tasks.append(loop.create_task(self._sample(self.meter)))
+
+    async def stop(self) -> None:
+        """End sampling."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def note_input(self, age_s: float) -> None:
+        """Note when somebody typed, clicked or pointed last in a tab.
+
+        Args:
+            age_s: Seconds since then, as the tab says.
+        """
+        self._input_s = max(self._input_s, time.monotonic() - max(0.0, age_s))
+
+    def keep(self) -> None:
+        """Keep the session although nothing computes in it."""
+        self.note_input(0)
+        self._idle.keep(time.monotonic())
+
+    async def describe(self) -> dict[str, Any]:
+        """Return what a page shows all the time: time left, last sample, whether it is used."""
+        time_left = await self.clock.read()
+        idle = self._idle.view()
+        return {
+            "clock": time_left.as_json(),
+            "notices": (*self.clock.notices, *([SUSPENDED] if self._is_suspended else ())),
+            "meter": self._describe_now(),
+            "idle": {
+                "state": idle.state.value,
+                "idle_s": idle.idle_s,
+                "ends_in_s": idle.ends_in_s,
+            },
+        }
+
+    def describe_history(self) -> dict[str, Any]:
+        """Return the samples of the last 15 minutes, oldest first."""
+        samples = self.meter.samples if self.meter is not None else ()
+        return {"now_s": time.time(), "samples": [sample.as_json() for sample in samples]}
+
+    async def give_back(self) -> None:
+        """End the session.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        await self._hub.end()
+
+    def _describe_now(self) -> dict[str, Any] | None:
+        if self.meter is None or self.meter.latest is None:
+            return None
+        allotment = self.meter.allotment
+        return {
+            **self.meter.latest.as_json(),
+            "n_cores": allotment.n_cores,
+            "memory_limit_mib": allotment.memory_mib,
+            "n_gpus": self.n_gpus,
+            "are_gpus_simulated": self.has_simulated_gpus,
+        }
+
+    def _hear_signal(self) -> None:
+        self._log.info("Slurm warns that the time limit is near; open tabs save their notebooks")
+        self.clock.hear_signal()
+
+    def _hear_suspension(self) -> None:
+        self._log.warning("Slurm suspends this session")
+        self._is_suspended = True
+        self._tell_suspension()
+
+    def _hear_resumption(self) -> None:
+        if self._is_suspended:
+            self._log.warning("Slurm has resumed this session")
+        self._is_suspended = False
+
+    async def _sample(self, meter: Meter) -> None:
+        while True:
+            try:
+                await self._judge(await meter.take_sample())
+            except Exception:
+                # One odd reading must not end the meter of a session that goes on for days.
+                self._log.exception("A sample of the session failed")
+            await asyncio.sleep(meter.interval_s)
+
+    async def _judge(self, sample: Sample) -> None:
+        before = self._idle.view().state
+        state = self._idle.look(
+            Observation(
+                now_s=time.monotonic(),
+                gpu_percents=tuple(gpu.use_percent for gpu in sample.gpus or ()),
+                is_kernel_busy=self._is_kernel_busy(),
+                programs_percent=sample.programs_percent,
+                input_s=self._input_s,
+            )
+        )
+        if state is not before:
+            self._log.info("The session counts as %s", state.value)
+        if state is IdleState.OVER and not self._is_given_back:
+            self._is_given_back = True
+            await self._end_idle_session()
+
+    async def _end_idle_session(self) -> None:
+        self._log.warning("Nobody uses this session: it is given back")
+        try:
+            await self._hub.end(is_idle=True)
+        except HubError as error:
+            self._log.warning("The hub does not end it, so the server does: %s", error)
+            self._stop_server()
+
+
+def _make_meter(environment: Mapping[str, str]) -> Meter | None:
+    try:
+        interval_s = float(environment.get("PORTAL_METER_INTERVAL_S", "5"))
+    except ValueError:
+        interval_s = 5.0
+    if interval_s <= 0:
+        return None
+    source = find_source(environment)
+    allotment = find_allotment(environment, source)
+    return Meter(source, Gpus(environment), allotment, interval_s=interval_s)
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else 0
+
+
+def make_session(serverapp: Any) -> Session:
+    """Return the session of a notebook server.
+
+    Args:
+        serverapp: Jupyter's own application object.
+
+    Returns:
+        The session, not started.
+    """
+    kernels = serverapp.kernel_manager
+    events = serverapp.event_logger
+    events.register_event_schema(_SUSPENSION_SCHEMA)
+
+    def is_kernel_busy() -> bool:
+        states = (
+            getattr(kernels.get_kernel(k), "execution_state", "") for k in kernels.list_kernel_ids()
+        )
+        return any(state in {"busy", "starting", "restarting"} for state in states)
+
+    return Session(
+        os.environ,
+        is_kernel_busy=is_kernel_busy,
+        stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),
+        tell_suspension=lambda: events.emit(
+            schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
+        ),
+        log=serverapp.log,
+    )

@@ -1,0 +1,1 @@
+"""TensorBoards in a session: started, listed, shown through the login, stopped."""

@@ -1,0 +1,89 @@
+"""The REST interface `portal/api/tensorboards`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+from tornado.web import RequestHandler
+
+from portal.server.authorization import for_the_user
+from portal.server.errors import LogdirError
+from portal.server.tensorboard.instances import TensorBoards
+from portal.server.tensorboard.logdir import parse_request
+from spawner.errors import PortalError
+
+
+class TensorBoardsHandler(APIHandler):
+    """All TensorBoards of the session."""
+
+    auth_resource = "tensorboards"
+
+    def initialize(self, tensorboards: TensorBoards) -> None:
+        """Take what the route was registered with."""
+        self.tensorboards = tensorboards
+
+    @for_the_user
+    async def get(self) -> None:
+        """List those that run, oldest first; who asks may want one soon."""
+        self.tensorboards.keep_spare()
+        self.finish(json.dumps([board.as_json() for board in self.tensorboards.running()]))
+
+    @for_the_user
+    async def post(self) -> None:
+        """Start one, or name the one that shows these folders already.
+
+        Source:
+            `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and the TensorBoard, or an
+            error's status and `{"message": sentence}`.
+        """
+        await open_tensorboard(self, self.tensorboards)
+
+
+async def open_tensorboard(handler: RequestHandler, tensorboards: TensorBoards) -> None:
+    """Answer a request for a TensorBoard with it, or with the sentence why there is none.
+
+    Args:
+        handler: Handler of a POST.
+        tensorboards: Those of the session.
+    """
+    try:
+        board = await tensorboards.open(parse_request(_body(handler)))
+    except PortalError as error:
+        tensorboards.log.warning("%s", error)
+        handler.set_status(error.http_status)
+        handler.finish({"message": error.message})
+        return
+    handler.set_status(201)
+    handler.set_header("Location", f"{board.path_prefix}/")
+    handler.finish(json.dumps(board.as_json()))
+
+
+def _body(handler: RequestHandler) -> Any:
+    try:
+        return json.loads(handler.request.body)
+    except ValueError:
+        raise LogdirError(
+            'TensorBoard was asked for with a text that is not JSON. Post {"logdir": "path"}.'
+        ) from None
+
+
+class TensorBoardHandler(APIHandler):
+    """One TensorBoard of the session."""
+
+    auth_resource = "tensorboards"
+
+    def initialize(self, tensorboards: TensorBoards) -> None:
+        """Take what the route was registered with."""
+        self.tensorboards = tensorboards
+
+    @for_the_user
+    async def delete(self, board_id: str) -> None:
+        """Stop it: 204, or 404 where it does not run."""
+        if await self.tensorboards.stop(board_id):
+            self.set_status(204)
+            self.finish()
+            return
+        self.set_status(404)
+        self.finish({"message": "This TensorBoard has ended already. Nothing was stopped."})

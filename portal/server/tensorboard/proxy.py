@@ -1,0 +1,101 @@
+"""The way from the browser to a TensorBoard, through the login of the notebook server."""
+
+from __future__ import annotations
+
+import httpcore
+from tornado.web import HTTPError
+
+from portal.server.authorization import for_the_user
+from portal.server.forwarding import ForwardingHandler
+from portal.server.tensorboard.instance import TensorBoard
+from portal.server.tensorboard.instances import TensorBoards
+from spawner.errors import PortalError
+
+_CONNECT_TIMEOUT_S = 5
+_ANSWER_TIMEOUT_S = 300
+
+
+class TensorBoardProxy(ForwardingHandler):
+    """Passes every request for a TensorBoard's pages on to its unix socket."""
+
+    page_title = "TensorBoard"
+    auth_resource = "tensorboards"
+
+    def initialize(self, tensorboards: TensorBoards) -> None:
+        """Take what the route was registered with.
+
+        Args:
+            tensorboards: Those of the session.
+        """
+        self.tensorboards = tensorboards
+
+    def check_xsrf_cookie(self) -> None:
+        """Accept requests without the session's cross-site token, which TensorBoard does not send.
+
+        A page elsewhere is refused by its origin. A page on the same host, such as another user's,
+        cannot name the address: the id in it is random.
+
+        Raises:
+            HTTPError: If the request comes from another origin.
+        """
+        # Tornado asks before it is known who it is; the notebook server asks once more.
+        if hasattr(self, "_jupyter_current_user") and not self.check_origin():
+            raise HTTPError(403, "TensorBoard is not for pages of another site.")
+
+    @for_the_user
+    async def forward(self, board_id: str, path: str | None) -> None:
+        """Pass the request on.
+
+        Args:
+            board_id: Which TensorBoard.
+            path: The rest of the path; the request's own spelling of it is what is passed on.
+        """
+        try:
+            board = await self.tensorboards.find_or_wake(board_id)
+        except PortalError as error:
+            self.say(error.http_status, "This TensorBoard was stopped while idle", error.message)
+            return
+        if board is None:
+            self._say_gone()
+        elif not path:
+            self.redirect(f"{board.path_prefix}/")
+        else:
+            await self._forward_to(board)
+            self.tensorboards.note_use(board_id)
+
+    get = head = post = put = delete = patch = options = forward
+
+    async def _forward_to(self, board: TensorBoard) -> None:
+        target = self.harmless_uri().encode("latin-1")
+        timeouts = {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}
+        request = httpcore.Request(
+            method=str(self.request.method),
+            url=httpcore.URL(scheme=b"http", host=b"localhost", port=None, target=target),
+            headers=self.harmless_headers("localhost"),
+            content=self.request.body or None,
+            extensions={"timeout": timeouts},
+        )
+        async with httpcore.AsyncConnectionPool(uds=str(board.socket_path)) as pool:
+            try:
+                response = await pool.handle_async_request(request)
+            except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
+                self.log.warning("TensorBoard of %s did not answer", board.folders, exc_info=True)
+                self._say_silent()
+                return
+            await self.pass_back(response)
+
+    def _say_gone(self) -> None:
+        self.say(
+            404,
+            "This TensorBoard has ended",
+            "TensorBoards end with the session, or when they are stopped. Select the folder in the "
+            "file browser and press the TensorBoard button to open it again.",
+        )
+
+    def _say_silent(self) -> None:
+        self.say(
+            502,
+            "This TensorBoard does not answer",
+            "Reload this page in a moment. If that does not help, stop it in the list of running "
+            "kernels and terminals and open its folder again.",
+        )

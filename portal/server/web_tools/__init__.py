@@ -1,0 +1,1 @@
+"""Web tools that a site lists: each starts when its tab is opened."""

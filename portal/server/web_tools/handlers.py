@@ -1,0 +1,126 @@
+"""Web tools that a site lists: each is started when its tab is opened, behind the login."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jupyter_server.base.handlers import APIHandler
+from jupyter_server_proxy.config import ServerProcess, make_handlers
+
+from portal.server.authorization import for_the_user
+
+VARIABLE = "PORTAL_TOOLS"
+_START_TIMEOUT_S = 60
+# The session's tokens are none of a tool's business.
+_WITHOUT_TOKENS = (
+    "/usr/bin/env",
+    *("-u", "JUPYTERHUB_API_TOKEN"),
+    *("-u", "JPY_API_TOKEN"),
+    *("-u", "JUPYTER_TOKEN"),
+)
+# "-c" instead of "-m" and without the first entry: a folder in the user's home is not imported.
+_BEHIND_SOCKET = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "from portal.server.web_tools.process import main; sys.exit(main())"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebTool:
+    """One tool of the site.
+
+    Attributes:
+        title: What users read.
+        command: The program and its arguments, with {unix_socket} or {port}.
+        path: Path below the notebook server. It cannot be guessed, so another page that the user
+            visits on the same host cannot ask for what the tool shows.
+    """
+
+    title: str
+    command: tuple[str, ...]
+    path: str
+
+    def argv(self) -> list[str]:
+        """Return the command that listens on a unix socket, for jupyter-server-proxy to fill in.
+
+        Returns:
+            An argument list with {unix_socket}; other braces are doubled.
+        """
+        if any("{unix_socket}" in word for word in self.command):
+            return [*_WITHOUT_TOKENS, *(_escaped(word) for word in self.command)]
+        words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
+        bridge = [sys.executable, "-c", _BEHIND_SOCKET, str(os.getpid()), "{unix_socket}"]
+        return [*_WITHOUT_TOKENS, *bridge, *words]
+
+
+def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
+    """Return the tools that the site's settings list.
+
+    Args:
+        environ: Environment with PORTAL_TOOLS, a JSON object, or without.
+
+    Returns:
+        The tools whose program is on this node; none where the variable is not of its form.
+    """
+    try:
+        tables = json.loads(environ.get(VARIABLE) or "{}")
+        return tuple(
+            WebTool(
+                title=str(table["title"] or name),
+                command=tuple(str(word) for word in table["command"]),
+                path=f"portal/tools/{secrets.token_hex(12)}/{name}",
+            )
+            for name, table in tables.items()
+            if os.access(table["command"][0], os.X_OK)
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ()
+
+
+def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:
+    """Return the routes of the tools.
+
+    Args:
+        tools: The tools.
+        base_url: Path of the notebook server, with a slash at both ends.
+
+    Returns:
+        Handlers of jupyter-server-proxy, which start a tool with the first request.
+    """
+    processes = [
+        ServerProcess(
+            name=tool.path, command=tool.argv(), unix_socket=True, timeout=_START_TIMEOUT_S
+        )
+        for tool in tools
+    ]
+    handlers: list[Any] = make_handlers(base_url, processes)
+    return handlers
+
+
+def _escaped(word: str) -> str:
+    doubled = word.replace("{", "{{").replace("}", "}}")
+    return doubled.replace("{{unix_socket}}", "{unix_socket}")
+
+
+class ToolsHandler(APIHandler):
+    """The REST interface `portal/api/tools`: what the launcher shows."""
+
+    auth_resource = "tools"
+
+    def initialize(self, tools: tuple[WebTool, ...]) -> None:
+        """Take what the route was registered with."""
+        self.tools = tools
+
+    @for_the_user
+    async def get(self) -> None:
+        """List them."""
+        tools = [
+            {"title": tool.title, "url": f"{self.base_url}{tool.path}/"} for tool in self.tools
+        ]
+        self.finish(json.dumps(tools))

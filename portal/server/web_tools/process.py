@@ -1,0 +1,112 @@
+"""A web tool that can only listen on a port, behind a unix socket: the program that is started.
+
+    web_tool_process PARENT_PID SOCKET PROGRAM ARGUMENT ...
+
+The tool runs in a network of its own, where nobody else reaches its port; "@PORT@" in its arguments
+becomes the number. Needs only the standard library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+from portal.server.tensorboard.process import DataServerError, die_with, enter_private_network
+
+_PORT_MARK = "@PORT@"
+_PR_SET_PDEATHSIG = 1
+_START_TIMEOUT_S = 120
+_POLL_S = 0.05
+_CHUNK_BYTES = 64 * 1024
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one tool until it ends.
+
+    Args:
+        argv: Arguments without the program's name; None takes those of the process.
+
+    Returns:
+        The tool's exit status; 1 where it cannot be run without others reaching it.
+    """
+    parent_pid, socket_path, *command = sys.argv[1:] if argv is None else argv
+    if not die_with(int(parent_pid)):
+        return 1
+    try:
+        enter_private_network()
+    except DataServerError as error:
+        sys.stderr.write(f"The tool would be open to other users, because {error}. Not started.\n")
+        return 1
+    return asyncio.run(_serve(socket_path, command))
+
+
+async def _serve(socket_path: str, command: Sequence[str]) -> int:
+    port = _free_port()
+    process = await asyncio.create_subprocess_exec(
+        *(word.replace(_PORT_MARK, str(port)) for word in command), preexec_fn=_end_with_parent
+    )
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
+    ended = asyncio.create_task(process.wait())
+    if not await _listens(port, ended):
+        return await ended or 1
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _forward(reader, writer, port)
+
+    old_mask = os.umask(0o177)
+    try:
+        server = await asyncio.start_unix_server(forward, socket_path)
+    finally:
+        os.umask(old_mask)
+    async with server:
+        return await ended
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def _listens(port: int, ended: asyncio.Task[int]) -> bool:
+    for _ in range(round(_START_TIMEOUT_S / _POLL_S)):
+        if ended.done():
+            return False
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return True
+        await asyncio.sleep(_POLL_S)
+    return False
+
+
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
+    try:
+        tool_reader, tool_writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        writer.close()
+        return
+    await asyncio.gather(_copy(reader, tool_writer), _copy(tool_reader, writer))
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := await reader.read(_CHUNK_BYTES):
+            writer.write(chunk)
+            await writer.drain()
+    with contextlib.suppress(OSError):
+        writer.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""The way that users take to the portal, and how long certificates are good for."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import datetime, timedelta, timezone
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from portal.hub.settings.hub import HubSettings
+from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.runner import in_thread
+
+SOON = timedelta(days=21)
+_TIMEOUT_S = 5.0
+
+
+def judge_end(what: str, end: datetime) -> Finding:
+    """Return whether a certificate is good for long enough.
+
+    Args:
+        what: Whose it is.
+        end: When it expires.
+
+    Returns:
+        A warning from three weeks before the end.
+    """
+    left = end - datetime.now(timezone.utc)
+    day = f"{end:%Y-%m-%d}"
+    if left <= timedelta(0):
+        return problem(f"{what}: the certificate expired on {day}.", "Renew it.")
+    if left < SOON:
+        return warning(f"{what}: the certificate expires on {day}.", "Renew it before that day.")
+    return ok(f"{what} answers; its certificate is good until {day}.")
+
+
+def judge_way_in(hub: HubSettings) -> list[Finding]:
+    """Return what the settings say against the way that users take to the portal.
+
+    Args:
+        hub: The table [hub].
+
+    Returns:
+        A warning for what is open without TLS, and for a front end that hides where logins come
+        from; none where both are well.
+    """
+    found = []
+    if not _is_loopback(hub.public_address):
+        found.append(
+            warning(
+                f"port {hub.public_port} is open on {hub.public_address} without TLS: passwords and"
+                " cookies cross the network in clear.",
+                "Put a front end with TLS before it, and set public_address in [hub] to 127.0.0.1.",
+            )
+        )
+    if urlsplit(hub.public_url).scheme == "https" and not hub.trusted_proxies:
+        found.append(
+            warning(
+                f"logins through {hub.public_url} all seem to come from its front end, and wrong"
+                " passwords of one slow down others.",
+                "Name the front end, as this host sees it, in trusted_proxies in [hub].",
+            )
+        )
+    return found
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+async def check_front_end(hub: HubSettings) -> list[Finding]:
+    """Look at the way that users take to the portal, and the certificate that they are shown.
+
+    Args:
+        hub: The table [hub].
+
+    Returns:
+        What is wrong with the way, and one finding about the certificate.
+    """
+    return [*judge_way_in(hub), await _look_at_certificate(hub.public_url)]
+
+
+async def _look_at_certificate(public_url: str) -> Finding:
+    parts = urlsplit(public_url)
+    if parts.scheme != "https":
+        return skipped(
+            "no https address of the portal is known.",
+            "Set public_url in [hub] to the address that users open.",
+        )
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        return judge_end(public_url, await in_thread(lambda: served_certificate_end(host, port)))
+    except ssl.SSLError as error:
+        reason = getattr(error, "verify_message", "") or error.reason or str(error)
+        return problem(
+            f"{public_url}: browsers will not trust it: {reason}.",
+            "Serve the whole chain of certificates, made for this name.",
+        )
+    except OSError as error:
+        return problem(
+            f"{public_url} does not answer: {error.strerror or error}.",
+            "Start the front end; it forwards to public_port of [hub] on this host.",
+        )
+
+
+def served_certificate_end(host: str, port: int) -> datetime:
+    """Return when the certificate that a server shows expires.
+
+    Args:
+        host: Its name.
+        port: Its port.
+
+    Returns:
+        The end, in UTC.
+
+    Raises:
+        OSError: If it does not answer, or its certificate is not trusted.
+    """
+    context = ssl.create_default_context()
+    with (
+        socket.create_connection((host, port), timeout=_TIMEOUT_S) as plain,
+        context.wrap_socket(plain, server_hostname=host) as connection,
+    ):
+        return end_of(connection)
+
+
+def end_of(connection: ssl.SSLSocket) -> datetime:
+    """Return when the certificate of the other side expires.
+
+    Args:
+        connection: A connection whose certificate was verified.
+
+    Returns:
+        The end, in UTC.
+    """
+    certificate = connection.getpeercert() or {}
+    return datetime.fromtimestamp(
+        ssl.cert_time_to_seconds(str(certificate["notAfter"])), timezone.utc
+    )

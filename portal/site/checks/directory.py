@@ -1,0 +1,80 @@
+"""The LDAP servers, each with its certificate, and the user whose name was given."""
+
+from __future__ import annotations
+
+import asyncio
+import pwd
+from datetime import datetime
+
+from portal.hub.auth.ldap_servers import LdapServerError, certificate_end, parse_server
+from portal.hub.settings.site import LoginSettings
+from portal.site.checks.certificates import judge_end
+from portal.site.checks.finding import Finding, ok, problem, warning
+from portal.site.checks.runner import in_thread
+
+
+async def check_directory(login: LoginSettings) -> list[Finding]:
+    """Ask each LDAP server for its certificate, which has to be signed as the settings say.
+
+    Args:
+        login: The site's settings.
+
+    Returns:
+        A finding for each server; one where other authenticators check the logins.
+    """
+    if not login.is_ldap:
+        return [ok(f"Not asked: {login.authenticator} checks the logins.")]
+    asked = await asyncio.gather(*(_look(server, login) for server in login.servers))
+    ends = [end for end in asked if isinstance(end, datetime)]
+    return [
+        _judge(server, end, n_good=len(ends))
+        for server, end in zip(login.servers, asked, strict=True)
+    ]
+
+
+async def _look(server: str, login: LoginSettings) -> datetime | LdapServerError:
+    try:
+        return await in_thread(
+            lambda: certificate_end(
+                parse_server(server),
+                ca_file=str(login.ca_certificates),
+                timeout_s=max(login.connect_timeout_s, login.answer_timeout_s),
+            )
+        )
+    except LdapServerError as error:
+        return error
+
+
+def _judge(server: str, end: datetime | LdapServerError, *, n_good: int) -> Finding:
+    if isinstance(end, datetime):
+        return judge_end(server, end)
+    if end.is_untrusted:
+        return problem(
+            f"{server} has a certificate that is not trusted: {end}",
+            "Put the authority that signed it into ca_certificates of [login], and name the server"
+            " as its certificate does.",
+        )
+    if n_good:
+        return warning(f"{server} does not answer: {end}", "Start it; another one answers.")
+    return problem(f"{server} does not answer: {end}", "Start it, or open its port to this host.")
+
+
+async def check_user(name: str) -> list[Finding]:
+    """Look up an account.
+
+    Args:
+        name: The user.
+
+    Returns:
+        One finding.
+    """
+    try:
+        account = await in_thread(lambda: pwd.getpwnam(name))
+    except KeyError:
+        return [
+            problem(
+                f"{name} has no account on this host, so no session of theirs can be submitted.",
+                "Set up the name service (sssd, nslcd): getent passwd has to show the user.",
+            )
+        ]
+    return [ok(f"{name} is uid {account.pw_uid}, home {account.pw_dir}.")]

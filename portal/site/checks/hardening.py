@@ -1,0 +1,258 @@
+"""What a site looks like from outside and to its neighbours, judged; nothing here looks itself."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.site import LoginSettings
+from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+
+# Half a year, the least that browsers' own lists of such sites ask for.
+LEAST_HSTS_S = 180 * 24 * 3600
+SLURMDBD_PORT = 6819
+_LISTENS = "0A"
+_MAX_AGE = re.compile(r"max-age=\"?(\d+)", re.IGNORECASE)
+# What JupyterHub's own scripts read.
+_READ_BY_SCRIPTS = {"_xsrf"}
+_FRONT_END = "Take share/nginx.conf of the installed version for the front end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginPage:
+    """The answer of the login page, as a browser gets it.
+
+    Attributes:
+        cookies: Values of Set-Cookie.
+        hsts: Value of Strict-Transport-Security; empty where there is none.
+    """
+
+    cookies: tuple[str, ...]
+    hsts: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """A TCP socket that waits for connections."""
+
+    address: IPv4Address | IPv6Address
+    port: int
+
+
+def judge_login_page(page: LoginPage, url: str) -> list[Finding]:
+    """Return what browsers are not told about cookies and TLS.
+
+    Args:
+        page: The answer.
+        url: Where it came from, https.
+
+    Returns:
+        A warning for each lack, or that there is none.
+    """
+    found = []
+    open_cookies = _cookies_without(page.cookies, "secure")
+    if open_cookies:
+        found.append(
+            warning(
+                f"{url} sets {open_cookies} without Secure: typed without https, the address gives"
+                " them to the network.",
+                "Set public_url in [hub] to the https address, and restart the hub.",
+            )
+        )
+    if loose := _cookies_without(page.cookies, "samesite"):
+        found.append(
+            warning(
+                f"{url} sets {loose} without SameSite.",
+                "Leave cookie_options of JupyterHub as the portal sets them.",
+            )
+        )
+    if readable := _cookies_without(page.cookies, "httponly", but=_READ_BY_SCRIPTS):
+        found.append(
+            warning(
+                f"{url} sets {readable} without HttpOnly, so that scripts read them.",
+                "Leave cookie_options of JupyterHub as the portal sets them.",
+            )
+        )
+    age = _MAX_AGE.search(page.hsts)
+    if age is None or int(age[1]) < LEAST_HSTS_S:
+        found.append(
+            warning(
+                f"{url} sends no Strict-Transport-Security of half a year or more, so that browsers"
+                " try the address without TLS again.",
+                f"{_FRONT_END}, or add the header there.",
+            )
+        )
+    return found or [ok(f"{url} sends its cookies over TLS only, and browsers know that.")]
+
+
+def _cookies_without(values: Iterable[str], attribute: str, *, but: Iterable[str] = ()) -> str:
+    names = []
+    for value in values:
+        cookies: SimpleCookie = SimpleCookie()
+        try:
+            cookies.load(value)
+        except CookieError:
+            continue
+        names += [name for name, one in cookies.items() if not one[attribute] and name not in but]
+    return ", ".join(sorted(set(names)))
+
+
+def judge_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -> Finding:
+    """Return whether the hub knows where a request through the front end comes from.
+
+    Args:
+        seen: The address that the hub took it to come from.
+        seen_forged: The same of a request that claimed to come from elsewhere.
+        own: The address that it came from.
+        forged: The address that was claimed.
+
+    Returns:
+        A warning where everybody has one address, or may choose one.
+    """
+    if ip_address(own).is_loopback:
+        return skipped(
+            "the front end is asked from its own host, which tells nothing of others' addresses.",
+            "Log in from another computer once and look for its address in hub.log.",
+        )
+    if seen_forged == forged:
+        return warning(
+            "whoever comes through the front end may choose the address that the hub sees.",
+            f"{_FRONT_END}; it has to append to X-Forwarded-For what it saw itself.",
+        )
+    if seen != own:
+        return warning(
+            f"a request from {own} through the front end seems to come from {seen}, and so do all"
+            " logins: wrong passwords of one slow down the others.",
+            "Let the hub know its front ends, see 'TLS' in the guide.",
+        )
+    return ok(f"the hub sees where requests through the front end come from ({own}).")
+
+
+def judge_modes(modes: Mapping[Path, int]) -> list[Finding]:
+    """Return which of the hub's files others can read or change.
+
+    Args:
+        modes: The mode of each file and folder that is for its owner alone.
+
+    Returns:
+        A problem for each, or that there is none.
+    """
+    found = [
+        problem(f"{path} is open to others ({stat.filemode(mode)}).", f"chmod go= {path}")
+        for path, mode in modes.items()
+        if stat.S_IMODE(mode) & 0o077
+    ]
+    return found or [ok("log, database, cookie secret and tokens are for their owner alone.")]
+
+
+def parse_listeners(table: str) -> list[Listener]:
+    """Return who waits for connections.
+
+    Args:
+        table: /proc/net/tcp or tcp6.
+
+    Returns:
+        The sockets.
+
+    Source:
+        proc(5): addresses as words in the machine's byte order (that of x86 and ARM is taken
+        here), in hexadecimal.
+    """
+    found = []
+    for fields in map(str.split, table.splitlines()[1:]):
+        if fields[3] != _LISTENS:
+            continue
+        words, port = fields[1].split(":")
+        raw = bytes.fromhex(words)
+        in_order = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
+        found.append(Listener(address=ip_address(in_order), port=int(port, 16)))
+    return found
+
+
+def judge_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Finding]:
+    """Return which parts are reached by more networks than need them.
+
+    Args:
+        listeners: The sockets of this host.
+        hub: The site's settings.
+
+    Returns:
+        What is open, or that nothing is.
+    """
+    found = []
+    proxy_port = int(hub.proxy_api_url.rstrip("/").rpartition(":")[2])
+    if any(one.port == proxy_port and not one.address.is_loopback for one in listeners):
+        found.append(
+            problem(
+                f"the proxy takes orders on port {proxy_port} from other hosts.",
+                "Set proxy_api_url in [hub] to an address of the loopback: http://127.0.0.1:8001.",
+            )
+        )
+    if _listens_everywhere(listeners, hub.api_port):
+        found.append(
+            warning(
+                f"the hub's own port {hub.api_port} is open on every network of this host.",
+                "Set address in [hub] to the one on the network of the nodes.",
+            )
+        )
+    if _listens_everywhere(listeners, SLURMDBD_PORT):
+        found.append(
+            warning(
+                f"slurmdbd (port {SLURMDBD_PORT}) is open on every network of this host.",
+                "Keep others away by a firewall, or set CommunicationParameters=NoInAddrAny in"
+                " slurmdbd.conf, which takes the address of the host's name.",
+            )
+        )
+    return found or [ok("hub, proxy and slurmdbd listen where they are needed.")]
+
+
+def _listens_everywhere(listeners: Sequence[Listener], port: int) -> bool:
+    return any(one.port == port and one.address.is_unspecified for one in listeners)
+
+
+def judge_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
+    """Return whether sessions lead to every port of their node.
+
+    Args:
+        configurations: Configurations of the notebook server, in the order in which each changes
+            what those before it said.
+
+    Returns:
+        A warning where jupyter-server-proxy's own routes are on.
+    """
+    extensions: dict[str, bool] = {}
+    for configuration in configurations:
+        extensions |= configuration.get("ServerApp", {}).get("jpserver_extensions", {})
+    if extensions.get("jupyter_server_proxy"):
+        return warning(
+            "sessions have jupyter-server-proxy's own routes: /proxy/PORT leads to whoever listens"
+            " on that port of the node, with the user's cookies.",
+            "Switch jupyter_server_proxy off among jpserver_extensions of the sessions'"
+            " environment.",
+        )
+    return ok("sessions lead to no ports of other users.")
+
+
+def judge_leaving(login: LoginSettings) -> Finding:
+    """Return whether the hub notices that somebody has left.
+
+    Args:
+        login: The table [login].
+
+    Returns:
+        A warning where LDAP is asked only at the login.
+    """
+    if login.is_ldap and not login.reader_dn:
+        return warning(
+            "who leaves LDAP stays signed in until the UNIX account is gone or the cookie has run"
+            " out, after 14 days.",
+            "Set reader_dn in [login], see 'People who leave' in the guide.",
+        )
+    return ok(f"accounts are looked at again every {login.recheck_minutes:g} minutes.")

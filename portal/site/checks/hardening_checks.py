@@ -1,0 +1,194 @@
+"""Looks at the site as strangers and neighbours see it; `portal.site.checks.hardening` judges."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from portal.hub.admin.tokens import OPERATOR, read_token
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, skipped, warning
+from portal.site.checks.hardening import (
+    LoginPage,
+    judge_leaving,
+    judge_listeners,
+    judge_login_page,
+    judge_modes,
+    judge_proxy_route,
+    judge_seen_address,
+    parse_listeners,
+)
+from portal.site.checks.runner import in_thread
+
+LOG_DIR = Path("/var/log/data-scientist-portal")
+SECRETS = Path("/etc/data-scientist-portal/secrets.env")
+# For documentation only (RFC 5737): nobody comes from there.
+FORGED_ADDRESS = "203.0.113.77"
+_TIMEOUT_S = 5.0
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
+
+async def check_hardening(settings: Settings) -> list[Finding]:
+    """Look at front end, files, ports, sessions' routes and the second look at accounts.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        What was found.
+    """
+    looks: list[Callable[[], list[Finding]]] = [
+        lambda: look_at_front_end(settings.hub),
+        lambda: judge_modes(modes_of(settings.hub)),
+        lambda: look_at_listeners(settings.hub),
+        lambda: [look_at_proxy_route(settings.environments.server)],
+        lambda: [judge_leaving(settings.login)],
+    ]
+    found = await asyncio.gather(*(in_thread(look) for look in looks))
+    return [one for some in found for one in some]
+
+
+def look_at_front_end(hub: HubSettings) -> list[Finding]:
+    """Open the login page by the address that users open, and ask whom the hub takes this for.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        What was found.
+    """
+    if urlsplit(hub.public_url).scheme != "https":
+        return [
+            skipped(
+                "cookies and TLS are not looked at: no https address of the portal is known.",
+                "Put a front end with TLS before the portal, and set public_url in [hub].",
+            )
+        ]
+    try:
+        _, _, page = _get(hub.public_url, "/hub/login")
+        findings = judge_login_page(page, hub.public_url)
+        token = read_token(hub.state_dir, OPERATOR)
+        seen, own = _seen_address(hub.public_url, token)
+        seen_forged, _ = _seen_address(hub.public_url, token, forged=FORGED_ADDRESS)
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+        return [
+            warning(
+                f"{hub.public_url} could not be looked at: {error}.",
+                "See what the check 'tls' says about it.",
+            )
+        ]
+    return [
+        *findings,
+        judge_seen_address(seen, seen_forged, own=own, forged=FORGED_ADDRESS),
+    ]
+
+
+def modes_of(hub: HubSettings) -> dict[Path, int]:
+    """Return the modes of what is for its owner alone.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        Modes of what is there; what cannot even be seen is closed.
+    """
+    paths = [
+        hub.state_dir,
+        hub.sqlite_path,
+        *(Path(f"{hub.sqlite_path}{end}") for end in ("-wal", "-shm", "-journal")),
+        hub.state_dir / "cookie_secret",
+        *sorted(hub.state_dir.glob("*-token")),
+        LOG_DIR / "hub.log",
+        SECRETS,
+    ]
+    modes = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            modes[path] = path.stat().st_mode
+    return modes
+
+
+def look_at_listeners(hub: HubSettings) -> list[Finding]:
+    """Look at who waits for connections on this host.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        What was found.
+    """
+    tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
+    return judge_listeners([one for table in tables for one in parse_listeners(table)], hub)
+
+
+def look_at_proxy_route(environment: Path) -> Finding:
+    """Look at the configuration of the sessions' notebook servers.
+
+    Args:
+        environment: Their environment.
+
+    Returns:
+        The finding.
+
+    Source:
+        jupyter_server 2.21, config_manager: files of the folder in their order, then the file.
+    """
+    folder = environment / "etc/jupyter"
+    paths = [
+        *sorted((folder / "jupyter_server_config.d").glob("*.json")),
+        folder / "jupyter_server_config.json",
+    ]
+    found: list[dict[str, Any]] = [
+        json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()
+    ]
+    if not found:
+        return skipped(
+            f"{folder} has no configuration of notebook servers on this host.",
+            "Look at the environment of [environments] server on a node.",
+        )
+    return judge_proxy_route(found)
+
+
+def _seen_address(url: str, token: str, *, forged: str = "") -> tuple[str, str]:
+    headers = {"Authorization": f"token {token}"}
+    if forged:
+        headers |= {"X-Forwarded-For": forged, "X-Real-IP": forged}
+    body, own, _ = _get(url, "/hub/api/dsportal/status", headers)
+    return str(json.loads(body)["asked_from"]), own
+
+
+def _get(
+    url: str, path: str, headers: dict[str, str] | None = None
+) -> tuple[bytes, str, LoginPage]:
+    parts = urlsplit(url)
+    connection = http.client.HTTPSConnection(
+        parts.hostname or "",
+        parts.port or 443,
+        timeout=_TIMEOUT_S,
+        context=ssl.create_default_context(),
+    )
+    try:
+        connection.connect()
+        own = _own_end(connection.sock)
+        connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers=headers or {})
+        answer = connection.getresponse()
+        page = LoginPage(
+            cookies=tuple(answer.headers.get_all("Set-Cookie") or ()),
+            hsts=answer.headers.get("Strict-Transport-Security", ""),
+        )
+        return answer.read(), own, page
+    finally:
+        connection.close()
+
+
+def _own_end(sock: socket.socket) -> str:
+    return str(sock.getsockname()[0]).removeprefix("::ffff:")

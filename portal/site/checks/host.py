@@ -1,0 +1,222 @@
+"""What this host has to offer the hub: its database, the proxy, and the pinned packages."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.runner import in_thread
+
+LEAST_FREE_MIB = 512
+BUSY_TIMEOUT_S = 5.0
+_PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
+
+
+async def check_database(hub: HubSettings) -> list[Finding]:
+    """See whether the hub's database can be written.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        One finding.
+    """
+    look = look_at_postgres if hub.db_url else look_at_database
+    return [await in_thread(lambda: look(hub))]
+
+
+def look_at_postgres(hub: HubSettings) -> Finding:
+    """Ask PostgreSQL whether the hub's account may write its database.
+
+    Args:
+        hub: The site's settings, with `db_url`.
+
+    Returns:
+        One finding.
+    """
+    # The command also runs where no hub is installed.
+    import psycopg
+
+    cure = "Look at pg_hba.conf there, at .pgpass in state_dir, and at the role's rights."
+    try:
+        with psycopg.connect(hub.db_url, connect_timeout=round(BUSY_TIMEOUT_S)) as connection:
+            row = connection.execute(
+                "SELECT pg_is_in_recovery(), has_schema_privilege('public', 'CREATE')"
+            ).fetchone()
+    except psycopg.Error as error:
+        return problem(f"{hub.db_url} does not let the hub in: {str(error).strip()}", cure)
+    is_standby, may_create = row or (False, False)
+    if is_standby or not may_create:
+        why = "is a standby" if is_standby else "lets the hub make no tables"
+        return problem(f"{hub.db_url} {why}.", cure)
+    return ok(f"{hub.db_url} can be written.")
+
+
+def look_at_database(hub: HubSettings) -> Finding:
+    """Take the lock for writing on the hub's database, and give it back.
+
+    Args:
+        hub: The site's settings.
+
+    Returns:
+        One finding.
+    """
+    path, state_dir = hub.sqlite_path, hub.state_dir
+    free_mib = shutil.disk_usage(state_dir).free // 1024**2
+    if free_mib < LEAST_FREE_MIB:
+        return problem(
+            f"{free_mib} MiB are free under {state_dir}.", f"Free {LEAST_FREE_MIB} MiB or more."
+        )
+    if not path.exists():
+        if not os.access(state_dir, os.W_OK):
+            return problem(f"{state_dir} cannot be written.", "Give it to the hub's account.")
+        return skipped(f"{path} is not there yet.", "Start the hub once; it makes the database.")
+    try:
+        database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+        try:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        return problem(
+            f"{path} cannot be written: {error}.",
+            "Look at its owner, its file system, and whether another hub uses it.",
+        )
+    return ok(f"{path} can be written; {free_mib // 1024} GiB are free.")
+
+
+async def check_proxy(settings: Settings) -> list[Finding]:
+    """Ask the proxy, and the hub through it.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        One finding.
+    """
+    hub = settings.hub
+    if await in_thread(lambda: http_status(f"{hub.proxy_api_url}/api/routes")) is None:
+        return [
+            problem(
+                f"nothing answers at {hub.proxy_api_url}.",
+                "Start the proxy: systemctl start dsportal-proxy",
+            )
+        ]
+    url = f"http://127.0.0.1:{hub.public_port}/hub/health"
+    status = await in_thread(lambda: http_status(url))
+    if status != 200:
+        said = "nothing" if status is None else f"status {status}"
+        return [
+            problem(
+                f"the proxy runs, but {url} answers {said}.",
+                "Start the hub, or read its log: systemctl start dsportal-hub",
+            )
+        ]
+    return [ok(f"the hub answers through it on port {hub.public_port}.")]
+
+
+def http_status(url: str) -> int | None:
+    """Return how a web server of this host answers.
+
+    Args:
+        url: What is asked.
+
+    Returns:
+        The status, or None where there is no answer in 5 s.
+    """
+    # A proxy in the environment is for other hosts.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=BUSY_TIMEOUT_S) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+async def check_versions() -> list[Finding]:
+    """Compare the packages of this environment with those that it was built from.
+
+    Returns:
+        One finding.
+    """
+    return [await in_thread(lambda: look_at_versions(Path(sys.prefix)))]
+
+
+def look_at_versions(environment: Path) -> Finding:
+    """Compare the packages of this program's environment with its pinned file.
+
+    Args:
+        environment: Its folder, with pins.txt.
+
+    Returns:
+        The finding.
+    """
+    path = environment / "pins.txt"
+    try:
+        pins = read_pins(path.read_text())
+    except FileNotFoundError:
+        return skipped(
+            f"{path} is missing, so nobody knows what should be installed here.",
+            "Build the environment with deploy/site/install.",
+        )
+    return compare_pins(pins, _installed(), where=str(environment))
+
+
+def read_pins(text: str) -> dict[str, str]:
+    """Return the versions that a pinned file names.
+
+    Args:
+        text: Lines name==version.
+
+    Returns:
+        Versions by canonical name.
+    """
+    return {_canonical(name): version for name, version in _PIN.findall(text)}
+
+
+def compare_pins(pins: Mapping[str, str], installed: Mapping[str, str], *, where: str) -> Finding:
+    """Return what differs from the pins.
+
+    Args:
+        pins: Versions wanted, by canonical name.
+        installed: Versions there, by canonical name.
+        where: The environment.
+
+    Returns:
+        A warning that names at most five packages.
+    """
+    wrong = [
+        f"{name} is {installed.get(name, 'missing')}, not {version}"
+        for name, version in sorted(pins.items())
+        if installed.get(name) != version
+    ]
+    if not wrong:
+        return ok(f"all {len(pins)} packages of {where} are as pinned.")
+    more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+    return warning(f"{where}: {'; '.join(wrong[:5])}{more}.", "Run deploy/site/install again.")
+
+
+def _installed() -> dict[str, str]:
+    return {
+        _canonical(package.metadata["Name"]): package.version
+        for package in importlib.metadata.distributions()
+        if package.metadata["Name"]
+    }
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

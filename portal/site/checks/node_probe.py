@@ -1,0 +1,241 @@
+"""What a session finds on a node: looked at by a short job, as the user.
+
+The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
+newer. PROBE_QUESTION in the environment is a JSON object, see
+`portal.site.checks.test_job.question_of`. The program looks at everything at once, listens on the
+port that it was told, and gives the answer to who sends the secret word; it prints it, too, for
+the job's log.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+LISTEN_S = 12.0
+LOOK_S = 60.0
+MARK = "dsportal-check: "
+
+
+def main() -> None:
+    """Look, answer and print."""
+    question = json.loads(os.environ["PROBE_QUESTION"])
+    found = {"node": socket.gethostname(), "python": sys.executable}
+    looks: dict[str, Callable[[], object]] = {
+        "hub": lambda: look_at_hub(question["hub_url"], question["hub_authority"]),
+        "home": look_at_home,
+        "storage": partial(
+            look_at_storage, question["isilon"], is_mount=question["isilon_is_mount"]
+        ),
+        "templates": lambda: look_at_storage(question["templates"], is_mount=False),
+    }
+    for name, path in question["environments"].items():
+        looks[f"environment {name}"] = partial(look_at_environment, path, name)
+    threads = [look(found, name, do) for name, do in looks.items()]
+    kernels = look(found, "kernels", lambda: look_at_kernels(question["environments"]["server"]))
+    listen(question, found)
+    give_up_at = time.monotonic() + LOOK_S
+    for thread in [*threads, kernels]:
+        thread.join(max(0.0, give_up_at - time.monotonic()))
+    print(MARK + json.dumps(found), flush=True)
+    # A thread that a file server holds must not keep the job.
+    os._exit(0)
+
+
+def look(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
+    """Do one look in a thread of its own.
+
+    Args:
+        found: Where its result goes, under its name.
+        name: Its name.
+        do: What to do.
+
+    Returns:
+        The thread.
+    """
+
+    def run() -> None:
+        try:
+            found[name] = do()
+        except Exception as error:
+            found[name] = f"{type(error).__name__}: {error}"
+
+    found[name] = f"no answer in {LOOK_S:g} s"
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def look_at_hub(url: str, authority: str = "") -> str:
+    """Ask the hub's API, as a session does.
+
+    Args:
+        url: Its address.
+        authority: Certificate (PEM) that the hub's has to be signed by, where it uses TLS.
+
+    Returns:
+        What is wrong; empty for nothing.
+    """
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+    if authority:
+        context = ssl.create_default_context(cadata=authority)
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(*handlers)
+    try:
+        opener.open(url, timeout=8).close()
+    except urllib.error.HTTPError as error:
+        return "" if error.code < 500 else f"status {error.code}"
+    except OSError as error:
+        return str(getattr(error, "reason", error))
+    return ""
+
+
+def look_at_home() -> str:
+    """Write a small file into the home folder.
+
+    Returns:
+        What is wrong; empty for nothing.
+    """
+    # Nodes that are tried at the same time share the home, and may give out the same numbers.
+    path = Path.home() / f".dsportal-check-{socket.gethostname()}-{os.getpid()}"
+    try:
+        path.write_text("x")
+        path.unlink()
+    except OSError as error:
+        return f"{Path.home()}: {error.strerror}"
+    return ""
+
+
+def look_at_storage(folder: str, *, is_mount: bool) -> str:
+    """List the shared storage.
+
+    Args:
+        folder: Its path.
+        is_mount: It has to be the root of a mount.
+
+    Returns:
+        What is wrong; empty for nothing.
+    """
+    try:
+        os.listdir(folder)
+    except OSError as error:
+        return str(error.strerror)
+    return "not mounted" if is_mount and not os.path.ismount(folder) else ""
+
+
+# What has to load in an environment, by its name; nothing for those that sessions do not start.
+MODULES = {
+    "server": "jupyterlab, jupyterhub, portal.server.extension, spawner.node.singleuser",
+    "tensorboard": "tensorboard",
+}
+PRINT_VERSION = "; import spawner; print(spawner.__version__)"
+
+
+def look_at_environment(path: str, name: str) -> str:
+    """Load what sessions need of an environment.
+
+    Args:
+        path: Its folder.
+        name: "server" or "tensorboard".
+
+    Returns:
+        What is wrong, or "version " and that of the portal's package.
+    """
+    python = os.path.join(path, "bin", "python")
+    if not os.access(python, os.X_OK):
+        return "missing"
+    return imported(python, "import " + MODULES[name] + PRINT_VERSION)
+
+
+def look_at_kernels(server: str) -> dict[str, str]:
+    """Start Python for each kernel that the server environment describes.
+
+    Args:
+        server: Folder of the server environment.
+
+    Returns:
+        What is wrong with each, by name; empty for nothing.
+    """
+    results = {}
+    for spec in sorted(Path(server, "share/jupyter/kernels").glob("*/kernel.json")):
+        kernel = json.loads(spec.read_text())
+        program = kernel["argv"][0]
+        if not os.access(program, os.X_OK):
+            results[spec.parent.name] = f"{program} is missing"
+        elif kernel.get("language") == "python":
+            said = imported(program, "import ipykernel; print(ipykernel.__version__)")
+            results[spec.parent.name] = "" if said.startswith("version ") else said
+        else:
+            results[spec.parent.name] = ""
+    return results
+
+
+def imported(python: str, code: str) -> str:
+    """Run a line of Python.
+
+    Args:
+        python: The interpreter.
+        code: The line; prints a version.
+
+    Returns:
+        "version " and what it printed, or its last words.
+    """
+    done = subprocess.run(
+        [python, "-I", "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LOOK_S - 5,
+        cwd="/",
+    )
+    if done.returncode == 0:
+        return "version " + done.stdout.decode().strip()
+    last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+    return (last or [f"exit status {done.returncode}"])[0][:300]
+
+
+def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
+    """Take a port as a session does, and tell the hub the time of this node's clock.
+
+    Args:
+        question: With "port" and "secret".
+        found: Gets "reached", whether the hub came.
+    """
+    found["reached"] = False
+    family = socket.AF_INET6 if ":" in question["hub_address"] else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server.bind(("", question["port"]))
+        except OSError as error:
+            found["port"] = error.strerror
+            return
+        server.listen(8)
+        give_up_at = time.monotonic() + LISTEN_S
+        while not found["reached"] and time.monotonic() < give_up_at:
+            server.settimeout(max(0.1, give_up_at - time.monotonic()))
+            try:
+                connection = server.accept()[0]
+                with connection:
+                    connection.settimeout(2)
+                    said = connection.recv(256).decode("utf-8", "replace").strip()
+                    if said == question["secret"]:
+                        connection.sendall(json.dumps({"time": time.time()}).encode() + b"\n")
+                        found["reached"] = True
+            except OSError:
+                continue
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Checks, all at once, each with its time-out; whatever happens, each says something."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TypeVar
+
+from portal.site.checks.finding import Check, Finding, Report, problem
+from spawner.errors import PortalError, SlurmUnavailableError
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+async def run_checks(checks: Sequence[Check]) -> AsyncIterator[Report]:
+    """Run checks at the same time.
+
+    Args:
+        checks: What to look at.
+
+    Yields:
+        A report for each, in their order.
+    """
+    tasks = [asyncio.ensure_future(_run(check)) for check in checks]
+    try:
+        for task in tasks:
+            yield await task
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do what may hang, in a thread that nobody has to wait for.
+
+    Args:
+        work: What to do.
+
+    Returns:
+        What it returned.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: Exception | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except Exception as raised:
+            error = raised
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            # Nobody waited that long.
+            return
+
+    # Python waits at its end for the threads of an executor, but not for these.
+    threading.Thread(target=run, daemon=True).start()
+    return await done
+
+
+async def _run(check: Check) -> Report:
+    began_s = time.monotonic()
+    findings = await _findings_of(check)
+    return Report(check=check.name, findings=findings, took_s=time.monotonic() - began_s)
+
+
+async def _findings_of(check: Check) -> list[Finding]:
+    try:
+        return await asyncio.wait_for(check.run(), check.timeout_s)
+    except asyncio.TimeoutError:
+        return [
+            problem(
+                f"no answer in {check.timeout_s:g} s.",
+                "Look at what this check asks; a file server or a daemon that hangs is likely.",
+            )
+        ]
+    except SlurmUnavailableError as error:
+        return [
+            problem(
+                f"Slurm does not answer. {_stderr_of(error)}".strip(),
+                "Look at scontrol ping; start slurmctld, and munge on this host and on its own.",
+            )
+        ]
+    except PortalError as error:
+        return [problem(error.message, _stderr_of(error))]
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        return [problem(f"{what}{error.strerror or error}.", "Run the check as root.")]
+    except Exception as error:
+        log.debug("The check %s failed", check.name, exc_info=True)
+        return [
+            problem(
+                f"the check itself failed ({type(error).__name__}: {error}).",
+                "Run dsportal check --debug and report what it prints.",
+            )
+        ]
+
+
+def _stderr_of(error: PortalError) -> str:
+    stderr = str(getattr(error, "stderr", "")).strip()
+    return f"It said: {stderr.splitlines()[-1]}" if stderr else ""

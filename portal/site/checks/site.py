@@ -1,0 +1,189 @@
+"""All checks of a site, and the command line that runs them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from portal.hub.config_check import site_problems
+from portal.hub.settings.loader import Settings, load_settings
+from portal.site.account import become_hub_account
+from portal.site.checks.certificates import check_front_end
+from portal.site.checks.directory import check_directory, check_user
+from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
+from portal.site.checks.hardening_checks import check_hardening
+from portal.site.checks.host import check_database, check_proxy, check_versions
+from portal.site.checks.runner import in_thread, run_checks
+from portal.site.checks.slurm import (
+    check_accounting,
+    check_clock,
+    check_partitions,
+    check_sight,
+    check_slurm,
+)
+from portal.site.checks.sudo import check_rights
+from portal.site.checks.test_job_findings import check_partition
+from portal.site.checks.user import check_storage
+from spawner.client.slurm import Slurm
+from spawner.errors import SiteError
+from spawner.options.traits import SiteTraits
+
+TRIAL_S = 120.0
+
+
+def run_site_check(arguments: argparse.Namespace) -> int:
+    """Check the whole site and print a line for each finding.
+
+    Args:
+        arguments: With `settings`, `user`, `gpus`, `wait`, `only`, `json` and `debug`.
+
+    Returns:
+        0 where users can have sessions, 1 where something keeps them from it.
+
+    Raises:
+        SettingsError: If the settings are wrong.
+        SiteError: If this is run by somebody else than root and the hub's account.
+    """
+    logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
+    settings = load_settings(arguments.settings)
+    account = become_hub_account(settings.hub.state_dir)
+    checks = select(checks_of(settings, arguments, account), arguments.only)
+    reports = asyncio.run(_run(checks, as_json=arguments.json))
+    if arguments.json:
+        print(json.dumps([one for report in reports for one in report.to_json()], indent=1))
+    else:
+        print(summary_of(reports))
+    sys.stdout.flush()
+    return int(any(one.grade is Grade.PROBLEM for r in reports for one in r.findings))
+
+
+async def _run(checks: Sequence[Check], *, as_json: bool) -> list[Report]:
+    reports = []
+    async for report in run_checks(checks):
+        reports.append(report)
+        if not as_json:
+            print(report.to_lines(), flush=True)
+    return reports
+
+
+def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -> list[Check]:
+    """Return everything that is looked at.
+
+    Args:
+        settings: The site's settings.
+        arguments: With `user`, `gpus` and `wait`.
+        account: The hub's account.
+
+    Returns:
+        The checks, in the order in which they are told.
+    """
+    traits = SiteTraits()
+    slurm = Slurm(
+        launcher_argv=traits.launcher_argv,
+        sudo_argv=traits.sudo_argv,
+        timeout_s=traits.slurm_timeout_s,
+    )
+    user = arguments.user
+    rights = partial(
+        check_rights,
+        account,
+        launcher=traits.launcher_argv[0],
+        extender=traits.extender_argv[0],
+        needs_extender=settings.extension.hours > 0,
+    )
+    trials = [
+        Check(
+            name=f"trial-{partition}",
+            run=partial(
+                check_partition,
+                slurm,
+                settings,
+                user=user,
+                partition=partition,
+                n_gpus=arguments.gpus,
+                wait_s=arguments.wait,
+            ),
+            timeout_s=arguments.wait + TRIAL_S,
+        )
+        for partition in settings.partitions
+    ]
+    return [
+        Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
+        Check(name="slurm", run=partial(check_slurm, slurm)),
+        Check(name="clock", run=partial(check_clock, slurm)),
+        Check(name="sight", run=partial(check_sight, slurm)),
+        Check(name="accounting", run=partial(check_accounting, slurm)),
+        Check(name="partitions", run=partial(check_partitions, slurm, settings)),
+        Check(name="sudo", run=rights),
+        Check(name="ldap", run=partial(check_directory, settings.login)),
+        *([Check(name="user", run=partial(check_user, user))] if user else []),
+        Check(name="storage", run=partial(check_storage, slurm, settings, user), timeout_s=40),
+        Check(name="database", run=partial(check_database, settings.hub)),
+        Check(name="proxy", run=partial(check_proxy, settings)),
+        Check(name="tls", run=partial(check_front_end, settings.hub)),
+        Check(name="hardening", run=partial(check_hardening, settings)),
+        Check(name="versions", run=check_versions),
+        *trials,
+    ]
+
+
+async def check_settings(settings: Settings, path: Path) -> list[Finding]:
+    """Look for what the settings name and this host lacks.
+
+    Args:
+        settings: The site's settings.
+        path: Where they are from.
+
+    Returns:
+        A problem for each, or that there is none.
+    """
+    found = await in_thread(lambda: site_problems(settings))
+    if os.stat(path).st_mode & 0o022:
+        found.append(f"{path} can be changed by others than its owner. chmod go-w {path}")
+    sentences = [one.partition(". ") for one in found]
+    return [problem(f"{what.rstrip('.')}.", cure) for what, _, cure in sentences] or [
+        ok(f"{path} is complete.")
+    ]
+
+
+def select(checks: Sequence[Check], only: Sequence[str]) -> list[Check]:
+    """Return the checks that are wanted.
+
+    Args:
+        checks: All checks.
+        only: Names, or the beginnings of names; none for all.
+
+    Returns:
+        The wanted ones, in their order.
+
+    Raises:
+        SiteError: If there is none of a name.
+    """
+    for name in only:
+        if not any(check.name.startswith(name) for check in checks):
+            names = ", ".join(check.name for check in checks)
+            raise SiteError(f"There is no check '{name}'. There are: {names}.")
+    return [check for check in checks if not only or check.name.startswith(tuple(only))]
+
+
+def summary_of(reports: Sequence[Report]) -> str:
+    """Return the last line.
+
+    Args:
+        reports: What was found.
+
+    Returns:
+        Counts by grade.
+    """
+    grades = [one.grade for report in reports for one in report.findings]
+    n_bad, n_warned, n_skipped = (
+        grades.count(grade) for grade in (Grade.PROBLEM, Grade.WARNING, Grade.SKIPPED)
+    )
+    return f"\n{len(grades)} findings: {n_bad} problems, {n_warned} warnings, {n_skipped} skipped."

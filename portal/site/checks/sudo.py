@@ -1,0 +1,155 @@
+"""What sudo lets the hub's account do: the portal's own programs as users, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.site.checks.finding import Finding, ok, problem
+from spawner.client.command import run_command
+
+LIST_ARGV = ("sudo", "-n", "-l")
+_RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
+_TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
+_TOO_MANY = frozenset({"ALL", "root", "%root", "#0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SudoRule:
+    """One command that sudo allows.
+
+    Attributes:
+        runs_as: As whom: a user, or a group behind "%".
+        command: Program with its arguments; '""' for none at all.
+    """
+
+    runs_as: str
+    command: str
+
+
+def parse_rules(text: str) -> list[SudoRule]:
+    """Return what sudo allows.
+
+    Args:
+        text: Output of `sudo -l`.
+
+    Returns:
+        A rule for each command.
+
+    Source:
+        sudo 1.9.13, `sudo -l` in the C locale.
+    """
+    return [
+        SudoRule(runs_as=match["runs_as"].strip(), command=_TAG.sub("", command).strip())
+        for match in _RULE.finditer(text)
+        for command in match["rest"].split(",")
+    ]
+
+
+def judge_rules(
+    rules: list[SudoRule], *, account: str, launcher: str, extender: str, needs_extender: bool
+) -> list[Finding]:
+    """Return what is missing in the rules, and what is too much.
+
+    Args:
+        rules: What sudo allows.
+        account: The hub's account.
+        launcher: Path of the launcher.
+        extender: Path of the program that lengthens sessions.
+        needs_extender: Extensions are offered.
+
+    Returns:
+        At least one finding.
+    """
+    findings = []
+    own = {f'{launcher} ""', f'{extender} ""'}
+    allowed = {rule.command for rule in rules}
+    if f'{launcher} ""' not in allowed:
+        findings.append(
+            problem(
+                f"{account} may not run the launcher as users, so no session can start.",
+                f'Add with visudo -f: {account} ALL=(%users) NOPASSWD: {launcher} ""',
+            )
+        )
+    if needs_extender and f'{extender} ""' not in allowed:
+        findings.append(
+            problem(
+                f"{account} may not run {extender}, so no session can be extended.",
+                f'Add with visudo -f: {account} ALL=(slurm) NOPASSWD: {extender} ""'
+                " or set hours = 0 in [extension].",
+            )
+        )
+    for rule in rules:
+        if rule.command not in own:
+            findings.append(
+                problem(
+                    f"{account} may also run {rule.command} as {rule.runs_as}.",
+                    "Take that rule away; the portal needs none but its own two programs.",
+                )
+            )
+        elif rule.command.startswith(launcher) and _is_too_wide(rule.runs_as):
+            findings.append(
+                problem(
+                    f"{account} may run the launcher as {rule.runs_as}, accounts of the system"
+                    " among them.",
+                    "Name the group of the portal's users in the rule: (%GROUP).",
+                )
+            )
+    return findings or [ok(f"{account} may run {_names(sorted(own & allowed))}, nothing else.")]
+
+
+def _is_too_wide(runs_as: str) -> bool:
+    names = {name.strip() for part in runs_as.split(":") for name in part.split(",")}
+    return bool(names & _TOO_MANY)
+
+
+def _names(commands: list[str]) -> str:
+    return " and ".join(Path(command.split()[0]).name for command in commands)
+
+
+async def check_rights(
+    account: str, *, launcher: str, extender: str, needs_extender: bool
+) -> list[Finding]:
+    """Look at the rules of sudo and at the programs that they name.
+
+    Args:
+        account: The hub's account, as whom this runs.
+        launcher: Path of the launcher.
+        extender: Path of the program that lengthens sessions.
+        needs_extender: Extensions are offered.
+
+    Returns:
+        What was found.
+
+    Raises:
+        SlurmUnavailableError: If sudo does not come back.
+    """
+    done = await run_command(LIST_ARGV, timeout_s=10)
+    # Without any rule sudo asks for a password, or says that there is none.
+    findings = judge_rules(
+        parse_rules(done.stdout),
+        account=account,
+        launcher=launcher,
+        extender=extender,
+        needs_extender=needs_extender,
+    )
+    return [*findings, *_faults_of_program(Path(launcher))]
+
+
+def _faults_of_program(program: Path) -> list[Finding]:
+    if not os.access(program, os.X_OK):
+        return [problem(f"{program} is missing.", "Run deploy/site/install again.")]
+    resolved = program.resolve()
+    for path in (resolved, *resolved.parents):
+        status = path.stat()
+        if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return [
+                problem(
+                    f"{path} can be changed by others than root, and so can what runs as users.",
+                    f"chown root:root {path}; chmod go-w {path}",
+                )
+            ]
+    return []

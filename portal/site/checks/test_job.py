@@ -1,0 +1,233 @@
+"""A short job in a partition, as a user, by the way that sessions take."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.loader import Settings
+from portal.site.checks import node_probe
+from portal.site.checks.node_probe import MARK
+from spawner.certificates import AUTHORITY_FILE
+from spawner.client.slurm import Slurm
+from spawner.slurm.job_script import Job
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.states import Phase
+
+WALLTIME_MIN = 3
+MEMORY_MIB = 512
+END_TIMEOUT_S = 90.0
+_POLL_S = 0.5
+_CONNECT_S = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What became of a trial job.
+
+    Attributes:
+        key: The job.
+        record: What Slurm said of it last; None where it has forgotten the job.
+        was_reached: The hub reached the port on the node.
+        clock_s: How far the node's clock is ahead of this host's, in seconds; None for unknown.
+        found: What the job found on its node; None where it told nothing.
+        log: The end of its log.
+        address: The node's address and port, as the hub tried it.
+    """
+
+    key: JobKey
+    record: JobRecord | None = None
+    was_reached: bool = False
+    clock_s: float | None = None
+    found: dict[str, Any] | None = None
+    log: str = ""
+    address: str = ""
+
+
+def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
+    """Return what a trial job is to look at.
+
+    Args:
+        settings: The site's settings.
+        port: The port that it takes on its node.
+        secret: What the hub says there.
+
+    Returns:
+        A JSON object.
+    """
+    hub = settings.hub
+    authority = ""
+    if hub.internal_tls:
+        # Without it the node says that it cannot verify the hub's certificate.
+        with contextlib.suppress(OSError):
+            authority = (hub.certificates_dir / AUTHORITY_FILE).read_text(encoding="ascii")
+    return {
+        "hub_url": f"{hub.sessions_url}/hub/api",
+        "hub_authority": authority,
+        "hub_address": hub.address,
+        "port": port,
+        "secret": secret,
+        "isilon": str(settings.storage.isilon),
+        "isilon_is_mount": settings.preflight.isilon_is_mount,
+        "templates": str(settings.storage.templates),
+        "environments": {
+            "server": str(settings.environments.server),
+            "tensorboard": str(settings.environments.tensorboard),
+        },
+    }
+
+
+def build_trial(settings: Settings, *, name: str, partition: str, n_gpus: int) -> Job:
+    """Return the job.
+
+    Args:
+        settings: The site's settings.
+        name: Name of the job.
+        partition: Where it goes.
+        n_gpus: GPUs that it asks for.
+
+    Returns:
+        Options of sbatch and the script.
+    """
+    argv = [
+        f"--job-name={name}",
+        f"--partition={partition}",
+        "--nodes=1",
+        "--ntasks=1",
+        "--cpus-per-task=1",
+        f"--mem={MEMORY_MIB}M",
+        f"--time={WALLTIME_MIN}",
+        "--no-requeue",
+        *([f"--gpus-per-node={n_gpus}"] if n_gpus else []),
+    ]
+    probe = Path(node_probe.__file__).read_text(encoding="utf-8")
+    # The node's own Python where the environment of the notebook server is not there: to say so.
+    lines = (
+        "#!/bin/bash",
+        'python="$PROBE_PYTHON"',
+        '[ -x "$python" ] || python=/usr/bin/python3',
+        "exec \"$python\" -I - <<'END_OF_PROBE'",
+        probe,
+        "END_OF_PROBE",
+        "",
+    )
+    return Job(argv=tuple(argv), script="\n".join(lines))
+
+
+async def run_trial(
+    slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
+) -> Trial:
+    """Submit a trial job, meet it on its node, and read what it found.
+
+    Args:
+        slurm: The cluster.
+        settings: The site's settings.
+        user: As whom.
+        partition: Where.
+        n_gpus: GPUs that it asks for.
+        wait_s: Seconds for which it may wait in the queue.
+
+    Returns:
+        What became of it. Whatever happens, the job is not left behind.
+
+    Raises:
+        JobRejectedError: If Slurm refused it.
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    secret = secrets.token_hex(16)
+    ports = range(settings.resources.port_min, settings.resources.port_max + 1)
+    port = secrets.choice(ports)
+    name = f"dsportal-check-{secrets.token_hex(4)}"
+    question = question_of(settings, port=port, secret=secret)
+    environment = {
+        "PROBE_QUESTION": json.dumps(question),
+        "PROBE_PYTHON": str(settings.environments.server / "bin/python"),
+    }
+    job = build_trial(settings, name=name, partition=partition, n_gpus=n_gpus)
+    submission = await slurm.submit(user, job, environment)
+    key = JobKey(job_id=submission.job_id, user=user, name=name)
+    try:
+        return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)
+    finally:
+        with contextlib.suppress(Exception):
+            await slurm.cancel(key)
+
+
+async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: float) -> Trial:
+    record = await _wait(slurm, key, {Phase.WAITING}, wait_s)
+    if record is not None and record.state.phase is Phase.WAITING:
+        return Trial(key=key, record=record)
+    address, clock_s = "", None
+    if record is not None and record.node:
+        catalog = await slurm.read_catalog()
+        nodes = {node.name: node.address for node in catalog.nodes()}
+        host = nodes.get(record.node, record.node)
+        address = f"{host}:{port}"
+        clock_s = await _meet(host, port, secret)
+    record = await _wait(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
+    log = await slurm.read_log(key)
+    return Trial(
+        key=key,
+        record=record,
+        was_reached=clock_s is not None,
+        clock_s=clock_s,
+        found=parse_found(log),
+        log=log,
+        address=address,
+    )
+
+
+async def _wait(
+    slurm: Slurm, key: JobKey, while_in: set[Phase], timeout_s: float
+) -> JobRecord | None:
+    give_up_at = time.monotonic() + timeout_s
+    while True:
+        records = [one for one in await slurm.find_jobs(name=key.name) if one.key == key]
+        record = records[0] if records else None
+        if record is None or record.state.phase not in while_in or time.monotonic() > give_up_at:
+            return record
+        await asyncio.sleep(_POLL_S)
+
+
+async def _meet(host: str, port: int, secret: str) -> float | None:
+    # The job's Python needs a moment to listen.
+    give_up_at = time.monotonic() + node_probe.LISTEN_S
+    while time.monotonic() < give_up_at:
+        with contextlib.suppress(OSError, ValueError, KeyError, asyncio.TimeoutError):
+            return await asyncio.wait_for(_ask_clock(host, port, secret), _CONNECT_S)
+        await asyncio.sleep(_POLL_S)
+    return None
+
+
+async def _ask_clock(host: str, port: int, secret: str) -> float:
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        before = time.time()
+        writer.write(secret.encode() + b"\n")
+        answer = json.loads(await reader.readline())
+        return float(answer["time"]) - (before + time.time()) / 2
+    finally:
+        writer.close()
+
+
+def parse_found(log: str) -> dict[str, Any] | None:
+    """Return what a trial job found.
+
+    Args:
+        log: Its log.
+
+    Returns:
+        The JSON object that it printed; None where it did not come to that.
+    """
+    for line in reversed(log.splitlines()):
+        if line.startswith(MARK):
+            with contextlib.suppress(ValueError):
+                found = json.loads(line.removeprefix(MARK))
+                return found if isinstance(found, dict) else None
+    return None

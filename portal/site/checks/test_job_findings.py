@@ -1,0 +1,195 @@
+"""What trial jobs say about a partition's nodes, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.test_job import Trial, run_trial
+from spawner import __version__
+from spawner.client.slurm import Slurm
+from spawner.errors import JobRejectedError
+from spawner.slurm.states import Phase
+
+MOST_CLOCK_S = 2.0
+_LOADED = "version "
+
+
+async def check_partition(
+    slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
+) -> list[Finding]:
+    """Run a trial job in a partition.
+
+    Args:
+        slurm: The cluster.
+        settings: The site's settings.
+        user: As whom; empty where nobody was named.
+        partition: Where.
+        n_gpus: GPUs that it asks for.
+        wait_s: Seconds for which it may wait in the queue.
+
+    Returns:
+        What it found on its node.
+
+    Raises:
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    if not user:
+        return [
+            skipped(f"no job was tried in {partition}.", "Name a user of the portal: --user NAME.")
+        ]
+    try:
+        trial = await run_trial(
+            slurm, settings, user=user, partition=partition, n_gpus=n_gpus, wait_s=wait_s
+        )
+    except JobRejectedError as error:
+        return [problem(f"Slurm refuses a job of {user} in {partition}.", error.message)]
+    return judge_trial(trial, settings, partition=partition)
+
+
+def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Finding]:
+    """Return what a trial job means.
+
+    Args:
+        trial: What became of it.
+        settings: The site's settings.
+        partition: Where it ran.
+
+    Returns:
+        At least one finding.
+    """
+    record = trial.record
+    if record is not None and record.state.phase is Phase.WAITING:
+        return [
+            skipped(
+                f"the job did not start in {partition} in time; Slurm says: {record.reason}.",
+                "Give it longer with --wait SECONDS, or look at docs/reasons.md.",
+            )
+        ]
+    node = record.node if record is not None and record.node else partition
+    if trial.found is None:
+        state = record.state.value if record is not None else "forgotten"
+        last = trial.log.strip().splitlines()[-1:] or ["nothing is in its log"]
+        return [
+            problem(
+                f"job {trial.key.job_id} on {node} ended ({state}) without a word: {last[0]}.",
+                f"Mount the home folders on {node}, so that Slurm can write the job's log there.",
+            )
+        ]
+    faults = [
+        *_network(trial, settings, node),
+        *_clock(trial, node),
+        *_storage(trial.found, settings, node),
+        *_environments(trial.found, settings, node),
+    ]
+    seen = f"{partition}: a job of {trial.key.user} ran on {node}"
+    if faults:
+        return faults
+    return [
+        ok(
+            f"{seen}, reached the hub and was reached at {trial.address}; clock, storage,"
+            f" environments and {len(trial.found.get('kernels', {}))} kernels are in order."
+        )
+    ]
+
+
+def _network(trial: Trial, settings: Settings, node: str) -> list[Finding]:
+    hub, ports = settings.hub, settings.resources
+    findings = []
+    said = _said(trial.found, "hub")
+    if said:
+        findings.append(
+            problem(
+                f"{node} does not reach the hub at {hub.address}:{hub.api_port}: {said}.",
+                "Start the hub; let the firewall of this host accept that port from the nodes;"
+                " address in [hub] has to be one that nodes can route to.",
+            )
+        )
+    taken = _said(trial.found, "port")
+    if taken:
+        return [*findings, skipped(f"{trial.address} was in use: {taken}.", "Run the check again.")]
+    if not trial.was_reached:
+        findings.append(
+            problem(
+                f"the hub does not reach {trial.address or node} on {node}.",
+                f"Let the firewall of the nodes accept ports {ports.port_min} to"
+                f" {ports.port_max} (TCP) from {hub.address}.",
+            )
+        )
+    return findings
+
+
+def _clock(trial: Trial, node: str) -> list[Finding]:
+    if trial.clock_s is None or abs(trial.clock_s) <= MOST_CLOCK_S:
+        return []
+    how = "ahead of" if trial.clock_s > 0 else "behind"
+    return [
+        warning(
+            f"the clock of {node} is {abs(trial.clock_s):.0f} s {how} this host's.",
+            "Run chrony or ntpd on both; munge refuses messages that are minutes off.",
+        )
+    ]
+
+
+def _storage(found: Mapping[str, Any], settings: Settings, node: str) -> list[Finding]:
+    storage = settings.storage
+    findings = []
+    if said := _said(found, "home"):
+        findings.append(
+            problem(f"the home cannot be written on {node}: {said}.", "Mount it there.")
+        )
+    if said := _said(found, "storage"):
+        findings.append(
+            warning(
+                f"{storage.isilon} is not usable on {node}: {said}.",
+                "Mount it there, or correct isilon in [storage].",
+            )
+        )
+    if said := _said(found, "templates"):
+        findings.append(
+            warning(
+                f"the templates {storage.templates} are not on {node}: {said}.",
+                "Correct templates in [storage], or share that folder with the nodes.",
+            )
+        )
+    return findings
+
+
+def _environments(found: Mapping[str, Any], settings: Settings, node: str) -> list[Finding]:
+    findings = []
+    paths = {
+        "server": settings.environments.server,
+        "tensorboard": settings.environments.tensorboard,
+    }
+    for name, path in paths.items():
+        said = _said(found, f"environment {name}")
+        if not said.startswith(_LOADED):
+            findings.append(
+                (problem if name == "server" else warning)(
+                    f"{path} does not load on {node}: {said or 'no answer'}.",
+                    f"Share it with the nodes, or correct {name} in [environments].",
+                )
+            )
+        elif said.removeprefix(_LOADED) != __version__:
+            findings.append(
+                warning(
+                    f"{path} on {node} has version {said.removeprefix(_LOADED)} of the portal, the"
+                    f" hub {__version__}.",
+                    "Run deploy/site/install, which brings both to the same version.",
+                )
+            )
+    kernels = found.get("kernels")
+    if isinstance(kernels, Mapping):
+        findings += [
+            warning(f"the kernel {name} does not start on {node}: {said}.", "Build it again.")
+            for name, said in kernels.items()
+            if said
+        ]
+    return findings
+
+
+def _said(found: Mapping[str, Any] | None, name: str) -> str:
+    # The job ran as a user, who could have printed anything.
+    return str((found or {}).get(name, ""))[:300]

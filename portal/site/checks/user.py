@@ -1,0 +1,51 @@
+"""What this host lets a user do: the launcher works as them, home and shared storage are there."""
+
+from __future__ import annotations
+
+from portal.hub.preflight_checks import preflight_of
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, Grade, ok, skipped
+from spawner.client.slurm import Slurm
+
+
+async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Finding]:
+    """Look at home, shared storage and notebook server on this host, as a user.
+
+    Args:
+        slurm: The cluster, with its launcher.
+        settings: The site's settings.
+        user: As whom; empty where nobody was named.
+
+    Returns:
+        A finding for each fault, or that there is none.
+
+    Raises:
+        SlurmError: If the launcher could not be run.
+    """
+    if not user:
+        return [skipped("nothing was tried as a user.", "Name one: --user NAME.")]
+    preflight = preflight_of(settings)
+    checks = preflight.request()
+    if not checks:
+        return [skipped("every check of [preflight] is off.")]
+    answer = await slurm.launcher.order(user, {"verb": "preflight", "checks": checks})
+    findings = []
+    for name, found in answer["checks"].items():
+        if fault := str(found.get("fault", "")):
+            diagnosis = preflight.explain(name, found)
+            grade = Grade.PROBLEM if preflight.refuses(name) else Grade.WARNING
+            findings.append(
+                Finding(
+                    grade=grade,
+                    sentence=f"as {user}, on this host: {diagnosis.sentence}",
+                    cure=_CURES.get(fault, "Look at the file server and its mount."),
+                )
+            )
+    return findings or [ok(f"the launcher works as {user}; {', '.join(answer['checks'])} too.")]
+
+
+_CURES = {
+    "full": "Free space, or raise the quota; min_free_mib in [preflight] is the limit.",
+    "missing": 'Correct the path in the settings, or set its check in [preflight] to "off".',
+    "unmounted": "Mount it on this host, or set isilon_is_mount = false in [preflight].",
+}

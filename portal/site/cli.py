@@ -1,0 +1,167 @@
+"""The commands of `dsportal` for the administrators of a site."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
+
+WAIT_S = 60.0
+
+
+def add_commands(commands: Any) -> None:
+    """Add them to the parser of `dsportal`.
+
+    Args:
+        commands: What argparse's `add_subparsers` returned.
+    """
+    _add_check(commands)
+    _add_operations(commands)
+    _add_users(commands)
+    _add_parts(commands)
+
+
+def _add_operations(commands: Any) -> None:
+    status = commands.add_parser("status", help="sessions, Slurm and versions, as the hub knows")
+    status.add_argument("--json", action="store_true", help="print JSON")
+    status.set_defaults(run=_operation("show_status"))
+    drain = commands.add_parser("drain", help="take no new sessions; those that run go on")
+    drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
+    drain.set_defaults(run=_operation("drain"))
+    undrain = commands.add_parser("undrain", help="take new sessions again")
+    undrain.set_defaults(run=_operation("undrain"))
+    sessions = commands.add_parser("sessions", help="stop sessions of others")
+    stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
+        "stop", help="stop the sessions of a partition, of a user, or all"
+    )
+    stop.add_argument("--partition", default="", metavar="NAME")
+    stop.add_argument("--user", default="", metavar="NAME")
+    stop.add_argument("--all", action="store_true", help="every session")
+    stop.add_argument("--message", default="", metavar="TEXT", help="what their users read")
+    stop.set_defaults(run=_operation("stop_sessions"))
+    for parser in (status, drain, undrain, stop):
+        _add_settings(parser)
+
+
+def _add_users(commands: Any) -> None:
+    users = commands.add_parser("users", help="who uses the portal; take out who has left")
+    actions = users.add_subparsers(required=True, metavar="ACTION")
+    everybody = actions.add_parser("list", help="everybody whom the hub knows, with their account")
+    everybody.add_argument("--json", action="store_true", help="print JSON")
+    everybody.set_defaults(run=_with_people("list_users"))
+    remove = actions.add_parser(
+        "remove", help="stop a user's sessions, revoke tokens and cookies; files stay"
+    )
+    remove.add_argument("user", metavar="NAME")
+    remove.add_argument(
+        "--even-if-allowed", action="store_true", help="also where the account may still log in"
+    )
+    remove.set_defaults(run=_with_people("remove_user"))
+    for parser in (everybody, remove):
+        _add_settings(parser)
+
+
+def _with_people(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        from portal.site.commands import users
+
+        act: Callable[[argparse.Namespace], int] = getattr(users, name)
+        return act(arguments)
+
+    return run
+
+
+def _operation(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(arguments: argparse.Namespace) -> int:
+        from portal.site.commands import running_hub
+
+        operate: Callable[[argparse.Namespace], int] = getattr(running_hub, name)
+        return operate(arguments)
+
+    return run
+
+
+def _add_parts(commands: Any) -> None:
+    part = commands.add_parser("run", help="become the proxy or the culler, for systemd")
+    part.add_argument("part", choices=("proxy", "culler"))
+    _add_settings(part)
+    part.set_defaults(run=_run_part)
+    backup = commands.add_parser("backup", help="copy the hub's database while it runs")
+    backup.add_argument(
+        "--restore", type=Path, metavar="COPY", help="go back to a copy; the hub must not run"
+    )
+    _add_settings(backup)
+    backup.set_defaults(run=_run_backup)
+    switch = commands.add_parser("switch", help="use another installed version; sessions go on")
+    switch.add_argument("version", metavar="VERSION")
+    switch.add_argument(
+        "--database",
+        type=Path,
+        metavar="COPY",
+        help="go back to this copy of the database, which an older version needs",
+    )
+    _add_settings(switch)
+    switch.set_defaults(run=_run_switch)
+
+
+def _run_part(arguments: argparse.Namespace) -> int:
+    from portal.site.commands.services import run_part
+
+    return run_part(arguments)
+
+
+def _run_switch(arguments: argparse.Namespace) -> int:
+    from portal.site.commands.upgrade import run_switch
+
+    return run_switch(arguments)
+
+
+def _run_backup(arguments: argparse.Namespace) -> int:
+    from portal.site.commands.backup import run_backup
+
+    return run_backup(arguments)
+
+
+def _add_check(commands: Any) -> None:
+    check = commands.add_parser(
+        "check",
+        help="look at the whole site: each line with its cure",
+        description="Looks at everything that sessions need. Run it as root or as the hub's "
+        "account. With --user it also runs a short job as that user in each partition.",
+    )
+    _add_settings(check)
+    check.add_argument("--user", default="", metavar="NAME", help="a user of the portal")
+    check.add_argument("--gpus", type=int, default=0, help="GPUs of the short jobs (default: 0)")
+    check.add_argument(
+        "--wait",
+        type=float,
+        default=WAIT_S,
+        metavar="SECONDS",
+        help="for which the short jobs may wait in the queue (default: %(default)g)",
+    )
+    check.add_argument(
+        "--only", action="append", default=[], metavar="CHECK", help="do only this one; repeatable"
+    )
+    check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
+    check.add_argument("--debug", action="store_true", help="print what goes on")
+    check.set_defaults(run=_run_check)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--settings",
+        type=Path,
+        default=DEFAULT_SETTINGS_PATH,
+        metavar="FILE",
+        help="the site's settings (default: %(default)s)",
+    )
+
+
+def _run_check(arguments: argparse.Namespace) -> int:
+    # The other commands also run in environments that have neither JupyterHub nor LDAP.
+    from portal.site.checks.site import run_site_check
+
+    return run_site_check(arguments)

@@ -1,0 +1,1 @@
+"""Commands of `dsportal` for administrators: status, drain, users, backup, upgrade, services."""

@@ -1,0 +1,175 @@
+"""The commands that ask a running hub: status, drain, undrain, sessions stop."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import urllib.error
+import urllib.request
+from collections import Counter
+from typing import Any
+
+from portal.hub.admin.tokens import OPERATOR, read_token
+from portal.hub.settings.loader import Settings, load_settings
+from spawner.errors import SiteError
+
+ANSWER_TIMEOUT_S = 10.0
+# Each session ends in parallel; Slurm may take a minute for the last.
+STOP_TIMEOUT_S = 180.0
+
+
+def show_status(arguments: argparse.Namespace) -> int:
+    """Print what the hub knows.
+
+    Args:
+        arguments: With `settings` and `json`.
+
+    Returns:
+        0 where Slurm answers, else 1.
+    """
+    status = ask_hub(load_settings(arguments.settings), "GET", "status")
+    print(json.dumps(status, indent=1) if arguments.json else status_text(status))
+    return 0 if status["slurm"] in {"answers", "not asked"} else 1
+
+
+def drain(arguments: argparse.Namespace) -> int:
+    """Have the hub take no new sessions.
+
+    Args:
+        arguments: With `settings` and `message`.
+
+    Returns:
+        0.
+    """
+    settings = load_settings(arguments.settings)
+    answer = ask_hub(settings, "PUT", "drain", {"message": arguments.message})
+    print(f"No new sessions are taken: {answer['drain']}")
+    print(f"{answer['told']} users with a session find this on their home page.")
+    return 0
+
+
+def undrain(arguments: argparse.Namespace) -> int:
+    """Have the hub take new sessions again.
+
+    Args:
+        arguments: With `settings`.
+
+    Returns:
+        0.
+    """
+    ask_hub(load_settings(arguments.settings), "DELETE", "drain")
+    print("New sessions are taken.")
+    return 0
+
+
+def stop_sessions(arguments: argparse.Namespace) -> int:
+    """Have the hub stop sessions.
+
+    Args:
+        arguments: With `settings`, `partition`, `user`, `all` and `message`.
+
+    Returns:
+        0 where all that were meant are stopped, else 1.
+
+    Raises:
+        SiteError: If none is named, or the partition is not one of the site's.
+    """
+    settings = load_settings(arguments.settings)
+    if not (arguments.partition or arguments.user or arguments.all):
+        raise SiteError("Say which sessions: --partition NAME, --user NAME or --all.")
+    if arguments.partition and arguments.partition not in settings.partitions:
+        names = ", ".join(settings.partitions)
+        raise SiteError(f"{arguments.partition} is not offered. The partitions are: {names}.")
+    wanted = {
+        "partition": arguments.partition,
+        "user": arguments.user,
+        "all": "yes" if arguments.all else "",
+        "message": arguments.message,
+    }
+    answer = ask_hub(settings, "POST", "stop", wanted, timeout_s=STOP_TIMEOUT_S)
+    for one in answer["sessions"]:
+        outcome = "stopped" if one["stopped"] else f"not stopped: {one['reason']}"
+        print(f"{one['user']:<16} job {one['job_id']:<8} {one['partition']:<12} {outcome}")
+    n_stopped = sum(one["stopped"] for one in answer["sessions"])
+    print(f"{n_stopped} of {len(answer['sessions'])} sessions stopped.")
+    return 0 if n_stopped == len(answer["sessions"]) else 1
+
+
+def status_text(status: dict[str, Any]) -> str:
+    """Return the hub's status as lines.
+
+    Args:
+        status: What the hub answered.
+
+    Returns:
+        Text for a terminal.
+    """
+    sessions = status["sessions"]
+    states = Counter(one["state"] for one in sessions)
+    counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
+    rows = [
+        f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {one['partition']:<12}"
+        f" {one['gpus']} GPUs  {one['node'] or one['reason']}"
+        for one in sorted(sessions, key=lambda one: (one["state"], one["user"]))
+    ]
+    return "\n".join(
+        [
+            f"portal      {status['portal']}, JupyterHub {status['jupyterhub']}",
+            f"Slurm       {status['slurm']}",
+            f"sessions    {counts}",
+            f"new ones    {'refused: ' + status['drain'] if status['drain'] else 'taken'}",
+            *rows,
+        ]
+    )
+
+
+def ask_hub(
+    settings: Settings,
+    method: str,
+    what: str,
+    body: dict[str, str] | None = None,
+    *,
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> dict[str, Any]:
+    """Ask the hub with the operator's token.
+
+    Args:
+        settings: The site's settings.
+        method: Of HTTP.
+        what: The last part of the address.
+        body: JSON object of texts.
+        timeout_s: Longest wait, in seconds.
+
+    Returns:
+        The answer; empty where there is none.
+
+    Raises:
+        SiteError: If the hub does not answer, or refuses.
+    """
+    hub = settings.hub
+    url = f"{hub.url}/hub/api/dsportal/{what}"
+    token = read_token(hub.state_dir, OPERATOR)
+    request = urllib.request.Request(  # noqa: S310
+        url,
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"token {token}", "Content-Type": "application/json"},
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=timeout_s) as answer:
+            return dict(json.loads(answer.read() or b"{}"))
+    except urllib.error.HTTPError as error:
+        raise SiteError(f"The hub refused: {_reason(error)}") from error
+    except OSError as error:
+        raise SiteError(
+            f"The hub does not answer at {url}: {getattr(error, 'reason', error)}."
+            " Start it, or look into its log."
+        ) from error
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["message"])
+    except (ValueError, KeyError, OSError):
+        return f"status {error.code}. Look into its log."

@@ -1,0 +1,125 @@
+"""What systemd starts: the proxy and the culler, told by the site's settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import portal.hub.network
+from portal.hub.admin.tokens import CULLER, read_token
+from portal.hub.network.authority import ensure_certificates
+from portal.hub.settings.loader import Settings, load_settings
+from spawner.certificates import IDENTITY_FILE
+from spawner.errors import SiteError
+
+SCRIPT = Path(str(portal.hub.network.__file__)).with_name("proxy.mjs")
+NODE = "node/bin/node"
+PROXY = "proxy/node_modules/configurable-http-proxy"
+
+
+def run_part(arguments: argparse.Namespace) -> int:
+    """Become the program of a part; returns only where it is not wanted.
+
+    Args:
+        arguments: With `settings` and `part`.
+
+    Returns:
+        0 where the settings do not want the part.
+
+    Raises:
+        SettingsError: If the settings are wrong.
+        SiteError: If the program cannot be started, or certificates cannot be made.
+    """
+    settings = load_settings(arguments.settings)
+    argv, environment = _plan(arguments.part, settings)
+    if not argv:
+        print(f"dsportal: {arguments.part} is off; idle_hours of [culler] is 0.")
+        return 0
+    try:
+        os.execve(argv[0], list(argv), {**os.environ, **environment})  # noqa: S606
+    except OSError as error:
+        raise SiteError(f"{argv[0]} cannot be started: {error.strerror}. Install again.") from error
+
+
+def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, str]]:
+    if part == "proxy":
+        if settings.hub.internal_tls:
+            _make_certificates(settings.hub.certificates_dir, settings.hub.address)
+        # Node and the proxy are beside the environment of the hub, two folders up.
+        return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
+    if not settings.culler.idle_hours:
+        return (), {}
+    token = read_token(settings.hub.state_dir, CULLER)
+    return culler_argv(settings), {"JUPYTERHUB_API_TOKEN": token}
+
+
+def _make_certificates(folder: Path, address: str) -> None:
+    try:
+        ensure_certificates(folder, address)
+    except (OSError, ValueError) as error:
+        raise SiteError(
+            f"The certificates of internal TLS in {folder} cannot be read or made: {error}."
+            " See that the folder above it belongs to the hub's account, or take away what is"
+            " damaged; sessions that run have to be started again then."
+        ) from error
+
+
+def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
+    """Return the command of the proxy.
+
+    Args:
+        settings: The site's settings.
+        prefix: Folder with Node and configurable-http-proxy.
+
+    Returns:
+        Program and arguments; its token is in the environment.
+
+    Source:
+        configurable-http-proxy 5, --help; `portal/hub/network/proxy.mjs`.
+    """
+    hub = settings.hub
+    api = hub.proxy_api_url.rpartition("://")[2].rstrip("/")
+    api_host, _, api_port = api.rpartition(":")
+    tls = [
+        f"--sessions-ip={hub.address}",
+        f"--sessions-port={hub.api_port}",
+        f"--identity={hub.certificates_dir / IDENTITY_FILE}",
+    ]
+    return [
+        str(prefix / NODE),
+        str(SCRIPT),
+        f"--configurable-http-proxy={prefix / PROXY}",
+        f"--ip={hub.public_address}",
+        f"--port={hub.public_port}",
+        f"--api-ip={api_host.strip('[]')}",
+        f"--api-port={api_port}",
+        f"--default-target={hub.url}",
+        f"--error-target={hub.url}/hub/error",
+        *(tls if hub.internal_tls else ()),
+        *(["--host-routing"] if hub.subdomain_host else []),
+    ]
+
+
+def culler_argv(settings: Settings) -> list[str]:
+    """Return the command that stops forgotten sessions.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        Program and arguments; its token is in the environment.
+
+    Source:
+        jupyterhub-idle-culler 2.0.0, --help.
+    """
+    culler = settings.culler
+    return [
+        sys.executable,
+        *("-m", "jupyterhub_idle_culler"),
+        f"--url=http://127.0.0.1:{settings.hub.public_port}/hub/api",
+        f"--timeout={round(culler.idle_hours * 3600)}",
+        f"--cull-every={round(culler.every_minutes * 60)}",
+    ]

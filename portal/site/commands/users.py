@@ -1,0 +1,69 @@
+"""The commands about the portal's users: users list, users remove."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+from urllib.parse import quote
+
+from portal.hub.settings.loader import load_settings
+from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
+
+_LIST_TIMEOUT_S = 60.0
+
+
+def list_users(arguments: argparse.Namespace) -> int:
+    """Print everybody whom the hub knows.
+
+    Args:
+        arguments: With `settings` and `json`.
+
+    Returns:
+        0.
+    """
+    answer = ask_hub(load_settings(arguments.settings), "GET", "users", timeout_s=_LIST_TIMEOUT_S)
+    users = answer["users"]
+    print(json.dumps(users, indent=1) if arguments.json else users_text(users))
+    return 0
+
+
+def remove_user(arguments: argparse.Namespace) -> int:
+    """Have the hub stop a user's sessions, revoke tokens and cookies, and forget the user.
+
+    Args:
+        arguments: With `settings`, `user` and `even_if_allowed`.
+
+    Returns:
+        0.
+    """
+    done = ask_hub(
+        load_settings(arguments.settings),
+        "DELETE",
+        f"users/{quote(arguments.user, safe='')}",
+        {"force": "yes" if arguments.even_if_allowed else ""},
+        timeout_s=STOP_TIMEOUT_S,
+    )
+    print(
+        f"{done['user']} is removed: {done['sessions']} sessions stopped, {done['tokens']} tokens"
+        " revoked, signed out everywhere. Files and jobs of other kinds are as they were."
+    )
+    return 0
+
+
+def users_text(users: list[dict[str, Any]]) -> str:
+    """Return the users as lines.
+
+    Args:
+        users: What the hub answered.
+
+    Returns:
+        Text for a terminal; who may not log in any more comes first.
+    """
+    rows = [
+        f"{one['user']:<16} {one['account']:<15} last seen {one['last_seen'] or 'never':<10}"
+        f"  {one['sessions']} sessions  {one['tokens']} tokens"
+        f"{'  ' + one['administrator'] if one['administrator'] else ''}"
+        for one in sorted(users, key=lambda one: (one["account"] == "may log in", one["user"]))
+    ]
+    return "\n".join(rows) or "Nobody has used the portal yet."

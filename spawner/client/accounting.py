@@ -1,0 +1,132 @@
+"""What Slurm's accounting knows: how jobs ended, what users held and what they may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from spawner.client.command import Completed
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
+from spawner.slurm.jobs import SACCT_FORMAT, JobEnd, JobKey, new_mark, parse_sacct
+from spawner.slurm.usage import USAGE_FORMAT, Allocation, parse_allocations
+
+_NO_ACCOUNTING = re.compile(
+    r"accounting storage is disabled|not configured|supported accounting_storage", re.IGNORECASE
+)
+
+
+class Accounting:
+    """Slurm's accounting, as the hub sees it.
+
+    Args:
+        query: Runs one of Slurm's commands, and raises `SlurmError` where it fails.
+
+    Attributes:
+        is_kept: Whether the cluster keeps accounting, as far as is known.
+    """
+
+    def __init__(self, query: Callable[[Sequence[str]], Awaitable[Completed]]) -> None:
+        self._query = query
+        self.is_kept = True
+
+    async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
+        """Return what accounting knows about jobs.
+
+        Args:
+            keys: The jobs.
+
+        Returns:
+            The last known state of each job that accounting knows; None where the cluster keeps
+            no accounting.
+
+        Raises:
+            SlurmUnavailableError: If accounting did not answer.
+        """
+        if not keys:
+            return {}
+        mark = new_mark()
+        argv = (
+            "sacct",
+            "--noheader",
+            "--parsable2",
+            f"--delimiter={mark}",
+            "--allocations",
+            "--jobs=" + ",".join(str(key.job_id) for key in keys),
+            f"--format={SACCT_FORMAT}",
+        )
+        try:
+            done = await self._query(argv)
+        except SlurmError as error:
+            if _NO_ACCOUNTING.search(error.stderr):
+                self.is_kept = False
+                return None
+            raise SlurmUnavailableError(
+                "Slurm's accounting did not answer. Try again in a minute.",
+                argv=argv,
+                exit_code=error.exit_code,
+                stderr=error.stderr,
+            ) from error
+        self.is_kept = True
+        ends = parse_sacct(done.stdout, mark)
+        return {key: ends[key] for key in keys if key in ends}
+
+    async def read_allocations(self, user: str, since: datetime) -> list[Allocation]:
+        """Return the GPUs that all of a user's jobs held, sessions or not.
+
+        Args:
+            user: Whose jobs.
+            since: Jobs that ended before are left out; local time of Slurm without a zone.
+
+        Returns:
+            One allocation for each job with a GPU.
+
+        Raises:
+            SlurmError: If the cluster keeps no accounting.
+            SlurmUnavailableError: If accounting did not answer.
+        """
+        argv = (
+            *("sacct", "--noheader", "--parsable2", "--allocations", "--duplicates"),
+            f"--user={user}",
+            f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
+            "--endtime=now",
+            f"--format={USAGE_FORMAT}",
+        )
+        try:
+            return parse_allocations((await self._query(argv)).stdout)
+        except SlurmError as error:
+            known: dict[str, Any] = {
+                "argv": argv,
+                "exit_code": error.exit_code,
+                "stderr": error.stderr,
+            }
+            if _NO_ACCOUNTING.search(error.stderr):
+                raise SlurmError(
+                    "This cluster keeps no accounting, so nobody knows your GPU hours.", **known
+                ) from error
+            raise SlurmUnavailableError(
+                "Slurm's accounting does not answer, so your GPU hours are not known just now."
+                " Sessions are not touched by it.",
+                **known,
+            ) from error
+
+    async def read_associations(self) -> Associations:
+        """Return what accounting lets users have.
+
+        Returns:
+            All associations that the hub's account may see; none where there is no accounting.
+
+        Raises:
+            SlurmUnavailableError: If accounting did not answer.
+            SlurmError: If sacctmgr failed or printed something else.
+        """
+        try:
+            users = await self._query(USERS_ARGV)
+            qos = await self._query(QOS_ARGV)
+        except SlurmError as error:
+            if _NO_ACCOUNTING.search(error.stderr):
+                return Associations()
+            raise
+        return Associations.parse(users.stdout, qos.stdout)

@@ -1,0 +1,131 @@
+"""One command with a time-out and an environment of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.metrics import timed_call
+from spawner.slurm.no_answer import is_no_answer
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+# Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
+_KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
+NO_ANSWER_TEXT = "Slurm did not answer. Sessions that run go on; try again in a minute."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """One command that ended.
+
+    Attributes:
+        exit_code: Its exit status.
+        stdout: What it printed.
+        stderr: What it said went wrong.
+    """
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+async def run_command(
+    argv: Sequence[str], *, timeout_s: float, path: str = PATH, stdin: str = ""
+) -> Completed:
+    """Run a command to its end, without a shell.
+
+    Args:
+        argv: The program and its arguments.
+        timeout_s: Seconds after which it is given up.
+        path: Where the program is looked for.
+        stdin: What it reads.
+
+    Returns:
+        What it printed, and its exit status.
+
+    Raises:
+        SlurmUnavailableError: If it could not be started or did not end in time.
+    """
+    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    environment |= {"PATH": path, "LC_ALL": "C"}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as error:
+        stderr = f"{argv[0]} gave no answer: {error.strerror}"
+        raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
+    try:
+        out, err = await asyncio.wait_for(process.communicate(stdin.encode()), timeout=timeout_s)
+    except asyncio.TimeoutError as error:
+        stderr = f"{argv[0]} gave no answer in {timeout_s:g} s"
+        raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
+    finally:
+        if process.returncode is None:
+            await _end(process)
+    return Completed(
+        exit_code=process.returncode or 0,
+        stdout=out.decode("utf-8", "replace"),
+        stderr=err.decode("utf-8", "replace"),
+    )
+
+
+async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> Completed:
+    """Run a command of Slurm that only asks.
+
+    Args:
+        argv: The command and its arguments.
+        timeout_s: Seconds after which it is given up.
+        path: Where the command is looked for.
+
+    Returns:
+        What it printed.
+
+    Raises:
+        SlurmUnavailableError: If Slurm did not answer.
+        SlurmError: If the command failed.
+    """
+    with timed_call(argv[0]):
+        done = await run_command(argv, timeout_s=timeout_s, path=path)
+        if done.exit_code != 0 or is_no_answer(done.stderr):
+            error = error_of(argv, done.exit_code, done.stderr)
+            raise error
+        return done
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    # The hub may not signal sudo, which runs as root; the launcher ends by itself.
+    with contextlib.suppress(ProcessLookupError, PermissionError, asyncio.TimeoutError):
+        process.kill()
+        await asyncio.wait_for(process.communicate(), timeout=1.0)
+
+
+def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
+    """Return the error that a failed command means.
+
+    Args:
+        argv: The command.
+        exit_code: Its exit status, or None where it did not end.
+        stderr: What it said went wrong.
+
+    Returns:
+        `SlurmUnavailableError` where Slurm did not answer, else `SlurmError`.
+    """
+    if exit_code is None or is_no_answer(stderr):
+        return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)
+    lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]
+    return SlurmError(
+        f"Slurm's command {argv[0]} failed: {lines[-1][:200]}. Tell the administrators.",
+        argv=argv,
+        exit_code=exit_code,
+        stderr=stderr,
+    )

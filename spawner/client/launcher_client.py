@@ -1,0 +1,113 @@
+"""Orders that are carried out as the user, by the one program that sudo allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spawner.client.command import error_of, run_command
+from spawner.diagnosis import explain_rejection
+from spawner.errors import JobRejectedError, SlurmError
+from spawner.metrics import timed_call
+from spawner.slurm.no_answer import is_no_answer
+
+# The launcher gives up on Slurm after 15 s by itself; only a hanging sudo takes longer.
+TIMEOUT_S = 25.0
+
+_ITS_OWN_WORDS = "dsportal-launcher: "
+_SUBMITTING = frozenset({"submit", "forecast"})
+
+
+class Launcher:
+    """The launcher, asked through sudo.
+
+    Args:
+        launcher_argv: The launcher as the sudoers file names it.
+        sudo_argv: The words in front of the user's name.
+        path: Where sudo is looked for.
+    """
+
+    def __init__(
+        self, *, launcher_argv: Sequence[str], sudo_argv: Sequence[str], path: str
+    ) -> None:
+        self._launcher_argv = tuple(launcher_argv)
+        self._sudo_argv = tuple(sudo_argv)
+        self._path = path
+
+    async def order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Have something done.
+
+        Args:
+            user: As whom.
+            request: The order with its "verb"; see `spawner.programs.launcher`.
+
+        Returns:
+            The answer of the launcher.
+
+        Raises:
+            JobRejectedError: If sbatch refused a job.
+            SlurmUnavailableError: If Slurm did not answer; the order may have been carried out.
+            SlurmError: If it was not carried out for another reason.
+        """
+        with timed_call(_name_of(request)):
+            return await self._order(user, request)
+
+    async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the launcher's answer, whether the order was carried out or not.
+
+        Args:
+            user: As whom.
+            request: The order with its "verb".
+
+        Returns:
+            A JSON object with "ok".
+
+        Raises:
+            SlurmUnavailableError: If sudo did not come back.
+            SlurmError: If the launcher could not be run.
+        """
+        with timed_call(_name_of(request)):
+            return await self._ask(user, request)
+
+    async def _order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        answer = await self._ask(user, request)
+        if answer.get("ok"):
+            return answer
+        exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
+        argv = (*self._launcher_argv, str(request["verb"]))
+        if stderr.startswith(_ITS_OWN_WORDS):
+            raise SlurmError(
+                "The portal's launcher did not take the order: "
+                f"{stderr.removeprefix(_ITS_OWN_WORDS)}. Tell the administrators.",
+                argv=argv,
+                exit_code=exit_code,
+                stderr=stderr,
+            )
+        error = error_of(argv, exit_code, stderr)
+        if request["verb"] in _SUBMITTING and exit_code is not None and not is_no_answer(stderr):
+            error = JobRejectedError(
+                str(explain_rejection(stderr)), argv=argv, exit_code=exit_code, stderr=stderr
+            )
+        raise error
+
+    async def _ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        argv = (*self._sudo_argv, user, *self._launcher_argv)
+        done = await run_command(
+            argv, timeout_s=TIMEOUT_S, path=self._path, stdin=json.dumps(request)
+        )
+        try:
+            answer = json.loads(done.stdout)
+        except ValueError as error:
+            raise SlurmError(
+                f"The portal could not act as the user {user} on the head node. "
+                "Tell the administrators; the hub's log says more.",
+                argv=argv,
+                exit_code=done.exit_code,
+                stderr=done.stderr,
+            ) from error
+        return dict(answer)
+
+
+def _name_of(request: Mapping[str, Any]) -> str:
+    return f"launcher {request['verb']}"

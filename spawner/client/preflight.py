@@ -1,0 +1,139 @@
+"""What would keep a session from working, found before its job is queued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from spawner.diagnosis.messages import Diagnosis, quote
+from spawner.errors import PreflightError
+
+_ADMINISTRATORS = "Tell the administrators."
+_RESCUE = "Clean up: delete what you do not need, from a rescue session or on another computer."
+_FEW_MINUTES = "Try again in a few minutes; if it goes on, tell the administrators."
+
+
+class Weight(Enum):
+    """What follows from a fault."""
+
+    OFF = "off"
+    WARN = "warn"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """The checks of a site.
+
+    Attributes:
+        home: What follows where the home folder is full, cannot be written or does not answer.
+        shared: The same for the shared storage.
+        server: The same for the program of the notebook server.
+        shared_path: Where the shared storage is mounted; empty for none.
+        shared_is_mount: It has to be the root of a mount.
+        server_path: The program of the notebook server.
+        min_free_mib: Space that the home folder needs, in MiB.
+        timeout_s: Seconds after which storage counts as not answering.
+    """
+
+    home: Weight = Weight.REFUSE
+    shared: Weight = Weight.WARN
+    server: Weight = Weight.WARN
+    shared_path: str = ""
+    shared_is_mount: bool = False
+    server_path: str = ""
+    min_free_mib: int = 16
+    timeout_s: float = 3.0
+
+    def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
+        """Return the checks as the launcher takes them.
+
+        Args:
+            is_rescue: The session is there to clean up a home that is full.
+
+        Returns:
+            Checks by name and "timeout_s"; nothing where all are off.
+        """
+        checks: dict[str, Any] = {}
+        if self.home is not Weight.OFF:
+            checks["home"] = {"min_free_mib": self.min_free_mib, "may_be_full": is_rescue}
+        if self.shared is not Weight.OFF and self.shared_path:
+            checks["shared"] = {"path": self.shared_path, "is_mount": self.shared_is_mount}
+        if self.server is not Weight.OFF and self.server_path:
+            checks["server"] = {"path": self.server_path}
+        return checks | {"timeout_s": self.timeout_s} if checks else {}
+
+    def order(self, *, is_rescue: bool = False) -> dict[str, Any]:
+        """Return what the launcher is told to look at before it submits a job.
+
+        Args:
+            is_rescue: The session is there to clean up a home that is full.
+
+        Returns:
+            "checks", and "refuse" with the names of those that keep a job from being submitted;
+            nothing where all are off.
+        """
+        checks = self.request(is_rescue=is_rescue)
+        refuse = [name for name in checks if name != "timeout_s" and self.refuses(name)]
+        return {"checks": checks, "refuse": refuse} if checks else {}
+
+    def refuses(self, name: str) -> bool:
+        """Return whether a fault keeps sessions from starting.
+
+        Args:
+            name: The check that found it.
+
+        Returns:
+            False where users are only warned.
+        """
+        return Weight(getattr(self, name)) is Weight.REFUSE
+
+    def judge(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Return what has to be said about what the checks found.
+
+        Args:
+            found: What each found, by its name.
+
+        Returns:
+            Warnings, a sentence with a next step each.
+
+        Raises:
+            PreflightError: If the site refuses sessions for what was found.
+        """
+        warnings = []
+        for name, what in found.items():
+            fault = str(what.get("fault", ""))
+            if not fault:
+                continue
+            text = str(self.explain(name, what))
+            if self.refuses(name):
+                raise PreflightError(text, needs_rescue=fault == "full")
+            warnings.append(text)
+        return warnings
+
+    def explain(self, name: str, found: Mapping[str, Any]) -> Diagnosis:
+        """Return what a fault means.
+
+        Args:
+            name: The check.
+            found: What it found, with "fault".
+
+        Returns:
+            A sentence and its cure.
+        """
+        what = {
+            "home": "Your home folder",
+            "shared": f"The shared storage, {self.shared_path},",
+            "server": f"The notebook server, {self.server_path},",
+        }[name]
+        says = f" ({quote(str(found['detail']))})" if found.get("detail") else ""
+        sentence, cure = {
+            "full": (f"is full: {found.get('free_mib', 0)} MiB are free in it", _RESCUE),
+            "unwritable": (f"cannot be written{says}", _ADMINISTRATORS),
+            "missing": ("is not there", _ADMINISTRATORS),
+            "unmounted": ("is not mounted", _ADMINISTRATORS),
+            "unreadable": (f"cannot be read{says}", _ADMINISTRATORS),
+        }.get(found["fault"], (f"did not answer within {self.timeout_s:g} s", _FEW_MINUTES))
+        return Diagnosis(sentence=f"{what} {sentence}.", next_step=cure)

@@ -1,0 +1,169 @@
+"""How many jobs stand before a session's: one question to Slurm for all sessions that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+
+from spawner.errors import SlurmError
+from spawner.slurm.jobs import NAME_PREFIX
+
+# The name, which is free text, stands last.
+_FIELDS = "%A|%Q|%P|%r|%j"
+_LONGEST_WAIT_S = 1.0
+# Jobs that cannot start now, wherever they stand.
+_OUT_OF_LINE = frozenset({
+    "BeginTime",
+    "Dependency",
+    "DependencyNeverSatisfied",
+    "JobHeldAdmin",
+    "JobHeldUser",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedJob:
+    """One job that waits.
+
+    Attributes:
+        job_id: Slurm's job id; that of the whole array for parts of one.
+        priority: Slurm's priority; a higher one goes first.
+        partitions: Where it may run.
+        is_session: It is a session of a portal.
+    """
+
+    job_id: int
+    priority: int
+    partitions: tuple[str, ...]
+    is_session: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a job stands. Slurm lets small jobs pass, so it is no promise.
+
+    Attributes:
+        n_jobs: Jobs that stand before it in its partition.
+        n_sessions: How many of them are sessions.
+    """
+
+    n_jobs: int
+    n_sessions: int
+
+
+def queue_format(mark: str) -> str:
+    """Return the value of squeue's --format for all jobs that wait.
+
+    Args:
+        mark: What each line begins with; see `spawner.slurm.jobs.new_mark`.
+
+    Returns:
+        The fields that `parse_queue` reads.
+    """
+    return f"{mark}|{_FIELDS}"
+
+
+def parse_queue(text: str, mark: str) -> list[QueuedJob]:
+    """Return the jobs that stand in line.
+
+    Args:
+        text: Lines in `queue_format`. Lines of another form are left out.
+        mark: What each line of Slurm's own begins with.
+
+    Returns:
+        One job a line, without those that are held or wait for something else than room.
+
+    Source:
+        squeue(1), --format, Slurm 22.05 to 25.11.
+    """
+    jobs = []
+    for line in text.split("\n"):
+        line_mark, *fields = line.split("|", 5)
+        if line_mark != mark or len(fields) != 5 or not fields[0].isdecimal():
+            continue
+        if fields[3] in _OUT_OF_LINE or not fields[1].isdecimal() or fields[1] == "0":
+            continue
+        jobs.append(
+            QueuedJob(
+                job_id=int(fields[0]),
+                priority=int(fields[1]),
+                partitions=tuple(fields[2].split(",")),
+                is_session=fields[4].startswith(NAME_PREFIX),
+            )
+        )
+    return jobs
+
+
+def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
+    """Return where each job stands.
+
+    Args:
+        jobs: All jobs that wait.
+
+    Returns:
+        Places by job id; for a job in several partitions that in the shortest queue.
+    """
+    places: dict[int, Place] = {}
+    n_jobs: dict[str, int] = {}
+    n_sessions: dict[str, int] = {}
+    for job in sorted(jobs, key=lambda job: (-job.priority, job.job_id)):
+        counts = [(n_jobs.get(name, 0), n_sessions.get(name, 0)) for name in job.partitions]
+        fewest = min(counts)
+        places.setdefault(job.job_id, Place(n_jobs=fewest[0], n_sessions=fewest[1]))
+        for name in job.partitions:
+            n_jobs[name] = n_jobs.get(name, 0) + 1
+            n_sessions[name] = n_sessions.get(name, 0) + job.is_session
+    return places
+
+
+class Queue:
+    """The line of jobs that wait, asked for rarely and shared by all.
+
+    Args:
+        list_queue: Asks Slurm; see `Slurm.list_queue`.
+        age_s: Seconds for which an answer is given again.
+        stale_s: Seconds for which it is still given where Slurm does not answer.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        list_queue: Callable[[], Awaitable[list[QueuedJob]]],
+        *,
+        age_s: float = 15.0,
+        stale_s: float = 120.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._list_queue = list_queue
+        self._age_s = age_s
+        self._stale_s = stale_s
+        self._clock = clock
+        self._places: dict[int, Place] = {}
+        self._asked_at = self._answered_at = -stale_s
+        self._asking: asyncio.Task[None] | None = None
+
+    async def place_of(self, job_id: int) -> Place | None:
+        """Return where a job stands.
+
+        Args:
+            job_id: Slurm's id of a job that waits.
+
+        Returns:
+            The place, some seconds old; None where Slurm does not say.
+        """
+        if self._clock() - self._asked_at >= self._age_s:
+            self._asked_at = self._clock()
+            self._asking = asyncio.ensure_future(self._ask())
+        if self._asking is not None:
+            # Nobody waits long for an answer, nor takes it from the others by going away.
+            await asyncio.wait([self._asking], timeout=_LONGEST_WAIT_S)
+        is_stale = self._clock() - self._answered_at > self._stale_s
+        return None if is_stale else self._places.get(job_id)
+
+    async def _ask(self) -> None:
+        with contextlib.suppress(SlurmError):
+            self._places = places_of(await self._list_queue())
+            self._answered_at = self._clock()

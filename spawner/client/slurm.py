@@ -1,0 +1,320 @@
+"""The only place that asks Slurm: queries as the hub, everything else as the user."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from spawner.client import visibility
+from spawner.client.accounting import Accounting
+from spawner.client.command import PATH, Completed, query
+from spawner.client.launcher_client import Launcher
+from spawner.client.preflight import Preflight, Weight
+from spawner.client.queue import QueuedJob, parse_queue, queue_format
+from spawner.client.storage import Storage
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.job_script import Job
+from spawner.slurm.jobs import (
+    JobEnd,
+    JobKey,
+    JobRecord,
+    new_mark,
+    parse_scontrol_job,
+    parse_squeue,
+    squeue_format,
+)
+from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
+from spawner.slurm.states import JobState
+
+_NO_SUCH_JOB = "Invalid job id"
+_NO_PREFLIGHT = Preflight(home=Weight.OFF, shared=Weight.OFF, server=Weight.OFF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A job that Slurm has taken.
+
+    Attributes:
+        job_id: Its number.
+        warnings: What the preflight found that does not keep it from running, a sentence each.
+    """
+
+    job_id: int
+    warnings: tuple[str, ...] = ()
+
+
+class Slurm:
+    """Slurm, as the hub sees it.
+
+    Args:
+        launcher_argv: The launcher as sudo knows it.
+        sudo_argv: The words in front of the user's name.
+        timeout_s: Seconds after which a query is given up.
+        path: Where the commands of Slurm are looked for.
+
+    Attributes:
+        accounting: What slurmdbd knows.
+    """
+
+    def __init__(
+        self,
+        *,
+        launcher_argv: Sequence[str],
+        sudo_argv: Sequence[str],
+        timeout_s: float = 8.0,
+        path: str = PATH,
+    ) -> None:
+        self.launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
+        self.storage = Storage(self.launcher)
+        self._timeout_s = timeout_s
+        self._path = path
+        self.accounting = Accounting(self._query)
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers now.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If sinfo failed or printed something else.
+        """
+        return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return the reservations that Slurm has now, by name.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If scontrol failed.
+        """
+        return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
+
+    async def read_config(self) -> dict[str, str]:
+        """Return what slurmctld runs with, by key.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return visibility.parse_config((await self._query(visibility.CONFIG_ARGV)).stdout)
+
+    async def read_clock_ahead_s(self) -> float | None:
+        """Return by how many seconds this host's clock is ahead of slurmctld's, 0 if it may agree.
+
+        Returns:
+            Less than 0 where it is behind; None where Slurm does not say.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        asked_at = datetime.now()
+        theirs = visibility.parse_clock((await self._query(visibility.CONFIG_ARGV)).stdout)
+        return None if theirs is None else visibility.ahead_s(theirs, asked_at, datetime.now())
+
+    async def explain_hidden(self) -> str:
+        """Return why the hub cannot see all jobs and nodes.
+
+        Returns:
+            Sentences for users and administrators; empty where it sees them.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        hidden = visibility.parse_hidden((await self._query(visibility.CONFIG_ARGV)).stdout)
+        if not hidden:
+            return ""
+        account = pwd.getpwuid(os.getuid()).pw_name
+        level = await self._query(visibility.level_argv(account))
+        return (
+            "" if visibility.sees_all(level.stdout) else visibility.explain_hidden(hidden, account)
+        )
+
+    async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
+        """Return those of the jobs that Slurm still holds in memory, ended ones too.
+
+        Args:
+            job_ids: Slurm's ids; none gives an empty list without asking.
+
+        Returns:
+            A record for each job; a job that Slurm has forgotten has none.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        if not job_ids:
+            return []
+        return await self._squeue("--jobs=" + ",".join(str(job_id) for job_id in job_ids))
+
+    async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
+        """Return the jobs of a name, or of a user, or all, ended ones too.
+
+        Args:
+            name: Name of the job; empty for any.
+            user: Whose job; empty for anybody's.
+
+        Returns:
+            A record for each job.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        filters = [f"--name={name}"] if name else []
+        return await self._squeue(*filters, *([f"--user={user}"] if user else []))
+
+    async def list_queue(self) -> list[QueuedJob]:
+        """Return all jobs that stand in line, whoever they belong to.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        mark = new_mark()
+        options = ("--noheader", "--all", "--states=PENDING", f"--format={queue_format(mark)}")
+        return parse_queue((await self._query(("squeue", *options))).stdout, mark)
+
+    async def read_end(self, key: JobKey) -> JobEnd | None:
+        """Return how one job ended, from slurmctld's memory or else from accounting.
+
+        Args:
+            key: The job.
+
+        Returns:
+            Its last state with exit code and reason; None where nobody knows the job.
+
+        Raises:
+            SlurmUnavailableError: If neither answered.
+            SlurmError: If scontrol failed.
+        """
+        known: JobEnd | None = None
+        try:
+            done = await self._query(("scontrol", "--oneliner", "show", "job", str(key.job_id)))
+            known = parse_scontrol_job(done.stdout).get(key)
+        except SlurmError as error:
+            if _NO_SUCH_JOB not in error.stderr:
+                raise
+        if known is not None and known.state is not JobState.CANCELLED:
+            return known
+        # Only accounting says who cancelled a job.
+        with contextlib.suppress(SlurmUnavailableError):
+            accounted = (await self.accounting.read_ends([key]) or {}).get(key)
+            if accounted is not None and (known is None or accounted.state is known.state):
+                return accounted
+        return known
+
+    async def submit(
+        self,
+        user: str,
+        job: Job,
+        environment: Mapping[str, str],
+        *,
+        preflight: Preflight | None = None,
+    ) -> Submission:
+        """Submit a job as a user, once nothing stands in its way.
+
+        Args:
+            user: Who owns the job.
+            job: Its options and its script.
+            environment: Variables of the job, secrets among them.
+            preflight: What is looked at first, as the user.
+
+        Returns:
+            Slurm's id of the job, and what the preflight warns of.
+
+        Raises:
+            PreflightError: If the preflight found what the site refuses; there is no job then.
+            JobRejectedError: If sbatch refused it.
+            SlurmUnavailableError: If Slurm did not answer; the job may exist all the same.
+        """
+        look = preflight or _NO_PREFLIGHT
+        answer = await self.launcher.order(
+            user,
+            {
+                "verb": "submit",
+                "arguments": list(job.argv),
+                "script": job.script,
+                "environment": dict(environment),
+                "keeps_log": job.keeps_log,
+                **look.order(is_rescue=not job.keeps_log),
+            },
+        )
+        warnings = look.judge(answer.get("checks", {}))
+        return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
+
+    async def test_submit(self, user: str, job: Job) -> str:
+        """Ask when a job would start, without submitting it.
+
+        Args:
+            user: Who would own the job.
+            job: Its options and its script.
+
+        Returns:
+            What sbatch --test-only printed on standard error.
+
+        Raises:
+            JobRejectedError: If sbatch would refuse it.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        answer = await self.launcher.order(
+            user, {"verb": "forecast", "arguments": list(job.argv), "script": job.script}
+        )
+        return str(answer["stderr"])
+
+    async def cancel(self, key: JobKey) -> bool:
+        """End a job as its user.
+
+        Args:
+            key: The job; nothing is done where its id belongs to another job by now.
+
+        Returns:
+            Whether the job was there to be ended.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If scancel failed.
+        """
+        answer = await self.launcher.order(
+            key.user, {"verb": "cancel", "job_id": key.job_id, "job_name": key.name}
+        )
+        return bool(answer["found"])
+
+    async def read_log(self, key: JobKey, *, n_bytes: int = 65536) -> str:
+        """Return the end of a job's log.
+
+        Args:
+            key: The job.
+            n_bytes: How much of the end, 1 to 1,048,576.
+
+        Returns:
+            Its text as the job wrote it; empty where there is no log.
+
+        Raises:
+            SlurmError: If the launcher could not be run.
+        """
+        request = {"verb": "log_tail", "job_id": key.job_id, "n_bytes": n_bytes}
+        answer = await self.launcher.ask(key.user, request)
+        return str(answer.get("text", ""))
+
+    async def _squeue(self, *filters: str) -> list[JobRecord]:
+        mark = new_mark()
+        # Without --all, jobs in partitions that are hidden or closed to the hub are left out.
+        options = ("--noheader", "--all", "--states=all", f"--format={squeue_format(mark)}")
+        argv = ("squeue", *options, *filters)
+        try:
+            done = await self._query(argv)
+        except SlurmError as error:
+            # squeue fails for a single id that Slurm has forgotten; for several it does not.
+            if _NO_SUCH_JOB not in error.stderr:
+                raise
+            return []
+        return parse_squeue(done.stdout, mark)
+
+    async def _query(self, argv: Sequence[str]) -> Completed:
+        return await query(argv, timeout_s=self._timeout_s, path=self._path)

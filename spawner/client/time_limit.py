@@ -1,0 +1,191 @@
+"""The time limit of a job: what Slurm allows, who waits, and the order to lengthen it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spawner.client.command import PATH, Completed, error_of, run_command
+from spawner.client.launcher_client import Launcher
+from spawner.errors import ExtensionError, OptionsError, SlurmError
+from spawner.slurm.jobs import JobKey, WaitingJob, new_mark
+from spawner.slurm.no_answer import is_no_answer
+from spawner.slurm.units import parse_time_left, parse_time_limit
+
+_JOB_FIELDS = "%A|%u|%U|%T|%l|%L|%e|%P|%q|%a|%j|%k"
+_NOT_SET_UP = (
+    "Extensions are not set up on the head node: sudo does not let the hub run dsportal-extender "
+    "as Slurm's account. Tell the administrators; meanwhile save your work."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningJob:
+    """A running job with what limits its time.
+
+    Attributes:
+        key: Which job.
+        user_id: Its user's number.
+        limit_s: Its time limit in seconds, or None for no limit.
+        left_s: Seconds until that is reached; 0 where Slurm does not say.
+        ends_at: When that is, as squeue writes it.
+        partition: Its partition.
+        qos: Its quality of service; may be empty.
+        account: Its account; may be empty.
+        comment: Its comment.
+    """
+
+    key: JobKey
+    user_id: int
+    limit_s: int | None
+    left_s: int
+    ends_at: str
+    partition: str
+    qos: str
+    account: str
+    comment: str
+
+
+class TimeLimits:
+    """Time limits, as the hub sees them.
+
+    Args:
+        extender_argv: The program that lengthens a limit, as sudo knows it.
+        sudo_argv: The words in front of the account's name.
+        slurm_user: Slurm's own account, SlurmUser in slurm.conf.
+        timeout_s: Seconds after which a query is given up.
+        path: Where the commands of Slurm are looked for.
+    """
+
+    def __init__(
+        self,
+        *,
+        extender_argv: Sequence[str],
+        sudo_argv: Sequence[str],
+        slurm_user: str,
+        timeout_s: float = 8.0,
+        path: str = PATH,
+    ) -> None:
+        self._extender = Launcher(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)
+        self._slurm_user = slurm_user
+        self._timeout_s = timeout_s
+        self._path = path
+
+    async def read_job(self, key: JobKey) -> RunningJob | None:
+        """Return what Slurm says now about a running job.
+
+        Args:
+            key: The job.
+
+        Returns:
+            None where no such job runs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        mark = new_mark()
+        options = ("--noheader", "--all", f"--jobs={key.job_id}")
+        try:
+            done = await self._query(("squeue", *options, f"--format={mark}|{_JOB_FIELDS}"))
+        except SlurmError as error:
+            if "Invalid job id" not in error.stderr:
+                raise
+            return None
+        jobs = (parse_running_job(line, mark) for line in done.stdout.split("\n"))
+        return next((job for job in jobs if job is not None and job.key == key), None)
+
+    async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
+        """Return the jobs that wait in a partition.
+
+        Args:
+            partition: Its name.
+
+        Returns:
+            User and reason of each.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If squeue failed.
+        """
+        mark = new_mark()
+        options = ("--noheader", "--all", "--states=PENDING", f"--partition={partition}")
+        done = await self._query(("squeue", *options, f"--format={mark}|%u|%r"))
+        lines = (line.split("|", 2) for line in done.stdout.split("\n"))
+        return tuple(
+            WaitingJob(user=line[1], reason=line[2])
+            for line in lines
+            if len(line) == 3 and line[0] == mark
+        )
+
+    async def lengthen(self, job: RunningJob, limit_s: int) -> bool:
+        """Give a job a longer time limit, as Slurm's own account.
+
+        Args:
+            job: The job; nothing is done where its id belongs to another job by now.
+            limit_s: The new limit in seconds from the job's start, whole minutes.
+
+        Returns:
+            Whether the job was there.
+
+        Raises:
+            ExtensionError: If sudo does not let the hub do it.
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If scontrol failed.
+        """
+        order = {
+            "verb": "extend",
+            "job_id": job.key.job_id,
+            "user_id": job.user_id,
+            "job_name": job.key.name,
+            "comment": job.comment,
+            "minutes": limit_s // 60,
+        }
+        try:
+            answer = await self._extender.order(self._slurm_user, order)
+        except SlurmError as error:
+            # sudo speaks for itself, and prints no JSON.
+            if "sudo" in error.stderr:
+                raise ExtensionError(_NOT_SET_UP) from error
+            raise
+        return bool(answer["found"])
+
+    async def _query(self, argv: Sequence[str]) -> Completed:
+        done = await run_command(argv, timeout_s=self._timeout_s, path=self._path)
+        if done.exit_code == 0 and not is_no_answer(done.stderr):
+            return done
+        raise error_of(argv, done.exit_code, done.stderr)
+
+
+def parse_running_job(line: str, mark: str) -> RunningJob | None:
+    """Return the running job in a line of squeue.
+
+    Args:
+        line: A line with the fields id, user, user's number, state, time limit, time left, end,
+            partition, QOS, account, name and comment, separated by "|".
+        mark: What each line of Slurm's own begins with.
+
+    Returns:
+        None where the line is of another form or the job does not run.
+
+    Source:
+        squeue(1), --format, Slurm 22.05 to 25.11.
+    """
+    line_mark, *fields = line.split("|", 12)
+    if line_mark != mark or len(fields) != 12 or fields[3] != "RUNNING":
+        return None
+    job_id, user, user_id, _, limit, left, ends_at, partition, qos, account, name, comment = fields
+    try:
+        return RunningJob(
+            key=JobKey(job_id=int(job_id), user=user, name=name),
+            user_id=int(user_id),
+            limit_s=parse_time_limit(limit),
+            left_s=parse_time_left(left) or 0,
+            ends_at=ends_at,
+            partition=partition,
+            qos=qos if qos != "(null)" else "",
+            account=account if account != "(null)" else "",
+            comment=comment,
+        )
+    except (ValueError, OptionsError):
+        return None

@@ -1,0 +1,268 @@
+"""One look at Slurm for every session of the hub."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+
+from spawner.client.watch import Watch, forget_news
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.jobs import JobEnd, JobKey, JobRecord, match_job
+from spawner.slurm.states import Phase
+
+ListJobs = Callable[[Sequence[int]], Awaitable[list[JobRecord]]]
+ReadEnds = Callable[[Sequence[JobKey]], Awaitable["dict[JobKey, JobEnd] | None"]]
+Wait = Callable[[asyncio.Event, float], Awaitable[None]]
+
+# Two looks that are asked for at once are put into one.
+_CLOSEST_S = 0.2
+_MOST_EARLY_LOOKS = 4
+_LONGEST_BACK_OFF_S = 60.0
+_FEWEST_ABSENCES = 3
+
+
+class Watcher:
+    """Asks Slurm about all watched jobs at once, never twice at a time.
+
+    Args:
+        list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
+        read_ends: What accounting says; see `Accounting.read_ends`.
+        waiting_s: Seconds between looks while somebody waits.
+        running_s: Seconds between looks otherwise.
+        absent_s: Seconds after which a job that squeue does not show and accounting does not
+            know, or a cluster without accounting, is taken for over.
+        clock: Seconds that only grow.
+        wait: Waits for an event, for some seconds at most.
+
+    Attributes:
+        answered_at: When Slurm answered last, in seconds since 1970 (UTC); 0 before that.
+    """
+
+    def __init__(
+        self,
+        list_jobs: ListJobs,
+        read_ends: ReadEnds,
+        *,
+        waiting_s: float = 2.0,
+        running_s: float = 15.0,
+        absent_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Wait | None = None,
+        log: logging.Logger | None = None,
+    ) -> None:
+        self._list_jobs = list_jobs
+        self._read_ends = read_ends
+        self._waiting_s = waiting_s
+        self._running_s = running_s
+        self._absent_s = absent_s
+        self._clock = clock
+        self._wait = wait or _wait_for
+        self._log = log or logging.getLogger(__name__)
+        self._watches: set[Watch] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+        self._looked = asyncio.Event()
+        self._wants_look = False
+        self._is_postponed = False
+        self._looked_at = -_LONGEST_BACK_OFF_S
+        self._early_looks = float(_MOST_EARLY_LOOKS)
+        self._n_failures = 0
+        self.answered_at = 0.0
+
+    @property
+    def is_silent(self) -> bool:
+        """Slurm did not answer the last time it was asked."""
+        return self._n_failures > 0
+
+    def watch(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> Watch:
+        """Begin to watch a job.
+
+        Args:
+            key: The job.
+            is_hot: Somebody waits for it.
+            on_news: Called when something new is known.
+
+        Returns:
+            What is known about the job; it changes as Slurm answers.
+        """
+        watch = Watch(key, is_hot=is_hot, on_news=on_news)
+        self._watches.add(watch)
+        self._wake.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._run())
+        return watch
+
+    def forget(self, watch: Watch) -> None:
+        """End watching a job.
+
+        Args:
+            watch: What `watch` returned.
+        """
+        watch.on_news = forget_news
+        self._watches.discard(watch)
+
+    def count_states(self) -> Counter[str]:
+        """Return how many watched jobs wait, start or run.
+
+        Returns:
+            Numbers by "waiting", "starting" (it runs, its server has not answered yet) and
+            "running".
+        """
+        return Counter(watch.state for watch in self._watches if not watch.is_over)
+
+    def look_soon(self) -> None:
+        """Ask Slurm before the next turn, as often as the average rate allows."""
+        self._wants_look = True
+        self._wake.set()
+
+    async def take(self, records: Sequence[JobRecord], asked_at: float) -> None:
+        """Use an answer that was asked for another reason in place of the next look.
+
+        Args:
+            records: All jobs of the cluster.
+            asked_at: When Slurm was asked for them, by this watcher's clock.
+        """
+        self._looked_at, self._is_postponed = self._clock(), True
+        self._wake.set()
+        await self._judge(self._open_watches(), records, asked_at)
+
+    def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
+        """Note an end that Slurm has just taken; a look that is under way may still show the old.
+
+        Args:
+            watch: What `watch` returned.
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        watch.set_end(self._clock(), left_s=left_s, ends_at=ends_at)
+
+    def left_s(self, watch: Watch) -> int | None:
+        """Return how long a job goes on.
+
+        Args:
+            watch: What `watch` returned.
+
+        Returns:
+            Whole seconds, 0 or more; None where it does not run, has no limit, or Slurm has not
+            told yet.
+        """
+        return watch.left_s(self._clock())
+
+    async def next_look(self, timeout_s: float) -> bool:
+        """Wait until Slurm has answered once more.
+
+        Args:
+            timeout_s: Seconds to wait at most.
+
+        Returns:
+            Whether it has.
+        """
+        event = self._looked
+        await self._wait(event, timeout_s)
+        return event.is_set()
+
+    async def _run(self) -> None:
+        while self._watches:
+            due_at = self._due_at()
+            while (pause_s := self._pause_s(due_at)) > 0:
+                self._wake.clear()
+                await self._wait(self._wake, pause_s)
+                due_at = self._due_at() if self._is_postponed else min(due_at, self._due_at())
+                self._is_postponed = False
+            try:
+                await self._look()
+            except Exception:
+                # Every session of the hub hangs on this loop, so no fault may end it.
+                self._log.exception("A look at Slurm failed")
+                self._n_failures += 1
+
+    def _due_at(self) -> float:
+        interval_s = (
+            self._waiting_s if any(watch.is_hot for watch in self._watches) else self._running_s
+        )
+        if self._n_failures:
+            interval_s = max(
+                interval_s, min(_LONGEST_BACK_OFF_S, self._waiting_s * 2**self._n_failures)
+            )
+        # Hubs of one cluster drift apart.
+        return self._looked_at + interval_s * random.uniform(1.0, 1.1)  # noqa: S311
+
+    def _pause_s(self, due_at: float) -> float:
+        is_early = self._wants_look and self._early_looks >= 1 and not self._n_failures
+        return (self._looked_at + _CLOSEST_S if is_early else due_at) - self._clock()
+
+    async def _look(self) -> None:
+        now = self._clock()
+        # A look costs one; each waiting_s gives one back: over a minute the rate stays the same.
+        gained = (now - self._looked_at) / self._waiting_s
+        self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
+        self._wants_look, self._looked_at = False, now
+        watches = self._open_watches()
+        try:
+            records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
+        except SlurmError as error:
+            self._n_failures += 1
+            if self._n_failures == 1:
+                self._log.warning("No session is touched: %s (%s)", error, error.stderr.strip())
+            return
+        if self._n_failures:
+            self._log.warning("Slurm answers again after %d failures", self._n_failures)
+        self._n_failures, self.answered_at = 0, time.time()
+        await self._judge(watches, records, now)
+
+    def _open_watches(self) -> list[Watch]:
+        return [watch for watch in self._watches if not watch.is_gone]
+
+    async def _judge(
+        self, watches: Sequence[Watch], records: Sequence[JobRecord], asked_at: float
+    ) -> None:
+        by_id = {record.key.job_id: record for record in records}
+        absent = []
+        for watch in watches:
+            record = by_id.get(watch.key.job_id)
+            if record is not None and match_job(watch.key, [record]):
+                watch.see(record, asked_at)
+            else:
+                absent.append(watch)
+        if absent:
+            await self._judge_absent(absent)
+        self._looked.set()
+        self._looked = asyncio.Event()
+
+    async def _judge_absent(self, absent: Sequence[Watch]) -> None:
+        try:
+            ends = await self._read_ends([watch.key for watch in absent]) or {}
+        except SlurmUnavailableError as error:
+            self._log.debug("Accounting cannot confirm: %s", error.stderr.strip())
+            return
+        now = self._clock()
+        for watch in absent:
+            end = ends.get(watch.key)
+            if end is not None:
+                # squeue may hide a job from the hub; what accounting calls alive goes on.
+                if end.state.phase is Phase.OVER:
+                    watch.vanish()
+                continue
+            watch.n_absences += 1
+            if watch.absent_since is None:
+                watch.absent_since = now
+            is_long = now - watch.absent_since >= self._absent_s
+            if is_long and watch.n_absences >= _FEWEST_ABSENCES:
+                self._log.warning(
+                    "Job %d of %s has not been in Slurm for %.0f s; it is taken for over",
+                    watch.key.job_id,
+                    watch.key.user,
+                    now - watch.absent_since,
+                )
+                watch.vanish()
+
+
+async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except asyncio.TimeoutError:
+        return

@@ -1,0 +1,28 @@
+"""Why a job waits, ended or was refused: one sentence and one next step for the user.
+
+Pure: plain values in, words out. The tables stand in modules of their own:
+
+    waiting, waiting_reasons     why a job waits
+    limit_reasons                limits of accounts and of qualities of service, by rule
+    job_ends                     why a job ended
+    rejections, rejection_texts  why sbatch refused a job
+    job_logs                     the end of a log, without secrets
+"""
+
+from __future__ import annotations
+
+from spawner.diagnosis.ended import explain_end
+from spawner.diagnosis.log_tail import log_tail, redact
+from spawner.diagnosis.messages import Diagnosis, Situation
+from spawner.diagnosis.pending import explain_waiting
+from spawner.diagnosis.rejected import explain_rejection
+
+__all__ = [
+    "Diagnosis",
+    "Situation",
+    "explain_end",
+    "explain_rejection",
+    "explain_waiting",
+    "log_tail",
+    "redact",
+]

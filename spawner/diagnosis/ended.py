@@ -1,0 +1,255 @@
+"""Why a job ended: its last state, exit code, signal and Slurm's reason, in words."""
+
+from __future__ import annotations
+
+import re
+import signal as signals
+
+from spawner.diagnosis.limits import parse_limit_sentence
+from spawner.diagnosis.messages import (
+    UNKNOWN_SITUATION,
+    Diagnosis,
+    Situation,
+    Words,
+    diagnose,
+    quote,
+)
+from spawner.diagnosis.pending import normalize_reason
+from spawner.slurm.states import JobState
+from spawner.slurm.units import format_walltime
+
+_AGAIN = "Start a new session; if it happens again, ask the administrators."
+_LOG = "Read the end of the log, or show it to the administrators."
+_WHEN_NEEDED = "Start a new session when you need one."
+
+# {node} is " on node01" or empty, {code} the exit code, {signal} the name of the signal.
+END_STATES: dict[JobState, Words] = {
+    JobState.COMPLETED: ("The session ended.", _WHEN_NEEDED),
+    JobState.TIMEOUT: ("The session reached its time limit{limit}.", _WHEN_NEEDED),
+    JobState.NODE_FAIL: (
+        "The node{of_node} failed while the session ran.",
+        "Start a new session; Slurm places it on another node.",
+    ),
+    JobState.OUT_OF_MEMORY: (
+        "The session used more memory than it had{memory}.",
+        "Start a new session with more GPUs, since memory comes with them, or load less data at "
+        "a time.",
+    ),
+    JobState.PREEMPTED: (
+        "A job of higher priority took the place of the session.",
+        "Start a new session; it waits until there is room.",
+    ),
+    JobState.BOOT_FAIL: ("The node{of_node} could not be switched on for the session.", _AGAIN),
+    JobState.DEADLINE: (
+        "The session could not end before the deadline that was set for it.",
+        "Start a new session without a deadline.",
+    ),
+    JobState.REVOKED: (
+        "Another cluster of the federation took over the job.",
+        "Ask the administrators: sessions of the portal belong on this cluster.",
+    ),
+    JobState.CANCELLED: ("The session's job was cancelled.", _WHEN_NEEDED),
+    JobState.FAILED: ("The session's job failed{node}.", _LOG),
+    JobState.COMPLETING: ("The session ended and its node{of_node} is cleaning up.", _WHEN_NEEDED),
+    JobState.STAGE_OUT: ("The session ended and its files are being copied back.", _WHEN_NEEDED),
+}
+
+CANCELLED_BY: dict[str, Words] = {
+    "user": ("The session's job was cancelled under your own name.", _WHEN_NEEDED),
+    "hub": (
+        "The portal ended the session.",
+        "Start a new session; ask the administrators if you did not expect this.",
+    ),
+    "administrator": (
+        "An administrator cancelled the session.",
+        "Ask the administrators why before you start a new one.",
+    ),
+    "uid": ("The user with uid {uid} cancelled the session's job.", _WHEN_NEEDED),
+    "other": (
+        "Somebody else (uid {uid}) cancelled the session.",
+        "Ask the administrators why before you start a new one.",
+    ),
+}
+
+# Source: POSIX shell, 2.8.2 Exit Status for Commands: 126 not executable, 127 not found, over
+# 128 ended by a signal. 53 is the signal that Slurm writes where it cannot open a job's files.
+EXIT_CODES: dict[int, Words] = {
+    126: (
+        "The program of the session may not be run{node} (exit code 126).",
+        "Tell the administrators that the server environment is not readable on that node.",
+    ),
+    127: (
+        "The program of the session was not found{node} (exit code 127).",
+        "Tell the administrators that the server environment is missing on that node.",
+    ),
+}
+SIGNALS: dict[str, Words] = {
+    "SIGKILL": (
+        "The session was killed{node}, often because its memory was full.",
+        "Start a new session with more GPUs, since memory comes with them.",
+    ),
+    "SIGTERM": ("The session was asked to stop{node} and did.", _WHEN_NEEDED),
+    "SIGINT": ("The session was interrupted{node}.", _WHEN_NEEDED),
+    "SIGSEGV": ("The program of the session crashed{node} (SIGSEGV).", _LOG),
+    "SIGBUS": ("The program of the session crashed{node} (SIGBUS): disk or memory is full.", _LOG),
+    "SIGXFSZ": (
+        "The session wrote a larger file than is allowed{node}.",
+        "Free some of your disk space, then start a new session.",
+    ),
+}
+_FILES_SIGNAL = 53
+FILES: Words = (
+    "Slurm could not open the session's log or folder{node}.",
+    "Check that your home folder exists and has space, then start a new session.",
+)
+
+# sacct prints the last reason that kept a job waiting, so words for waiting are not among these.
+END_REASONS: dict[str, Words] = {
+    "JobLaunchFailure": ("The session could not be started on its node{of_node}.", _AGAIN),
+    "launch failed": ("The session could not be started on its node{of_node}.", _AGAIN),
+    "SystemFailure": ("Slurm or a part of the cluster failed.", _AGAIN),
+    "NodeDown": (
+        "The node{of_node} went down.",
+        "Start a new session; Slurm places it on another node.",
+    ),
+    "InactiveLimit": ("Slurm ended the session because it did nothing.", _WHEN_NEEDED),
+    "TimeLimit": END_STATES[JobState.TIMEOUT],
+    "OutOfMemory": END_STATES[JobState.OUT_OF_MEMORY],
+    "DeadLine": END_STATES[JobState.DEADLINE],
+    "BurstBufferOperation": (
+        "The fast storage (burst buffer) failed for this session.",
+        "Ask the administrators.",
+    ),
+    "BadConstraints": (
+        "No node of the cluster has what the session asked for.",
+        "Start again with fewer GPUs or without a GPU type.",
+    ),
+    "reservation ended": (
+        "The reservation that the session used has ended.",
+        "Start a new session without a reservation.",
+    ),
+}
+BUDGET: Words = (
+    "The time budget of your account or its quality of service (QOS) was spent.",
+    "Ask the administrators when it is renewed, or for a larger one.",
+)
+UNKNOWN_END: Words = (
+    "Slurm no longer knows the session's job, nor how it ended.",
+    _AGAIN,
+)
+
+_RAISED_SIGNAL = re.compile(r"RaisedSignal:\s*(?P<number>[0-9]{1,3})")
+
+
+def explain_end(
+    state: JobState,
+    *,
+    exit_code: int | None = None,
+    signal: int | None = None,
+    reason: str = "",
+    cancelled_by_uid: int | None = None,
+    node: str = "",
+    situation: Situation = UNKNOWN_SITUATION,
+) -> Diagnosis:
+    """Return why a session's job ended.
+
+    Args:
+        state: Its last state.
+        exit_code: Exit status of the script, 0..255, or None where it is not known.
+        signal: Signal that ended the script; 0 or None for none.
+        reason: Slurm's word for why; may be empty.
+        cancelled_by_uid: Who cancelled it, where Slurm says so.
+        node: The node it ran on; empty where it had none.
+        situation: What is known about the session; numbers are named where they are known.
+
+    Returns:
+        The diagnosis.
+
+    Source:
+        squeue(1) and sacct(1), JOB STATE CODES, and job_exit_code.html, Slurm 22.05 to 25.11.
+    """
+    raised = _RAISED_SIGNAL.match(reason)
+    if raised is not None and not signal:
+        signal = int(raised["number"])
+    parts = _parts(node, situation, exit_code)
+    if state is JobState.CANCELLED:
+        return _explain_cancelled(cancelled_by_uid, situation, reason, parts)
+    if state is JobState.FAILED:
+        return _explain_failed(exit_code, signal or 0, reason, parts)
+    if state is JobState.TIMEOUT:
+        return diagnose(_words_of_reason(reason) or END_STATES[state], parts)
+    if state in END_STATES:
+        return diagnose(END_STATES[state], parts)
+    if state is JobState.UNKNOWN:
+        return diagnose(UNKNOWN_END)
+    return Diagnosis(
+        sentence=f"Slurm calls the state of the session's job {quote(state.name)}.",
+        next_step=_AGAIN,
+    )
+
+
+def _explain_cancelled(
+    uid: int | None, situation: Situation, reason: str, parts: dict[str, str]
+) -> Diagnosis:
+    if uid is None:
+        return diagnose(_words_of_reason(reason) or END_STATES[JobState.CANCELLED], parts)
+    # The portal stops a job as its user, so this comes first where both are the same account.
+    if uid == situation.user_uid:
+        who = "user"
+    elif uid == situation.hub_uid:
+        who = "hub"
+    elif uid == 0:
+        who = "administrator"
+    else:
+        who = "uid" if situation.user_uid is None else "other"
+    return diagnose(CANCELLED_BY[who], {"uid": str(uid)})
+
+
+def _explain_failed(
+    exit_code: int | None, signal: int, reason: str, parts: dict[str, str]
+) -> Diagnosis:
+    if not signal and exit_code and _name_of_signal(exit_code - 128):
+        signal = exit_code - 128
+    if signal == _FILES_SIGNAL:
+        return diagnose(FILES, parts)
+    # Slurm says JobLaunchFailure also for a script that a signal ended, so the signal goes first.
+    if signal:
+        name = _name_of_signal(signal) or str(signal)
+        words = (f"The session was ended{{node}} by the signal {name}.", _LOG)
+        return diagnose(SIGNALS.get(name, words), parts)
+    if exit_code:
+        words = ("The session's job ended with an error{node} (exit code {code}).", _LOG)
+        return diagnose(EXIT_CODES.get(exit_code, words), parts)
+    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts)
+
+
+def _words_of_reason(reason: str) -> Words | None:
+    text = normalize_reason(reason)
+    if parse_limit_sentence(text):
+        return BUDGET
+    if text in END_REASONS:
+        return END_REASONS[text]
+    if "launch fail" in text.lower():
+        return END_REASONS["launch failed"]
+    if text.startswith("Reservation ") and text.endswith("has ended"):
+        return END_REASONS["reservation ended"]
+    return None
+
+
+def _name_of_signal(number: int) -> str:
+    try:
+        return signals.Signals(number).name
+    except ValueError:
+        return ""
+
+
+def _parts(node: str, situation: Situation, exit_code: int | None) -> dict[str, str]:
+    shown_node = quote(node, n_characters=64).strip('"') if node else ""
+    walltime_s, memory_mib = situation.walltime_s, situation.memory_mib
+    return {
+        "node": f" on {shown_node}" if shown_node else "",
+        "of_node": f" {shown_node}" if shown_node else "",
+        "code": str(exit_code),
+        "limit": f" of {format_walltime(walltime_s)}" if walltime_s else "",
+        "memory": f", which is {memory_mib / 1024:g} GB" if memory_mib else "",
+    }

@@ -1,0 +1,274 @@
+"""Slurm's words for limits, such as QOSMaxGRESPerUser, read by their parts.
+
+Slurm has about 160 of them, built from who has the limit, what it counts and over what. So they
+are read by rule; a combination that a later release adds is understood too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spawner.diagnosis.messages import Diagnosis, Situation, count_gpus
+from spawner.slurm.units import format_walltime
+
+_LIMIT = re.compile(
+    r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)"
+    r"(?P<resource>BB|Billing|Cpu|Energy|GRES|Jobs?|Licenses?|Mem(?:ory)?|Nodes?|SubmitJobs?|TRES"
+    r"|Unknown|Wall(?:Duration)?)"
+    r"(?P<minutes>Minutes|Mins|RunMinutes|RunMins)?"
+    r"(?:Per(?P<per>Job|Node|User|Account))?(?:Limit|NotSatisfied)?",
+    re.IGNORECASE,
+)
+
+_LIMIT_SENTENCE = re.compile(
+    r"at or exceeds (?P<owner>QOS|association).*?(?P<group>group )?"
+    r"(?:max TRES\((?P<tres>[^)]*)\) minutes|wall limit)",
+    re.IGNORECASE,
+)
+
+# How much at a time, and how much over time.
+_RESOURCES = {
+    "bb": ("burst buffer space", "burst buffer minutes"),
+    "billing": ("billing units", "billing minutes"),
+    "cpu": ("CPU cores", "CPU minutes"),
+    "energy": ("energy", "energy minutes"),
+    "gres": ("GPUs", "GPU minutes"),
+    "job": ("running jobs", "job minutes"),
+    "license": ("licenses", "license minutes"),
+    "mem": ("memory", "memory minutes"),
+    "memory": ("memory", "memory minutes"),
+    "node": ("nodes", "node minutes"),
+    "submitjob": ("running and waiting jobs", "job minutes"),
+    "tres": ("resources", "resource minutes"),
+    "unknown": ("unnamed resources", "minutes of unnamed resources"),
+    "wall": ("session time", "session time"),
+    "wallduration": ("session time", "session time"),
+}
+# A session gets cores and memory with its GPUs, so these shrink and grow with them.
+_COMES_WITH_GPUS = frozenset({"billing", "cpu", "gres", "mem", "memory", "tres"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One of Slurm's limits.
+
+    Attributes:
+        owner: Who shares the limit: "your account", "your quality of service (QOS)" or "you".
+        is_minimum: The least that must be asked for, not the most.
+        resource: What it counts, a key of the resources above.
+        minutes: "" for a number at a time, "budget" for minutes over a longer period, and
+            "ahead" for minutes that running jobs may still use.
+        per: "job", "node", "user", "account" or "group".
+    """
+
+    owner: str
+    is_minimum: bool
+    resource: str
+    minutes: str
+    per: str
+
+
+def parse_limit(word: str) -> Limit | None:
+    """Return the limit that Slurm's word names.
+
+    Args:
+        word: A reason, such as "QOSMaxGRESPerUser".
+
+    Returns:
+        The limit, or None where the word names none.
+
+    Source:
+        resource_limits.html, section "Reasons", and job_reason_codes.html of Slurm 25.11; the
+        names of Slurm 22.05 to 25.11 are in docs/slurm-reasons.txt.
+    """
+    match = _LIMIT.fullmatch(word.strip())
+    if match is None:
+        return None
+    kind = match["kind"].lower()
+    resource = match["resource"].lower()
+    resource = resource if resource in _RESOURCES else resource.removesuffix("s")
+    # AssocMaxJobsLimit has no "Per": an association is that of one user.
+    minutes = (match["minutes"] or "").lower()
+    minutes = "ahead" if minutes.startswith("run") else "budget" if minutes else ""
+    # AssocMaxJobsLimit has no "Per": an association is that of one user.
+    per = "group" if kind == "grp" else (match["per"] or "user").lower()
+    if resource.startswith("wall"):
+        per, minutes = (per, "budget") if kind == "grp" else ("job", "")
+    is_qos = (match["owner"] or "QOS").lower() == "qos"
+    owners = {"group": "your quality of service (QOS)" if is_qos else "your account"}
+    return Limit(
+        owner=owners.get(per, "your account" if per == "account" else "you"),
+        is_minimum=kind == "min",
+        resource=resource,
+        minutes=minutes,
+        per=per,
+    )
+
+
+def parse_limit_sentence(text: str) -> Limit | None:
+    """Return the limit in a sentence that Slurm writes about a budget.
+
+    Args:
+        text: Such as "Job is at or exceeds QOS normal's group max TRES(gres/gpu) minutes of
+            600 with 612".
+
+    Returns:
+        The limit, or None where the text is no such sentence.
+
+    Source:
+        slurmctld 22.05 to 25.11 writes it when a running job meets the limit.
+    """
+    match = _LIMIT_SENTENCE.search(text)
+    if match is None:
+        return None
+    owner = "QOS" if match["owner"].lower() == "qos" else "Assoc"
+    kind = "Grp" if match["group"] else "Max"
+    if match["tres"] is None:
+        return parse_limit(f"{owner}{kind}WallLimit")
+    resource = match["tres"].lower().partition("/")[0]
+    resource = resource if resource in _RESOURCES else "tres"
+    return parse_limit(f"{owner}{kind}{resource}Minutes" + ("" if kind == "Grp" else "PerJob"))
+
+
+def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = False) -> Diagnosis:
+    """Return what a limit means for a session.
+
+    Args:
+        limit: The limit that the session met.
+        situation: What is known about the session; numbers are named where they are known.
+        is_refused: Slurm did not take the job at all, so that waiting does not help.
+
+    Returns:
+        The diagnosis.
+    """
+    if limit.is_minimum:
+        return Diagnosis(
+            sentence=f"The session asks for fewer {_noun(limit)} than your quality of service "
+            "(QOS) starts."
+            if _noun(limit).endswith("s")
+            else f"The session asks for less {_noun(limit)} than your quality of service (QOS) "
+            "starts.",
+            next_step=f"{_again(is_refused)} with more GPUs."
+            if limit.resource in _COMES_WITH_GPUS
+            else "Ask the administrators which QOS suits a session of the portal.",
+        )
+    if limit.per in {"job", "node"}:
+        return _explain_size(limit, situation, is_refused=is_refused)
+    if limit.minutes:
+        return _explain_minutes(limit, is_refused=is_refused)
+    if limit.per in {"group", "account"} and not _exceeds_alone(limit, situation):
+        return _explain_shared(limit, situation, is_refused=is_refused)
+    return _explain_own(limit, situation, is_refused=is_refused)
+
+
+def _explain_size(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    # One session is larger than a session may be, so waiting never helps.
+    if limit.resource.startswith("wall"):
+        longest = ""
+        if situation.max_walltime_s is not None:
+            longest = f", which is {format_walltime(situation.max_walltime_s)}"
+        return Diagnosis(
+            sentence=f"The session asks for more time than one session may have{longest}.",
+            next_step=f"{_again(is_refused)} with fewer hours.",
+        )
+    where = " on a node" if limit.per == "node" else ""
+    return Diagnosis(
+        sentence=_numbers(limit, situation)
+        or f"The session asks for more {_noun(limit)}{where} than one session may have.",
+        next_step=f"{_again(is_refused)} with fewer hours."
+        if limit.minutes
+        else _fewer(limit, situation, is_refused=is_refused),
+    )
+
+
+def _explain_minutes(limit: Limit, *, is_refused: bool) -> Diagnosis:
+    if limit.minutes == "ahead":
+        jobs = "Your running jobs" if limit.owner == "you" else f"The running jobs of {limit.owner}"
+        return Diagnosis(
+            sentence=f"{jobs} may still use as many {_noun(limit)} as the limit allows.",
+            next_step="Wait until some of them end, then start again."
+            if is_refused
+            else "No action is needed: the session starts by itself as they go on.",
+        )
+    return Diagnosis(
+        sentence=f"The budget of {_noun(limit)} of {limit.owner} is spent.",
+        next_step="Ask the administrators when it is renewed, or for a larger one.",
+    )
+
+
+def _explain_shared(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    sentence = f"All jobs of {limit.owner} together have reached their limit on {_noun(limit)}."
+    if limit.resource == "gres" and situation.n_gpus_limit is not None:
+        sentence = (
+            f"All jobs of {limit.owner} together may hold {count_gpus(situation.n_gpus_limit)} "
+            "at a time, and that limit is reached."
+        )
+    return Diagnosis(
+        sentence=sentence,
+        next_step="Wait until some of these jobs end, then start again."
+        if is_refused
+        else "No action is needed: the session starts by itself when enough of them end.",
+    )
+
+
+def _explain_own(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
+    if _exceeds_alone(limit, situation):
+        return Diagnosis(
+            sentence=_numbers(limit, situation),
+            next_step=_fewer(limit, situation, is_refused=is_refused),
+        )
+    return Diagnosis(
+        sentence=_numbers(limit, situation) or f"You have reached your limit on {_noun(limit)}.",
+        next_step="Stop another of your sessions or jobs, then start again."
+        if is_refused
+        else "Stop another of your sessions or jobs; this session then starts by itself.",
+    )
+
+
+def _numbers(limit: Limit, situation: Situation) -> str:
+    """Return the sentence with the numbers of GPUs, or "" where they are not known."""
+    if limit.resource != "gres" or limit.minutes or situation.n_gpus_limit is None:
+        return ""
+    limit_text = f"the limit is {count_gpus(situation.n_gpus_limit)}"
+    if limit.per in {"job", "node"} or _exceeds_alone(limit, situation):
+        asked = (
+            "" if situation.n_gpus is None else f"You asked for {count_gpus(situation.n_gpus)}; "
+        )
+        scope = " in one session" if limit.per in {"job", "node"} else " at a time"
+        return _sentence(f"{asked}{limit_text}{scope}.")
+    if situation.n_gpus_held is None:
+        return f"You hold as many GPUs as you may; {limit_text} at a time."
+    asked = "" if situation.n_gpus is None else f" and ask for {situation.n_gpus} more"
+    return f"You hold {count_gpus(situation.n_gpus_held)}{asked}; {limit_text} at a time."
+
+
+def _exceeds_alone(limit: Limit, situation: Situation) -> bool:
+    return (
+        limit.resource == "gres"
+        and not limit.minutes
+        and situation.n_gpus is not None
+        and situation.n_gpus_limit is not None
+        and situation.n_gpus > situation.n_gpus_limit
+    )
+
+
+def _fewer(limit: Limit, situation: Situation, *, is_refused: bool) -> str:
+    if limit.resource not in _COMES_WITH_GPUS:
+        return "Ask the administrators to raise the limit for portal sessions."
+    if limit.resource == "gres" and situation.n_gpus_limit is not None:
+        return f"{_again(is_refused)} with {count_gpus(situation.n_gpus_limit)} or fewer."
+    return f"{_again(is_refused)} with fewer GPUs."
+
+
+def _again(is_refused: bool) -> str:
+    return "Start again" if is_refused else "Cancel this start and start again"
+
+
+def _noun(limit: Limit) -> str:
+    at_a_time, over_time = _RESOURCES[limit.resource]
+    return over_time if limit.minutes else at_a_time
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

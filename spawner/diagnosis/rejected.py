@@ -1,0 +1,63 @@
+"""Why sbatch refused a job: what it prints on standard error, in words."""
+
+from __future__ import annotations
+
+import re
+
+from spawner.diagnosis.limits import explain_limit, parse_limit
+from spawner.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
+from spawner.diagnosis.rejected_texts import LATER, REJECTIONS
+
+_TEXTS = tuple((tuple(t.lower() for t in texts), words) for texts, words in REJECTIONS.items())
+
+_PREFIX = re.compile(r"^(?:sbatch|srun|salloc): (?:(?:error|fatal|lua|info): )*")
+_GENERAL = re.compile(r"(?:Batch job submission failed: |allocation failure: )?Unspecified error")
+_WORD = re.compile(r"\b(?:QOS|Assoc|Max)[A-Za-z]{3,60}\b")
+
+
+def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> Diagnosis:
+    """Return why Slurm refused a job.
+
+    Args:
+        stderr: What sbatch printed on standard error.
+        situation: What is known about the session; numbers are named where they are known.
+
+    Returns:
+        The diagnosis. Text that is not known, such as that of a site's own submit plugin, is
+        quoted.
+
+    Source:
+        With the QOS flag DenyOnLimit sbatch prints the limit's word on a line of its own,
+        Slurm 22.05 to 25.11; the rest as `REJECTIONS` says.
+    """
+    for word in _WORD.findall(stderr):
+        limit = parse_limit(word)
+        if limit is not None:
+            return explain_limit(limit, situation, is_refused=True)
+    partition = quote(situation.partition or "", n_characters=64).strip('"')
+    lower = stderr.lower()
+    for texts, words in _TEXTS:
+        if any(text in lower for text in texts):
+            return diagnose(words, {"partition": f" {partition}" if partition else ""})
+    said = said_by_slurm(stderr)
+    if not said:
+        return Diagnosis(sentence="Slurm refused the session and did not say why.", next_step=LATER)
+    return Diagnosis(
+        sentence=f"Slurm refused the session: {quote(said, n_characters=400)}.",
+        next_step="Change what you ask for if this tells you how, or show it to the "
+        "administrators.",
+    )
+
+
+def said_by_slurm(stderr: str) -> str:
+    """Return what is telling in the output of a Slurm command.
+
+    Args:
+        stderr: What it printed on standard error.
+
+    Returns:
+        Its lines without the command's name and without those that say nothing.
+    """
+    lines = (_PREFIX.sub("", line.strip()) for line in stderr.splitlines())
+    telling = (line for line in lines if line and not _GENERAL.fullmatch(line))
+    return "; ".join(line.removeprefix("Batch job submission failed: ") for line in telling)

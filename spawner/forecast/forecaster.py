@@ -1,0 +1,229 @@
+"""When would a session start: Slurm's own forecast, shared, and asked for sparingly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from spawner.diagnosis.messages import Diagnosis
+from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
+from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
+from spawner.slurm.no_answer import is_no_answer
+
+# From 25.11 on the name of the cluster and a stray "a" can stand behind the time.
+_STARTS_AT = re.compile(
+    r"\bJob [0-9]+ to start at (?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """Slurm would not take such a session.
+
+    Attributes:
+        diagnosis: Why, in words.
+    """
+
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked. Users of one account share an answer, unless it is a refusal.
+
+    Attributes:
+        user: Who would own the job.
+        n_gpus: GPUs, 0 or more.
+        n_cores: CPU cores.
+        memory_mib: Memory in MiB.
+        walltime_s: Length in seconds.
+        gpu_type: Type of GPU; None for any.
+        partition: Partition; None for Slurm's default one.
+        account: Slurm account; None for the user's default one, whichever that is.
+        qos: Quality of service; None for the default one.
+        reservation: Reservation, or None.
+    """
+
+    user: str
+    n_gpus: int
+    n_cores: int
+    memory_mib: int
+    walltime_s: int
+    gpu_type: str | None = None
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+
+    @property
+    def shared(self) -> Question:
+        """The same question, asked by anybody of the account; by the user where it is not known."""
+        return self if self.account is None else replace(self, user="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """One answer of Slurm.
+
+    Attributes:
+        answer: When the session would start, or why it would be refused.
+        made_at: When Slurm said so.
+    """
+
+    answer: datetime | Rejection
+    made_at: datetime
+
+
+def parse_test_only(stderr: str, now: datetime) -> datetime | Rejection:
+    """Return when Slurm would start a job.
+
+    The forecast knows the jobs that run and wait, and their time limits. It does not know jobs
+    that will end early or be submitted later, nor limits of a QOS or a partition's longest time:
+    a job over these is forecast as if it could start.
+
+    Args:
+        stderr: What sbatch --test-only printed on standard error.
+        now: The time now, in the time zone in which sbatch prints.
+
+    Returns:
+        The start, never before now, or the refusal.
+
+    Raises:
+        SlurmUnavailableError: If Slurm gave no answer.
+        SlurmError: If the text holds neither a start nor a refusal.
+
+    Source:
+        sbatch(1), --test-only; captures of 22.05.8 in tests/unit/spawner/golden; job_will_run in
+        src/api/allocate.c of Slurm 22.05 to 25.11.
+    """
+    match = _STARTS_AT.search(stderr)
+    if match is not None:
+        with contextlib.suppress(ValueError):
+            start = datetime.fromisoformat(match["time"]).replace(tzinfo=now.tzinfo)
+            return max(start, now)
+    if is_no_answer(stderr):
+        raise SlurmUnavailableError(
+            "Slurm did not say when the session would start. Try again in a minute.",
+            stderr=stderr,
+        )
+    if "allocation failure" in stderr or "error:" in stderr:
+        return Rejection(diagnosis=explain_rejection(stderr))
+    raise SlurmError(
+        "Slurm's forecast cannot be read. Start the session without one; it waits its turn. "
+        f"Slurm said {said_by_slurm(stderr)[:200]!r}.",
+        stderr=stderr,
+    )
+
+
+class Forecaster:
+    """Asks Slurm for forecasts, at most so many a minute, and remembers the answers.
+
+    Args:
+        ask: Runs sbatch --test-only for a question and returns what it printed on standard
+            error; may raise JobRejectedError.
+        clock: Seconds that never go back, such as time.monotonic.
+        now: The time of day, in the time zone in which sbatch prints.
+        asks_per_minute: The most questions to Slurm in a minute; 0 for none. One costs about as
+            much as a submit.
+        fresh_s: Seconds for which an answer is given again without asking.
+        stale_s: Seconds for which it is still given where Slurm may not or cannot be asked.
+        at_once: How many questions Slurm is asked at the same time, 1 or more.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Question], Awaitable[str]],
+        *,
+        clock: Callable[[], float],
+        now: Callable[[], datetime],
+        asks_per_minute: int = 12,
+        fresh_s: float = 60.0,
+        stale_s: float = 600.0,
+        at_once: int = 4,
+    ) -> None:
+        self._ask = ask
+        self._at_once = asyncio.Semaphore(at_once)
+        self._clock = clock
+        self._now = now
+        self._bucket = _TokenBucket(asks_per_minute, clock)
+        self._fresh_s = fresh_s
+        self._stale_s = stale_s
+        self._known: dict[Question, tuple[float, Forecast]] = {}
+        self._asking: dict[Question, asyncio.Task[None]] = {}
+
+    async def forecast(self, question: Question) -> Forecast | None:
+        """Return when a session would start.
+
+        Users who ask the same at the same time share one question to Slurm; one who leaves does
+        not take the answer from the others.
+
+        Args:
+            question: What the session would ask for.
+
+        Returns:
+            The answer, some minutes old at most; its start can have passed by now. None where
+            nothing is known: too many questions, or no answer from Slurm.
+        """
+        known = self._recall(question, self._fresh_s)
+        if known is not None:
+            return known
+        task = self._asking.get(question.shared)
+        if task is None:
+            if not self._bucket.take():
+                return self._recall(question, self._stale_s)
+            task = asyncio.create_task(self._ask_slurm(question))
+            self._asking[question.shared] = task
+            task.add_done_callback(lambda _: self._asking.pop(question.shared, None))
+        await asyncio.shield(task)
+        return self._recall(question, self._stale_s)
+
+    async def _ask_slurm(self, question: Question) -> None:
+        try:
+            async with self._at_once:
+                answer = parse_test_only(await self._ask(question), self._now())
+        except JobRejectedError as error:
+            answer = Rejection(diagnosis=explain_rejection(error.stderr))
+        except SlurmError:
+            return
+        self._remember(question, Forecast(answer=answer, made_at=self._now()))
+
+    def _remember(self, question: Question, forecast: Forecast) -> None:
+        asked_s = self._clock()
+        self._known = {
+            other: (known_s, known)
+            for other, (known_s, known) in self._known.items()
+            if asked_s - known_s < self._stale_s
+        }
+        is_refused = isinstance(forecast.answer, Rejection)
+        self._known[question if is_refused else question.shared] = (asked_s, forecast)
+
+    def _recall(self, question: Question, age_s: float) -> Forecast | None:
+        for key in (question, question.shared):
+            known_s, forecast = self._known.get(key, (0.0, None))
+            if forecast and self._clock() - known_s < age_s:
+                return forecast
+        return None
+
+
+class _TokenBucket:
+    """Lets so many through in a minute, and as many at once."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
+        self._per_minute = per_minute
+        self._clock = clock
+        self._tokens = float(per_minute)
+        self._filled_s = clock()
+
+    def take(self) -> bool:
+        now_s = self._clock()
+        gained = (now_s - self._filled_s) * self._per_minute / 60
+        self._tokens = min(self._tokens + gained, float(self._per_minute))
+        self._filled_s = now_s
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True

@@ -1,0 +1,78 @@
+"""The record of forecasts, kept in a file so that a restart of the hub loses nothing."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from spawner.forecast.accuracy import Accuracy, ForecastRecord
+from spawner.json_file import JsonFile
+
+
+class ForecastFile:
+    """A `ForecastRecord` that is written to a file after each change, outside the event loop.
+
+    Args:
+        path: The file, in a folder that only the hub can write; None keeps nothing.
+        log: Where it is told that the file cannot be read or written; forecasts go on without.
+    """
+
+    def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
+        self._file = JsonFile(path, log=log)
+        self._record = _record_of(self._file.read(), log)
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """What the forecasts were worth so far, or None before the first."""
+        return self._record.accuracy
+
+    def expect(self, session: str, starts_at: datetime, *, made_at: datetime) -> None:
+        """Note what was forecast; see `ForecastRecord.expect`.
+
+        Args:
+            session: Anything that names the session, such as its mark.
+            starts_at: The forecast start, with its time zone.
+            made_at: When it was forecast.
+        """
+        self._record.expect(session, starts_at, made_at=made_at)
+        self._save()
+
+    def start(self, session: str, started_at: datetime) -> float | None:
+        """Note that a session started; see `ForecastRecord.start`.
+
+        Args:
+            session: As given to `expect`.
+            started_at: When Slurm started it, with its time zone.
+
+        Returns:
+            Seconds between forecast and start where the forecast counts, else None.
+        """
+        late_s = self._record.start(session, started_at)
+        self._save()
+        return late_s
+
+    def forget(self, session: str) -> None:
+        """Note that a session was cancelled before it started.
+
+        Args:
+            session: As given to `expect`.
+        """
+        if self._record.forget(session):
+            self._save()
+
+    def close(self) -> None:
+        """Wait until everything is written."""
+        self._file.close()
+
+    def _save(self) -> None:
+        self._file.save(self._record.to_state())
+
+
+def _record_of(state: dict[str, Any], log: logging.Logger) -> ForecastRecord:
+    try:
+        return ForecastRecord.from_state(state) if state else ForecastRecord()
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        log.warning("The record of forecasts begins anew: %s", error)
+        return ForecastRecord()

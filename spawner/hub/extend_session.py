@@ -1,0 +1,150 @@
+"""Extending a session that runs, from the request of its user to Slurm's answer."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from spawner.client.time_limit import RunningJob, TimeLimits
+from spawner.errors import ExtensionError
+from spawner.options.traits import SiteTraits
+from spawner.session.extension_policy import (
+    Ceiling,
+    ExtensionPolicy,
+    check_queue,
+    check_times,
+    decide_limit,
+)
+from spawner.session.session import comment_of
+
+if TYPE_CHECKING:
+    from spawner.spawner import SlurmGPUSpawner
+
+_NOT_RUNNING = "The session was to be extended, but its job does not run. Start a new session."
+
+
+def policy_of(traits: SiteTraits) -> ExtensionPolicy:
+    """Return what the site allows.
+
+    Args:
+        traits: The operator's settings.
+
+    Returns:
+        The policy.
+    """
+    return ExtensionPolicy(
+        step_s=traits.extension_s,
+        most_s=traits.max_extended_s,
+        most_times=traits.max_extensions,
+        is_allowed_while_others_wait=traits.extend_while_others_wait,
+    )
+
+
+def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
+    """Return what the server of a session is told about its time.
+
+    Args:
+        spawner: The session's spawner.
+
+    Returns:
+        "left_s", and "extension" with "step_s" and "n_left", both 0 where there is none.
+    """
+    session = spawner.session
+    n_done = session.n_extensions if session is not None else 0
+    policy = policy_of(spawner)
+    n_left = max(0, policy.most_times - n_done) if policy.step_s else 0
+    return {
+        "left_s": spawner.left_s,
+        "extension": {"step_s": policy.step_s if n_left else 0, "n_left": n_left},
+    }
+
+
+async def extend_session(spawner: SlurmGPUSpawner) -> None:
+    """Let a session go on for longer.
+
+    Args:
+        spawner: The session's spawner.
+
+    Raises:
+        ExtensionError: If the site or Slurm does not allow it.
+        SlurmError: If Slurm did not answer, or did not take the order.
+    """
+    async with spawner.extension_lock:
+        limits = TimeLimits(
+            extender_argv=spawner.extender_argv,
+            sudo_argv=spawner.sudo_argv,
+            slurm_user=spawner.slurm_user,
+            timeout_s=spawner.slurm_timeout_s,
+        )
+        policy = policy_of(spawner)
+        read_at = time.monotonic()
+        job, n_extensions = await _read_job(spawner, limits, policy)
+        new_limit_s = decide_limit(
+            policy,
+            limit_s=job.limit_s or 0,
+            n_extensions=n_extensions,
+            ceilings=(
+                await _partition_ceiling(spawner, job.partition),
+                await _accounting_ceiling(spawner, job),
+            ),
+        )
+        waiting = await limits.list_waiting(job.partition)
+        check_queue(policy, user=job.key.user, partition=job.partition, waiting=waiting)
+        if not await limits.lengthen(job, new_limit_s):
+            raise ExtensionError(_NOT_RUNNING)
+        spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
+        # Said at once: a look at Slurm that is under way is older than the order.
+        gained_s = new_limit_s - (job.limit_s or 0)
+        passed_s = time.monotonic() - read_at
+        spawner.set_end(
+            left_s=round(job.left_s + gained_s - passed_s),
+            ends_at=_later(job.ends_at, gained_s),
+        )
+
+
+def _later(moment: str, seconds: int) -> str:
+    try:
+        later = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
+    except ValueError:
+        return ""
+    return later.isoformat(timespec="seconds")
+
+
+async def _read_job(
+    spawner: SlurmGPUSpawner, limits: TimeLimits, policy: ExtensionPolicy
+) -> tuple[RunningJob, int]:
+    session = spawner.session
+    if session is None or not session.job_id:
+        raise ExtensionError(_NOT_RUNNING)
+    check_times(policy, n_extensions=session.n_extensions)
+    job = await limits.read_job(session.key)
+    # An id that was given out again, or a job whose marks its user has changed, is not touched.
+    if job is None or job.comment != comment_of(spawner.cluster.hub):
+        raise ExtensionError(_NOT_RUNNING)
+    if job.limit_s is None:
+        raise ExtensionError("The session has no time limit. Nothing has to be extended.")
+    return job, session.n_extensions
+
+
+async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> Ceiling:
+    partition = (await spawner.read_catalog()).partitions.get(name)
+    if partition is None:
+        raise ExtensionError(
+            f"The partition {name} of the session is not in Slurm any more. Save your work and "
+            "start a new session."
+        )
+    return Ceiling(what=f"The partition {name}", most_s=partition.max_walltime_s)
+
+
+async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> Ceiling:
+    # Asked anew: what is not known is not allowed.
+    associations = await spawner.cluster.slurm.accounting.read_associations()
+    ceiling = associations.ceiling(
+        job.key.user,
+        account=job.account or None,
+        partition=job.partition,
+        qos=job.qos or None,
+    )
+    what = f"{ceiling.of[:1].upper()}{ceiling.of[1:]}"
+    return Ceiling(what=what, most_s=ceiling.max_walltime_s)

@@ -1,0 +1,157 @@
+"""The part of the spawner that forms and REST need: what is offered, and what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from batchspawner import SlurmSpawner
+from jupyterhub.apihandlers.users import UserServerAPIHandler
+from traitlets import default
+
+from spawner.errors import PortalError
+from spawner.forecast.forecaster import Forecast
+from spawner.forecast.query import question_of
+from spawner.options.accounting_limits import Allowance
+from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.limit_messages import Bounds
+from spawner.options.limits import Limits
+from spawner.options.request import Request, limits_of, normal_form
+from spawner.options.traits import SiteTraits
+from spawner.session.cluster import Cluster, shared_cluster
+from spawner.session.database import HubRows
+from spawner.session.spawn_error import StartFailed
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.reservations import Reservation
+from spawner.slurm.resources import Shape
+
+
+class ChoosingSpawner(SiteTraits, SlurmSpawner):
+    """A spawner that knows the cluster and checks what users ask of it."""
+
+    _request: Request
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one cluster of this hub."""
+        return shared_cluster(
+            self.user.settings, self, known_marks=self._rows.read_marks, log=self.log
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What the user may ask for, whatever account, partition and QOS is chosen."""
+        own = Allowance(self.user.name, self.cluster.associations)
+        return own.widest(self, self._site_limits)
+
+    @property
+    def _site_limits(self) -> Limits:
+        groups = [group.name for group in self.user.groups]
+        return limits_of(self, groups, user=self.user.name)
+
+    @property
+    def shape(self) -> Shape:
+        """The site's rule of cores and memory for each GPU."""
+        return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
+
+    @property
+    def most_gpus(self) -> int | None:
+        """GPUs of the largest session that the user can have; None where nothing is known yet."""
+        catalog = self.cluster.known_catalog
+        return None if catalog is None else most_gpus(catalog, self.limits)
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers, a few seconds old at most.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return await self.cluster.read_catalog()
+
+    def bounds_of(self, options: JobOptions) -> Bounds:
+        """Return whose limits keep the user from what.
+
+        Args:
+            options: Account, partition and QOS that are chosen.
+
+        Returns:
+            The limits of the site, of the user's groups and of Slurm's accounting.
+        """
+        groups = self._site_limits
+        own = Allowance(self.user.name, self.cluster.associations)
+        return Bounds(
+            site=limits_of(self),
+            groups=groups,
+            own=own.narrowed(self, groups, options, options.partition),
+        )
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return those reservations that the site offers and Slurm knows, by name.
+
+        Raises:
+            SlurmError: If Slurm did not answer.
+        """
+        if not self.reservations:
+            return {}
+        known = await self.cluster.read_reservations()
+        return {name: known[name] for name in self.reservations if name in known}
+
+    async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
+        """Return when a session would start; nothing is submitted.
+
+        Args:
+            user_options: What could be asked for.
+
+        Returns:
+            Slurm's answer, some minutes old at most; None where it is not known.
+
+        Raises:
+            OptionsError: If it is not offered.
+            SlurmUnavailableError: If Slurm did not say what there is.
+        """
+        catalog = await self.read_catalog()
+        own = Allowance(self.user.name, self.cluster.associations)
+        request = Request.check(self, user_options, catalog, self._site_limits, own)
+        return await self.cluster.forecaster.forecast(question_of(self, request))
+
+    @default("options_from_form")
+    def _options_from_form_default(self) -> Any:
+        return normal_form
+
+    @default("apply_user_options")
+    def _apply_user_options_default(self) -> Any:
+        return _take_options
+
+    async def take_options(self, user_options: Mapping[str, object]) -> None:
+        """Check what the user asked for; form and REST both come here.
+
+        Args:
+            user_options: Options of a form or of REST.
+
+        Raises:
+            StartFailed: If it is not offered, or Slurm cannot say.
+        """
+        handler = self.handler
+        is_rest = isinstance(handler, UserServerAPIHandler)
+        if is_rest and handler.get_server_json_body()["user_options"] is None:
+            # JupyterHub repeats the last options then; ours are the site's default.
+            user_options = {}
+        try:
+            catalog = await self.read_catalog()
+            own = Allowance(self.user.name, await self.cluster.read_associations())
+            self._request = Request.check(self, user_options, catalog, self._site_limits, own)
+        except PortalError as error:
+            raise StartFailed(error) from error
+        self.user_options = normal_form(user_options)
+        self._rows.save_options(self.user_options)
+
+    @property
+    def _rows(self) -> HubRows:
+        return HubRows(self.orm_spawner)
+
+
+async def _take_options(spawner: ChoosingSpawner, user_options: Mapping[str, object]) -> None:
+    await spawner.take_options(user_options)

@@ -1,0 +1,135 @@
+"""Where the server on the node tells the hub its port, once, from its own token."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from jupyterhub import apihandlers
+from jupyterhub.apihandlers import APIHandler
+from tornado.web import HTTPError
+
+from spawner.certificates import check_certificate
+from spawner.session.end_reason import tell_of_other_port
+
+ROUTE = "/api/dsportal/port"
+# batchspawner's handler sets any attribute that is posted, commands of the hub among them.
+_REFUSED_ROUTE = "/api/batchspawner"
+_REPORTED = frozenset({"port", "certificate"})
+_MOST_BODY_BYTES = 4096
+# What the kernel gives to programs without rights.
+LOWEST_PORT, HIGHEST_PORT = 1024, 65535
+
+
+class PortTaker(Protocol):
+    """What a spawner has to offer to be told a port."""
+
+    port_min: int
+    port_max: int
+    any_port: bool
+    needs_certificate: bool
+
+    def owns_token(self, token_id: int) -> bool:
+        """Tell whether this is the token that the session's server holds.
+
+        Args:
+            token_id: Row of the token in the hub's database.
+
+        Returns:
+            False also where there is no session.
+        """
+
+    def take_port(self, port: int, certificate: str = "") -> bool:
+        """Take the port, if one is awaited.
+
+        Args:
+            port: A port that the site allows.
+            certificate: The server's, as PEM; empty for plain HTTP.
+
+        Returns:
+            Whether it was awaited.
+        """
+
+
+class PortHandler(APIHandler):
+    """Takes `{"port": N}`, and `{"port": N, "certificate": PEM}` of a session with TLS.
+
+    403: not a token of a session that is starting; 400: not one integer that the site allows, or
+    not the session's certificate; 409: the session does not wait for a port (any more); 204: taken.
+    """
+
+    async def post(self) -> None:
+        """Take the port of the session whose server holds the token.
+
+        Raises:
+            HTTPError: 400, 403 or 409, see above.
+        """
+        spawner: PortTaker = spawner_of_token(self)
+        port, certificate = self._parse_report()
+        is_in_range = spawner.port_min <= port <= spawner.port_max
+        if not is_in_range and not (spawner.any_port and LOWEST_PORT <= port <= HIGHEST_PORT):
+            raise HTTPError(
+                400,
+                f"The port {port} is outside {spawner.port_min} to {spawner.port_max}, "
+                "the range of this site. Choose one inside.",
+            )
+        if spawner.needs_certificate and not certificate:
+            raise HTTPError(
+                400, "This session has to report its certificate, too. Start a new session instead."
+            )
+        if not spawner.take_port(port, certificate):
+            raise HTTPError(
+                409, "This session does not wait for a port. Start a new session instead."
+            )
+        if not is_in_range:
+            tell_of_other_port(spawner, port)
+        self.set_status(204)
+
+    def _parse_report(self) -> tuple[int, str]:
+        body = self.request.body
+        try:
+            if len(body) > _MOST_BODY_BYTES:
+                raise ValueError("too long")
+            data = json.loads(body)
+        except ValueError:
+            data = None
+        is_known = isinstance(data, dict) and "port" in data and set(data) <= _REPORTED
+        if not is_known or type(data["port"]) is not int:
+            raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
+        try:
+            certificate = check_certificate(data["certificate"]) if len(data) > 1 else ""
+        except (ValueError, AttributeError):
+            raise HTTPError(400, "The certificate has to be one certificate as PEM.") from None
+        return int(data["port"]), certificate
+
+
+def spawner_of_token(handler: APIHandler) -> Any:
+    """Return the spawner of the session whose server makes a request.
+
+    Args:
+        handler: The request.
+
+    Returns:
+        The spawner.
+
+    Raises:
+        HTTPError: 403 where the token is not that of a session's server.
+    """
+    # A browser's cookie is not enough: only the server on the node holds the token.
+    token = handler.get_token()
+    if token is not None and token.user is not None:
+        for spawner in handler.users[token.user].spawners.values():
+            if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
+                return spawner
+    raise HTTPError(403, "Only the server of a session may ask this, with its own token.")
+
+
+def register(handlers: list[Any] | None = None) -> None:
+    """Put this handler in the place of batchspawner's.
+
+    Args:
+        handlers: The hub's list of API handlers, changed in place; by default the real one.
+    """
+    routes = apihandlers.default_handlers if handlers is None else handlers
+    routes[:] = [handler for handler in routes if handler[0] not in {ROUTE, _REFUSED_ROUTE}]
+    routes.append((ROUTE, PortHandler))

@@ -1,0 +1,259 @@
+"""The notebook server on the node: it takes a port, keeps it, tells the hub, then serves.
+
+Runs in the server environment as the batch script's own process, so that a signal to the job is
+a signal to the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from spawner.certificates import AUTHORITY_VARIABLE, take_identity
+from spawner.node.fast_start import leave_out_unneeded
+from spawner.node.log_keeper import limit_log
+from spawner.node.port_report import Reporter, ReportError, say_goodbye
+from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
+
+_MIB = 1024 * 1024
+log = logging.getLogger("dsportal")
+
+
+def main() -> None:
+    """Serve one session until it is stopped."""
+    limit_log(int(os.environ.get("PORTAL_LOG_MIB", "0")) * _MIB)
+    _log_to_stderr()
+    # What is loaded stays: looking through it for garbage takes a fifth of the start.
+    gc.disable()
+    # The warning of --signal may come before the server listens to it; by default it would kill.
+    signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
+    environment = os.environ
+    address = find_address(environment)
+    sock = take_port(environment, address)
+    port = sock.getsockname()[1]
+    log.info("Listening on %s port %d", address, port)
+    certificate = take_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
+    environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
+    reporter = Reporter(environment, port, certificate=certificate)
+    reporter.start()
+    # Loading takes longer than the report, so both go on at once. The hub may connect at any
+    # time: the socket listens, and the server answers as soon as it runs.
+    launch = prepare_server(sock)
+    try:
+        reporter.wait()
+    except ReportError as error:
+        log.error("%s", error)
+        sys.exit(1)
+    launch()
+
+
+def find_address(environment: Mapping[str, str]) -> str:
+    """Return the node's address on the cluster network: the one that reaches the hub.
+
+    Args:
+        environment: PORTAL_NODE_ADDRESS decides where it is set, for example by the prologue of a
+            site whose nodes have several networks; else JUPYTERHUB_API_URL is to be reached.
+
+    Returns:
+        An IPv4 or IPv6 address of this node.
+
+    Raises:
+        OSError: If there is no way to the hub.
+    """
+    if environment.get("PORTAL_NODE_ADDRESS"):
+        return environment["PORTAL_NODE_ADDRESS"]
+    url = urlsplit(environment["JUPYTERHUB_API_URL"])
+    port = url.port or (443 if url.scheme == "https" else 80)
+    family, kind, protocol, _, target = socket.getaddrinfo(
+        url.hostname, port, type=socket.SOCK_DGRAM
+    )[0]
+    with socket.socket(family, kind, protocol) as probe:
+        # Connecting a datagram socket sends nothing; it only looks up the route.
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
+def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
+    """Take a port as the site has it; end the program where none is free.
+
+    Args:
+        environment: Holds PORTAL_PORT_MIN, PORTAL_PORT_MAX and PORTAL_ANY_PORT from the hub.
+        address: The only address to listen on.
+
+    Returns:
+        The listening socket.
+    """
+    try:
+        return bind_port(
+            address,
+            int(environment.get("PORTAL_PORT_MIN", "1024")),
+            int(environment.get("PORTAL_PORT_MAX", "65535")),
+            any_port=environment.get("PORTAL_ANY_PORT") == "1",
+        )
+    except PortsTakenError as error:
+        log.error("%s %s", error, NEXT_STEP)
+        sys.exit(1)
+
+
+class PortsTakenError(OSError):
+    """No port of the range is free; the sentence names who holds them."""
+
+
+def bind_port(
+    address: str, port_min: int, port_max: int, *, any_port: bool = False
+) -> socket.socket:
+    """Take a free port and listen on it.
+
+    Args:
+        address: The only address to listen on.
+        port_min: Lowest port.
+        port_max: Highest port.
+        any_port: Whether any other port will do where none of the range is free.
+
+    Returns:
+        The listening socket. It is never closed before the server uses it.
+
+    Raises:
+        PortsTakenError: If no port of the range is free, and no other will do.
+    """
+    ports = list(range(port_min, port_max + 1))
+    random.shuffle(ports)
+    sock = _listen(address, ports)
+    if sock is None:
+        taken = describe_taken(address, port_min, port_max)
+        # The kernel picks a free one for 0.
+        sock = _listen(address, [0]) if any_port else None
+        if sock is None:
+            raise PortsTakenError(taken)
+        log.warning("%s %s", taken, TAKES_ANOTHER)
+    return sock
+
+
+def _listen(address: str, ports: Iterable[int]) -> socket.socket | None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    for port in ports:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((address, port))
+            sock.listen(128)
+        except OSError as error:
+            sock.close()
+            if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise
+            continue
+        sock.setblocking(False)
+        return sock
+    return None
+
+
+def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
+    """Return where this server is, in the form that jupyterhub-singleuser reads.
+
+    Args:
+        environment: Holds JUPYTERHUB_SERVICE_URL with the path from the hub, and with internal TLS
+            JUPYTERHUB_SSL_CERTFILE.
+        address: Address of this node.
+        port: Port that is listened on.
+
+    Returns:
+        The URL.
+    """
+    url = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
+    host = f"[{address}]" if ":" in address else address
+    scheme = "https" if environment.get("JUPYTERHUB_SSL_CERTFILE") else url.scheme
+    return url._replace(scheme=scheme, netloc=f"{host}:{port}").geturl()
+
+
+def _log_to_stderr() -> None:
+    # Not for the root logger: libraries that the server loads would talk through it.
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("[%(levelname).1s %(asctime)s dsportal] %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
+def prepare_server(sock: socket.socket) -> Callable[[], None]:
+    """Load the notebook server so that it will serve on a socket that is open already.
+
+    Args:
+        sock: The listening socket.
+
+    Returns:
+        Starts the server; comes back when it has stopped and its kernels have ended.
+    """
+    leave_out_unneeded()
+    from jupyter_server.serverapp import ServerApp
+    from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
+    from traitlets.config import Config
+
+    from spawner import http_server
+
+    http_server.register()
+
+    class SessionServer(ServerApp):
+        """A notebook server on a given socket."""
+
+        def find_server_extensions(self) -> None:
+            super().find_server_extensions()
+            # Its routes lead to every port of the node, whoever listens. A file in the user's home
+            # could switch it on again.
+            found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
+            self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
+
+        def start_ioloop(self) -> None:
+            gc.enable()
+            super().start_ioloop()
+
+        def _find_http_port(self) -> None:
+            """Keep the port that is taken."""
+
+        def _bind_http_server_tcp(self) -> bool:
+            self.http_server.add_socket(sock)
+            return True
+
+        def stop(self, from_signal: bool = False) -> None:
+            # The socket closes next, and its port is anybody's.
+            add = (
+                self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
+            )
+            add(self._say_goodbye)
+
+        async def _say_goodbye(self) -> None:
+            await asyncio.to_thread(say_goodbye, os.environ)
+            super().stop()
+
+        def init_configurables(self) -> None:
+            self.update_config(Config(SERVER_CONFIG))
+            super().init_configurables()
+
+    # Jupyter's templates write it into pages, such as those of errors. This server asks the hub who
+    # somebody is, and lets nobody in for its own token.
+    JupyterHubIdentityProvider.token = ""
+    JupyterHubSingleUser.serverapp_class = SessionServer
+    return lambda: JupyterHubSingleUser.launch_instance(sys.argv[1:])
+
+
+# Slurm kills what is left of a job KillWait seconds after TERM, so kernels get less than that.
+SERVER_CONFIG: MutableMapping[str, Any] = {
+    "KernelManager": {"shutdown_wait_time": 2.0},
+    "ServerApp": {
+        # Looking for a newer build at each start costs seconds.
+        "tornado_settings": {"page_config_data": {"buildCheck": False, "buildAvailable": False}},
+    },
+}
+
+
+if __name__ == "__main__":
+    main()

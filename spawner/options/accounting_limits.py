@@ -1,0 +1,87 @@
+"""What Slurm's accounting allows one user, on top of the site's own limits."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spawner.options.job_options import JobOptions
+from spawner.options.limits import Limits
+from spawner.slurm.associations import Associations, most_generous
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """One user's part of Slurm's accounting.
+
+    Attributes:
+        user: Name of the user.
+        associations: Those of all users.
+    """
+
+    user: str = ""
+    associations: Associations = field(default_factory=Associations)
+
+    @property
+    def default_account(self) -> str | None:
+        """The account of jobs that name none; None where it is not known."""
+        rows = self.associations.by_user.get(self.user, ())
+        return next((row.account for row in rows if row.is_default), None)
+
+    def widest(self, traits: Any, limits: Limits) -> Limits:
+        """Return what the user may ask for before account, partition and QOS are chosen.
+
+        Args:
+            traits: The operator's settings, batchspawner's `req_*` among them.
+            limits: What the site lets the user ask for.
+
+        Returns:
+            The limits of the most generous choice, without accounts and QOS that Slurm would
+            refuse.
+        """
+        limits = self._offered(limits)
+        choices = itertools.product(
+            (traits.req_account or None, *limits.accounts),
+            limits.partitions or (None,),
+            (traits.req_qos or None, *limits.qos),
+        )
+        ceilings = [
+            self.associations.ceiling(self.user, account=account, partition=partition, qos=qos)
+            for account, partition, qos in choices
+        ]
+        return limits.under(most_generous(ceilings))
+
+    def narrowed(
+        self, traits: Any, limits: Limits, options: JobOptions, partition: str | None
+    ) -> Limits:
+        """Return what the user may ask for with the account, partition and QOS of a request.
+
+        Args:
+            traits: The operator's settings, batchspawner's `req_*` among them.
+            limits: What the site lets the user ask for.
+            options: What the user asked for.
+            partition: Partition of the job.
+
+        Returns:
+            The limits.
+        """
+        ceiling = self.associations.ceiling(
+            self.user,
+            account=options.account or traits.req_account or None,
+            partition=partition,
+            qos=options.qos or traits.req_qos or None,
+        )
+        return self._offered(limits).under(ceiling)
+
+    def _offered(self, limits: Limits) -> Limits:
+        # Nothing is known of a user whom accounting hides from the hub: sbatch will say.
+        if not self.associations.by_user.get(self.user):
+            return limits
+        accounts = self.associations.accounts(self.user)
+        qos = self.associations.qos_of(self.user)
+        return replace(
+            limits,
+            accounts=tuple(name for name in limits.accounts if name in accounts),
+            qos=tuple(name for name in limits.qos if name in qos),
+        )

@@ -1,0 +1,299 @@
+"""What one user asked for, checked against what the cluster and the site allow."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spawner.errors import OptionsError
+from spawner.options.limits import Limits
+from spawner.slurm.resources import Resources, Shape
+
+if TYPE_CHECKING:
+    from spawner.slurm.catalog import Catalog
+
+KEYS = ("gpus", "gpu_type", "partition", "hours", "account", "qos", "reservation", "rescue")
+
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
+_HOURS = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,4})?", re.ASCII)
+# A partition, account, QOS, reservation or GPU type; MIG profiles have dots ("1g.5gb").
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+# Longer text is cut before it is shown back.
+_SHOWN_LENGTH = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions:
+    """One request for a session; None means that the site decides.
+
+    Attributes:
+        n_gpus: GPUs on the one node, 0 or more.
+        gpu_type: Slurm's name of a GPU type, MIG profile or shard.
+        partition: Slurm partition.
+        walltime_s: Length of the session in seconds.
+        account: Slurm account.
+        qos: Slurm quality of service.
+        reservation: Slurm reservation.
+        is_rescue: A small session without a GPU that writes nothing into the home folder.
+    """
+
+    n_gpus: int = 1
+    gpu_type: str | None = None
+    partition: str | None = None
+    walltime_s: int | None = None
+    account: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+    is_rescue: bool = False
+
+    @classmethod
+    def parse(cls, mapping: Mapping[str, object], *, max_gpus: int | None = None) -> JobOptions:
+        """Return the options in a form or in a REST body.
+
+        Args:
+            mapping: Values by option name. Forms give lists of one text, REST gives JSON values;
+                an empty text, an empty list or an absent key leaves the choice to the site.
+            max_gpus: The limit that a sentence about a wrong number names.
+
+        Returns:
+            The options, not yet checked against the cluster.
+
+        Raises:
+            OptionsError: If a key is unknown or a value is not of its kind.
+        """
+        for key in mapping:
+            if key not in KEYS:
+                raise OptionsError(
+                    f"A session has no option {_shown(key)}. "
+                    f"Use some of {', '.join(KEYS)}, or none for the site's default."
+                )
+        is_rescue = _parse_rescue(mapping)
+        return cls(
+            n_gpus=0 if is_rescue else _parse_gpus(mapping, max_gpus),
+            gpu_type=_parse_name(mapping, "gpu_type"),
+            partition=_parse_name(mapping, "partition"),
+            walltime_s=_parse_hours(_only(mapping, "hours")),
+            account=_parse_name(mapping, "account"),
+            qos=_parse_name(mapping, "qos"),
+            reservation=_parse_name(mapping, "reservation"),
+            is_rescue=is_rescue,
+        )
+
+    def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
+        """Check that the site allows this and that a node of the cluster can hold it.
+
+        Args:
+            catalog: What the cluster offers now.
+            limits: What the site lets this user ask for.
+            shape: Cores and memory that come with each GPU.
+
+        Returns:
+            The resources of the session.
+
+        Raises:
+            OptionsError: If something is not offered or exceeds a limit.
+        """
+        _check_offered("partition", self.partition, limits.partitions)
+        _check_offered("account", self.account, limits.accounts)
+        _check_offered("QOS", self.qos, limits.qos)
+        _check_offered("reservation", self.reservation, limits.reservations)
+        self._check_gpu_type(catalog, limits)
+        if not self.is_rescue:
+            self._check_gpus(catalog, limits)
+        if self.walltime_s is not None and self.walltime_s > limits.max_walltime_s:
+            raise OptionsError(
+                f"You asked for {_hours(self.walltime_s)} hours; a session may last "
+                f"{_hours(limits.max_walltime_s)} hours at most{_set_by(limits)}. "
+                "Ask for fewer hours."
+            )
+        return shape.resources(self.n_gpus)
+
+    def choose_partition(self, catalog: Catalog, limits: Limits) -> str | None:
+        """Return the partition that the job goes to.
+
+        Args:
+            catalog: What the cluster offers now.
+            limits: What the site lets this user ask for.
+
+        Returns:
+            The one asked for, or the first offered one with a node that has the GPUs; None for
+            Slurm's default partition.
+        """
+        if self.partition or not limits.partitions:
+            return self.partition
+        for name in limits.partitions:
+            if catalog.largest_node_gpus(partition=name, gpu_type=self.gpu_type) >= self.n_gpus:
+                return name
+        return limits.partitions[0]
+
+    def _check_gpus(self, catalog: Catalog, limits: Limits) -> None:
+        most = most_gpus(catalog, limits, partition=self.partition, gpu_type=self.gpu_type)
+        if limits.min_gpus <= self.n_gpus <= most:
+            return
+        if most < limits.min_gpus:
+            raise OptionsError(
+                f"You asked for {_gpus(self.n_gpus)}, but {_where(self.partition, self.gpu_type)} "
+                f"has {most} GPUs that you may use. "
+                "Choose something else that is offered, or ask the administrators."
+            )
+        is_limit = limits.most_gpus_of(self.gpu_type) == most
+        whose = "you may use" if is_limit else "the largest node has"
+        raise OptionsError(
+            f"You asked for {_gpus(self.n_gpus)}; in {_where(self.partition, self.gpu_type)} "
+            f"{whose} {most}{_set_by(limits) if is_limit else ''}. "
+            f"Choose {limits.min_gpus} to {most} GPUs."
+        )
+
+    def _check_gpu_type(self, catalog: Catalog, limits: Limits) -> None:
+        if self.gpu_type is None:
+            return
+        if limits.gpu_types:
+            _check_offered("GPU type", self.gpu_type, limits.gpu_types)
+        if catalog.largest_node_gpus(partition=self.partition, gpu_type=self.gpu_type) < 1:
+            raise OptionsError(
+                f"You asked for a GPU of type {self.gpu_type}; "
+                f"{_where(self.partition, None)} has none. "
+                "Choose another type, or none to get any."
+            )
+
+
+def most_gpus(
+    catalog: Catalog, limits: Limits, *, partition: str | None = None, gpu_type: str | None = None
+) -> int:
+    """Return the most GPUs that one session of this user can get.
+
+    Args:
+        catalog: What the cluster offers now.
+        limits: What the site lets this user ask for.
+        partition: The partition meant, or None for all that are offered.
+        gpu_type: The type of GPU meant, or None for any.
+
+    Returns:
+        The smaller of the user's limit and the GPUs of the largest node.
+    """
+    partitions: Iterable[str | None] = (partition,) if partition else limits.partitions or (None,)
+    largest = max(
+        catalog.largest_node_gpus(partition=name, gpu_type=gpu_type) for name in partitions
+    )
+    limit = limits.most_gpus_of(gpu_type)
+    return largest if limit is None else min(largest, limit)
+
+
+def _only(mapping: Mapping[str, object], key: str) -> object:
+    # Forms send lists, and an empty text for a field that was left alone.
+    value = mapping.get(key, "")
+    if isinstance(value, list | tuple):
+        if len(value) > 1:
+            raise OptionsError(
+                f"{_label(key)} was given {len(value)} times: {_shown(value)}; the limit is once. "
+                "Give one value."
+            )
+        value = value[0] if value else ""
+    if value is None and key in mapping:
+        raise OptionsError(
+            f"{_label(key)} was given no value (null). "
+            "Leave the option out for the site's default, or give a value."
+        )
+    return None if value == "" else value
+
+
+def _parse_gpus(mapping: Mapping[str, object], max_gpus: int | None) -> int:
+    value = mapping.get("gpus", "")
+    if isinstance(value, list | tuple) and len(value) < 2:
+        value = value[0] if value else ""
+    if value == "":
+        return 1
+    if type(value) is int and 0 <= value < 10**6:
+        return value
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return int(value)
+    choice = "1 or more" if max_gpus is None else f"1 to {max_gpus}"
+    raise OptionsError(
+        f"You asked for {_shown(value)} GPUs, which is not a number of GPUs that a session "
+        f"can have. Choose a whole number, {choice}."
+    )
+
+
+def _parse_rescue(mapping: Mapping[str, object]) -> bool:
+    value = _only(mapping, "rescue")
+    if value in (None, "0", False):
+        return False
+    others = [key for key in ("gpus", "gpu_type", "hours") if _only(mapping, key) is not None]
+    if others or value not in ("1", True):
+        raise OptionsError(
+            f"You asked for the option rescue with {_shown(value)}{' and ' * bool(others)}"
+            f"{', '.join(others)}. A rescue session has no GPU and a fixed length: "
+            "give rescue as 1 or true, and leave these out."
+        )
+    return True
+
+
+def _parse_hours(value: object) -> int | None:
+    if value is None:
+        return None
+    hours = 0.0
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number or (isinstance(value, str) and _HOURS.fullmatch(value)):
+        # A whole number of REST may be too large for a float.
+        with contextlib.suppress(OverflowError):
+            hours = float(value)  # type: ignore[arg-type]
+    if not 1 / 60 <= hours <= 10_000:
+        raise OptionsError(
+            f"You asked for {_shown(value)} hours, which is not a length that a session can have. "
+            "Give a number of hours such as 8 or 1.5."
+        )
+    return round(hours * 3600)
+
+
+def _parse_name(mapping: Mapping[str, object], key: str) -> str | None:
+    value = _only(mapping, key)
+    if value is None:
+        return None
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        return value
+    raise OptionsError(
+        f"{_label(key)} was given as {_shown(value)}, which is not a name that Slurm allows. "
+        "Use letters, digits, dots, dashes and underscores, 64 at most."
+    )
+
+
+def _check_offered(what: str, name: str | None, offered: tuple[str, ...]) -> None:
+    if name is None or name in offered:
+        return
+    if not offered:
+        raise OptionsError(
+            f"You asked for the {what} {name}; this site lets nobody choose one. Leave it out."
+        )
+    raise OptionsError(
+        f"You asked for the {what} {name}; offered to you are {', '.join(offered)}. "
+        "Choose one of these."
+    )
+
+
+def _label(key: str) -> str:
+    return "The number of GPUs" if key == "gpus" else f"The option {key}"
+
+
+def _shown(value: object) -> str:
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}…"
+
+
+def _gpus(n_gpus: int) -> str:
+    return f"{n_gpus} GPU" if n_gpus == 1 else f"{n_gpus} GPUs"
+
+
+def _where(partition: str | None, gpu_type: str | None) -> str:
+    place = f"the partition {partition}" if partition else "the cluster"
+    return f"{place} (GPU type {gpu_type})" if gpu_type else place
+
+
+def _set_by(limits: Limits) -> str:
+    return f" (limit of {limits.set_by})" if limits.set_by else ""
+
+
+def _hours(walltime_s: int) -> str:
+    return f"{walltime_s / 3600:g}"

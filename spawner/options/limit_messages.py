@@ -1,0 +1,67 @@
+"""Why a user cannot have something: whose limit it is, for choices that are shown but disabled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spawner.options.limits import Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The limits of one user, one below the other.
+
+    Attributes:
+        site: What anybody may ask for.
+        groups: What the user's groups may ask for.
+        own: What is left of it by Slurm's accounting.
+    """
+
+    site: Limits
+    groups: Limits
+    own: Limits
+
+    def why_not_gpus(self, n_gpus: int, gpu_type: str | None = None) -> str:
+        """Return why the user cannot have so many GPUs.
+
+        Args:
+            n_gpus: GPUs of one session.
+            gpu_type: Their type, or None for any.
+
+        Returns:
+            A sentence; "" where no limit forbids it.
+        """
+        for whose, limits in self._by_owner():
+            most = limits.most_gpus_of(gpu_type)
+            if most is not None and n_gpus > most:
+                return f"The limit of {whose} is {most} GPU{'' if most == 1 else 's'} in a session."
+        return ""
+
+    def why_not_walltime(self, walltime_s: int) -> str:
+        """Return why the user cannot have so long a session.
+
+        Args:
+            walltime_s: Its length in seconds.
+
+        Returns:
+            A sentence; "" where no limit forbids it.
+        """
+        for whose, limits in self._by_owner():
+            if walltime_s > limits.max_walltime_s:
+                return f"The limit of {whose} is {limits.max_walltime_s / 3600:g} hours."
+        return ""
+
+    def why_not_partition(self, name: str) -> str:
+        """Return why the user cannot choose a partition.
+
+        Args:
+            name: A partition that the site offers.
+
+        Returns:
+            A sentence; "" where nothing forbids it.
+        """
+        return "" if name in self.groups.partitions else "Your groups may not use it."
+
+    def _by_owner(self) -> tuple[tuple[str, Limits], ...]:
+        owner = self.own.set_by or "your account"
+        return (("this site", self.site), ("your groups", self.groups), (owner, self.own))

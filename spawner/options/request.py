@@ -1,0 +1,231 @@
+"""From what a user asked for to the plan of a job, under the operator's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spawner.errors import OptionsError, SettingsError
+from spawner.options.accounting_limits import Allowance
+from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.limits import Limits
+from spawner.options.traits import SiteTraits
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD
+from spawner.slurm.nodes import Node
+from spawner.slurm.resources import Resources, Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a user asked for, checked.
+
+    Attributes:
+        options: As it was asked for.
+        resources: GPUs, cores and memory that it comes to.
+        partition: Where the job goes, or None for Slurm's default partition.
+        walltime_s: Length of the session in seconds.
+    """
+
+    options: JobOptions
+    resources: Resources
+    partition: str | None
+    walltime_s: int
+
+    @classmethod
+    def check(
+        cls,
+        traits: Any,
+        user_options: Mapping[str, object],
+        catalog: Catalog,
+        limits: Limits,
+        own: Allowance | None = None,
+    ) -> Request:
+        """Return the request in the options of a form or of REST.
+
+        Args:
+            traits: The operator's settings.
+            user_options: The options.
+            catalog: What the cluster offers now.
+            limits: What the site lets the user ask for.
+            own: What Slurm's accounting lets the user have; None for no limits.
+
+        Returns:
+            The request.
+
+        Raises:
+            OptionsError: If something is not offered or exceeds a limit.
+        """
+        own = own or Allowance()
+        most = most_gpus(catalog, own.widest(traits, limits))
+        options = JobOptions.parse(user_options, max_gpus=most)
+        partition = options.choose_partition(catalog, limits)
+        limits = own.narrowed(traits, limits, options, partition)
+        shape = shape_of(
+            traits,
+            catalog,
+            n_gpus=options.n_gpus,
+            partition=partition,
+            gpu_type=options.gpu_type,
+        )
+        resources = options.check(catalog, limits, shape)
+        if options.is_rescue:
+            return cls.rescue(traits, options, partition)
+        most_s = catalog.max_walltime_s(partition)
+        if most_s is not None and (options.walltime_s or 0) > most_s:
+            raise OptionsError(
+                f"You asked for {(options.walltime_s or 0) / 3600:g} hours; a session in the "
+                f"partition {partition} may last {most_s / 3600:g} hours at most. Ask for fewer."
+            )
+        walltime_s = options.walltime_s or limits.first_walltime_s
+        return cls(
+            options=options,
+            resources=resources,
+            partition=partition,
+            walltime_s=walltime_s if most_s is None else min(walltime_s, most_s),
+        )
+
+    @classmethod
+    def rescue(cls, traits: Any, options: JobOptions, partition: str | None) -> Request:
+        """Return the request of a session that is there to clean up a full home.
+
+        Args:
+            traits: The operator's settings.
+            options: As they were asked for.
+            partition: Where the job goes, or None for Slurm's default partition.
+
+        Returns:
+            A small request without a GPU.
+
+        Raises:
+            OptionsError: If the site offers none.
+        """
+        if not traits.rescue_walltime_s:
+            raise OptionsError("This site offers no rescue sessions. Ask the administrators.")
+        return cls(
+            options=options,
+            resources=Resources(
+                n_gpus=0, n_cores=traits.rescue_cores, memory_mib=traits.rescue_memory_mib
+            ),
+            partition=partition,
+            walltime_s=traits.rescue_walltime_s,
+        )
+
+
+def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
+    """Return what a user may ask for.
+
+    Args:
+        traits: The operator's settings, batchspawner's `req_partition` among them.
+        groups: Names of the user's groups.
+        user: Name of the user; empty for what the site lets everybody have.
+
+    Returns:
+        The limits of the site, lowered by those of the user, or else of the groups.
+
+    Raises:
+        SettingsError: If `group_limits` or `user_limits` is wrong.
+    """
+    limits = Limits(
+        max_gpus=traits.max_gpus,
+        min_gpus=0 if traits.allow_cpu_only else 1,
+        default_walltime_s=traits.default_walltime_s,
+        max_walltime_s=traits.max_walltime_s,
+        partitions=tuple(traits.partitions or [traits.req_partition] * bool(traits.req_partition)),
+        gpu_types=tuple(traits.gpu_types),
+        accounts=tuple(traits.accounts),
+        qos=tuple(traits.qos),
+        reservations=tuple(traits.reservations),
+    )
+    if user in traits.user_limits:
+        return limits.for_groups([user], traits.user_limits)
+    return limits.for_groups(groups, traits.group_limits)
+
+
+def shape_of(
+    traits: SiteTraits,
+    catalog: Catalog,
+    *,
+    n_gpus: int,
+    partition: str | None,
+    gpu_type: str | None = None,
+) -> Shape:
+    """Return the cores and memory that come with each GPU of a session.
+
+    The rule is lowered so that on any node that can hold the session all GPUs can be used at once.
+
+    Args:
+        traits: The operator's settings.
+        catalog: What the cluster offers now.
+        n_gpus: GPUs of the session.
+        partition: Its partition, or None for Slurm's default one.
+        gpu_type: Its GPU type, or None for any.
+
+    Returns:
+        The shape, with the reason where it is lowered.
+
+    Raises:
+        SettingsError: If `partition_shapes` is wrong.
+    """
+    own = dict(traits.partition_shapes.get(partition or "", {}))
+    if set(own) - {"cores_per_gpu", "memory_mib_per_gpu"}:
+        raise SettingsError(
+            f"partition_shapes of {partition!r} has the keys {', '.join(sorted(own))}. "
+            "Use cores_per_gpu and memory_mib_per_gpu."
+        )
+    shape = Shape(
+        cores_per_gpu=int(own.get("cores_per_gpu", traits.cores_per_gpu)),
+        memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", traits.memory_mib_per_gpu)),
+    )
+    if gpu_type == SHARD:
+        return shape
+    n_least = max(n_gpus, 1)
+    return catalog.once(
+        ("shape", shape, n_least, partition, gpu_type),
+        lambda: _fitted(shape, catalog.nodes_with(n_least, partition, gpu_type)),
+    )
+
+
+def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
+    for node in nodes:
+        shape = shape.fitted(
+            where=f"The node {node.name}",
+            n_gpus=node.count_gpus().total,
+            n_cores=node.n_cores,
+            memory_mib=node.memory_mib,
+        )
+    return shape
+
+
+def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
+    """Return what a session's GPUs are called.
+
+    Args:
+        n_gpus: GPUs, 0 or more.
+        are_simulated: They compute nothing.
+
+    Returns:
+        For example "2 simulated GPUs".
+    """
+    if n_gpus == 0:
+        return "no GPU"
+    kind = "simulated GPU" if are_simulated else "GPU"
+    return f"{n_gpus} {kind}{'' if n_gpus == 1 else 's'}"
+
+
+def normal_form(options: Mapping[str, object]) -> dict[str, object]:
+    """Return options as they are kept for the next start: what a form left empty is left out.
+
+    Args:
+        options: Options of a form or of REST.
+
+    Returns:
+        The same options, single texts in place of lists of one.
+    """
+    kept = {}
+    for key, value in options.items():
+        only = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if only not in ("", []):
+            kept[key] = only
+    return kept

@@ -1,0 +1,72 @@
+"""Other options for a session that failed, where its diagnosis names some."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spawner.diagnosis.messages import count_gpus
+from spawner.errors import OptionsError
+from spawner.options.job_options import JobOptions
+from spawner.slurm.jobs import JobEnd
+from spawner.slurm.states import JobState
+
+_SHELL_SIGNAL = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A choice that avoids a failure.
+
+    Attributes:
+        words: What is different, such as "with 2 GPUs".
+        options: All options of the new choice.
+    """
+
+    words: str
+    options: Mapping[str, str]
+
+
+def correct(options: Mapping[str, str], end: JobEnd, *, most_gpus: int | None) -> Correction | None:
+    """Return other options where how a session ended calls for them.
+
+    Args:
+        options: What was asked for.
+        end: How the job ended.
+        most_gpus: GPUs of the largest session that the user can have; None where not known.
+
+    Returns:
+        More GPUs, since memory comes with them, for a session that was out of memory; the same
+        without its reservation, its GPU type or a GPU where these cannot be had; else None.
+    """
+    try:
+        n_gpus = JobOptions.parse(options).n_gpus
+    except OptionsError:
+        return None
+    if _was_out_of_memory(end):
+        return _with_gpus(options, n_gpus + 1) if n_gpus < (most_gpus or 0) else None
+    if "reservation" in options and end.reason.startswith("Reservation"):
+        return _without(options, "reservation", "without the reservation")
+    if end.reason == "BadConstraints":
+        if "gpu_type" in options:
+            return _without(options, "gpu_type", "with any type of GPU")
+        return _with_gpus(options, n_gpus - 1) if n_gpus > 1 else None
+    return None
+
+
+def _was_out_of_memory(end: JobEnd) -> bool:
+    killed = end.signal or (end.exit_code or 0) - _SHELL_SIGNAL
+    return end.state is JobState.OUT_OF_MEMORY or (
+        end.state is JobState.FAILED and killed == signal.SIGKILL
+    )
+
+
+def _with_gpus(options: Mapping[str, str], n_gpus: int) -> Correction:
+    return Correction(words=f"with {count_gpus(n_gpus)}", options={**options, "gpus": str(n_gpus)})
+
+
+def _without(options: Mapping[str, str], name: str, words: str) -> Correction:
+    return Correction(
+        words=words, options={key: value for key, value in options.items() if key != name}
+    )

@@ -1,0 +1,272 @@
+"""The settings of `SlurmGPUSpawner` that an operator can change."""
+
+from __future__ import annotations
+
+from traitlets import Bool, Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
+
+from spawner.client.preflight import Preflight
+
+SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
+
+
+class SiteTraits(HasTraits):
+    """Operator's settings, with their units in their names."""
+
+    cores_per_gpu = Integer(
+        8,
+        min=1,
+        help="CPU cores that come with each GPU. Lowered by itself on nodes that have fewer.",
+    ).tag(config=True)
+
+    memory_mib_per_gpu = Integer(
+        49152,
+        min=1,
+        help="Memory in MiB that comes with each GPU. Lowered by itself on nodes that have less.",
+    ).tag(config=True)
+
+    partition_shapes = Dict(
+        help="""Partitions with a rule of their own: for each name a dictionary with
+        "cores_per_gpu" and "memory_mib_per_gpu", either or both.""",
+    ).tag(config=True)
+
+    default_walltime_s = Integer(
+        28800, min=60, help="Length of a session in seconds when its user names none."
+    ).tag(config=True)
+
+    max_walltime_s = Integer(
+        86400, min=60, help="The longest session in seconds that a user may ask for."
+    ).tag(config=True)
+
+    max_gpus = Integer(
+        None,
+        allow_none=True,
+        min=1,
+        help="Most GPUs of one session. None: as many as the largest node has.",
+    ).tag(config=True)
+
+    allow_cpu_only = Bool(
+        False, help="Offer sessions without a GPU; they get the cores and memory of one."
+    ).tag(config=True)
+
+    partitions = List(
+        Unicode(),
+        help="""Partitions that users may choose from; a session that names none goes to the first
+        that can hold it. Empty: `req_partition`, or else Slurm's default, and no choice.""",
+    ).tag(config=True)
+
+    gpu_types = List(
+        Unicode(), help="GPU types, MIG profiles or shards offered. Empty: all that Slurm has."
+    ).tag(config=True)
+
+    accounts = List(Unicode(), help="Slurm accounts that users may name. Empty: none.").tag(
+        config=True
+    )
+
+    qos = List(Unicode(), help="Qualities of service that users may name. Empty: none.").tag(
+        config=True
+    )
+
+    reservations = List(Unicode(), help="Reservations that users may name. Empty: none.").tag(
+        config=True
+    )
+
+    group_limits = Dict(
+        help="""Lower limits for groups of users: for each group a dictionary with some of
+        "max_gpus", "max_hours" and "partitions". Of several groups the most generous counts.""",
+    ).tag(config=True)
+
+    user_limits = Dict(
+        help="""Lower limits for single users, by name, as in `group_limits`. For such a user they
+        count in place of those of groups.""",
+    ).tag(config=True)
+
+    launcher_argv = List(
+        Unicode(),
+        ["/opt/data-scientist-portal/libexec/dsportal-launcher"],
+        help="The launcher, exactly as the sudoers file names it.",
+    ).tag(config=True)
+
+    sudo_argv = List(
+        Unicode(),
+        ["sudo", "-n", "-H", "-u"],
+        help="Words in front of the user's name and the launcher.",
+    ).tag(config=True)
+
+    server_argv = List(
+        Unicode(),
+        ["/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"],
+        help="Program of the notebook server on the nodes, with its arguments.",
+    ).tag(config=True)
+
+    certificates_dir = Unicode(
+        "",
+        help="""Folder of the hub's certificates, which `dsportal run proxy` makes. Empty: sessions
+        use plain HTTP.""",
+    ).tag(config=True)
+
+    port_min = Integer(
+        30000, min=1024, max=65535, help="Lowest port that a notebook server may choose."
+    ).tag(config=True)
+
+    port_max = Integer(
+        32767, min=1024, max=65535, help="Highest port that a notebook server may choose."
+    ).tag(config=True)
+
+    any_port = Bool(
+        True,
+        help="""Whether a notebook server takes any other port where none from port_min to port_max
+        is free on its node.""",
+    ).tag(config=True)
+
+    running_start_timeout_s = Integer(
+        300,
+        min=1,
+        help="""Seconds from the moment the job runs until its server has to answer. Time in the
+        queue does not count, and has no limit.""",
+    ).tag(config=True)
+
+    warning_s = Integer(
+        600,
+        min=0,
+        max=65535,
+        help="Seconds before the time limit at which Slurm warns the session; 0 for never.",
+    ).tag(config=True)
+
+    watch_waiting_s = Float(
+        2.0, min=0.5, help="Seconds between two looks at Slurm while somebody waits."
+    ).tag(config=True)
+
+    watch_running_s = Float(
+        15.0, min=1.0, help="Seconds between two looks at Slurm otherwise."
+    ).tag(config=True)
+
+    absent_s = Float(
+        60.0,
+        min=1.0,
+        help="""Seconds after which a job that squeue does not show is taken for over where there is
+        no accounting, or accounting does not know it either.""",
+    ).tag(config=True)
+
+    orphan_interval_s = Float(
+        300.0,
+        min=1.0,
+        help="Seconds between two searches for jobs of this hub that no session knows.",
+    ).tag(config=True)
+
+    orphan_after_s = Float(
+        120.0, min=0.0, help="Seconds for which such a job is left alone before it is cancelled."
+    ).tag(config=True)
+
+    slurm_timeout_s = Float(
+        8.0, min=1.0, help="Seconds after which a query to Slurm is given up."
+    ).tag(config=True)
+
+    catalog_age_s = Float(
+        5.0, min=0.0, help="Seconds for which an answer of sinfo is used again."
+    ).tag(config=True)
+
+    forecasts_per_minute = Integer(
+        30,
+        min=0,
+        help="""Most questions to Slurm in a minute when a session would start (sbatch --test-only),
+        over all users. 0: the form says only what is free.""",
+    ).tag(config=True)
+
+    forecast_age_s = Float(
+        60.0, min=1.0, help="Seconds for which such an answer is used again."
+    ).tag(config=True)
+
+    associations_age_s = Float(
+        300.0,
+        min=1.0,
+        help="Seconds for which accounts and limits that sacctmgr printed are used again.",
+    ).tag(config=True)
+
+    usage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which an answer of accounting about a user is used again."
+    ).tag(config=True)
+
+    storage_age_s = Float(
+        300.0, min=1.0, help="Seconds for which an answer about a user's folders is used again."
+    ).tag(config=True)
+
+    forecast_path = Unicode(
+        help="File in which forecasts and actual starts are kept. Empty: until the hub restarts."
+    ).tag(config=True)
+
+    preflight = Instance(
+        Preflight,
+        (),
+        help="Checks of home, shared storage and notebook server before a job is submitted.",
+    ).tag(config=True)
+
+    rescue_walltime_s = Integer(
+        3600,
+        min=0,
+        help="""Length in seconds of a rescue session, which writes nothing into a home that is
+        full; 0: none are offered.""",
+    ).tag(config=True)
+
+    rescue_cores = Integer(1, min=1, help="CPU cores of a rescue session.").tag(config=True)
+
+    rescue_memory_mib = Integer(2048, min=256, help="Memory of a rescue session in MiB.").tag(
+        config=True
+    )
+
+    simulated_gpus = Bool(
+        False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
+    ).tag(config=True)
+
+    session_notices = Callable(
+        lambda: (),
+        help="Returns the sentences that pages inside a session show now, such as the announcement "
+        "of a maintenance.",
+    ).tag(config=True)
+
+    extension_s = Integer(
+        0, min=0, help="Seconds that one extension adds to a running session; 0 offers none."
+    ).tag(config=True)
+
+    max_extended_s = Integer(
+        86400, min=60, help="The longest session in seconds, its extensions included."
+    ).tag(config=True)
+
+    max_extensions = Integer(1, min=0, help="How often one session may be extended.").tag(
+        config=True
+    )
+
+    extend_while_others_wait = Bool(
+        False, help="Extend sessions also while somebody else waits for the same partition."
+    ).tag(config=True)
+
+    extender_argv = List(
+        Unicode(),
+        ["/opt/data-scientist-portal/libexec/dsportal-extender"],
+        help="The program that lengthens a time limit, exactly as the sudoers file names it.",
+    ).tag(config=True)
+
+    slurm_user = Unicode(
+        "slurm", help="Slurm's own account, SlurmUser in slurm.conf, as whom it is run."
+    ).tag(config=True)
+
+    # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.
+    start_timeout = Integer(
+        SECONDS_IN_TEN_YEARS,
+        help="JupyterHub's limit for a start. Not used: see running_start_timeout_s.",
+    )
+
+    http_timeout = Integer(
+        120, help="Seconds within which a running server has to answer the hub."
+    ).tag(config=True)
+
+    poll_interval = Integer(
+        60,
+        help="""Seconds between JupyterHub's own questions for a server. The watcher tells of ends
+        by itself, so this costs nothing and finds nothing new.""",
+    ).tag(config=True)
+
+    env_keep = List(Unicode(), help="Variables of the hub's own environment that servers get.").tag(
+        config=True
+    )
+
+    default_url = Unicode("/lab", help="Page on which users land.").tag(config=True)

@@ -1,0 +1,306 @@
+#!/usr/bin/python3 -IS
+"""The one program that sudo lets the hub run as a user.
+
+It stands alone: only Python's own library, no argument, one JSON object on standard input, one
+on standard output. What it can do is fixed here, so that a fault in the hub does not become a
+command of the hub's choice:
+
+    {"verb": "submit", "arguments": [...], "script": "...", "environment": {...},
+     "checks": {"home": {...}, ...}, "refuse": ["home"]}        a preflight first, where asked
+    {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
+    {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
+    {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
+    {"verb": "storage", "folders": ["~", "/..."]}
+    {"verb": "preflight", "checks": {"home": {...}, ...}}    see spawner/programs/preflight.py
+
+The answer is {"ok": true, ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+N_LOGS_KEPT = 20
+TIMEOUT_S = 15
+
+# Options of sbatch that a job of the portal may have, by the form of their values. Options that
+# start other programs, name files or change whose job it is are not among them.
+_OPTIONS_BY_FORM = {
+    r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*": (
+        "account clusters cpu-freq gpu-bind gpu-freq gpus-per-node gres gres-flags hint job-name "
+        "mail-type mcs-label mem-bind network partition power profile qos reservation wckey"
+    ),
+    r"[0-9]+": "cpus-per-gpu cpus-per-task priority threads-per-core",
+    r"[0-9]+[KMGT]?": "mem mem-per-cpu mem-per-gpu tmp",
+    r"[0-9:-]+": "time time-min",
+    r"[A-Za-z0-9:+-]+": "begin deadline",
+    r"[A-Za-z0-9_.,\[\]-]+": "exclude nodelist",
+    r"[A-Za-z0-9_.,:@|-]+": "licenses",
+    r"[A-Za-z0-9_.+@-]+": "mail-user",
+    r"[A-Za-z0-9_.,:&|*()\[\]-]+": "constraint",
+    r"[A-Za-z0-9_.,:=/ +-]*": "comment",
+    r"[A-Z0-9:@]+": "signal",
+    r"(?:user|mcs|topo)?": "exclusive",
+    r"-?[0-9]*": "nice",
+    r"1": "nodes ntasks",
+}
+_OPTIONS = {name: form for form, names in _OPTIONS_BY_FORM.items() for name in names.split()}
+_FLAG = re.compile("contiguous|exclusive|hold|nice|no-requeue|oversubscribe|use-min-nodes")
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+_SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
+_SITE_VARIABLES = ("SLURM_CONF",)
+# Verbs of a program beside this one, which does not wait for what hangs, and what it is asked.
+_BESIDE = {"storage": "folders", "preflight": "checks"}
+_PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
+
+
+class RequestError(Exception):
+    """The hub asked for something that this program does not do."""
+
+
+def main() -> int:
+    """Answer the one request on standard input.
+
+    Returns:
+        0 where it was understood, whatever came of it; else 2.
+    """
+    exit_code = 0
+    # The hub's own files are for nobody else; what this user's session writes is not the hub's.
+    os.umask(0o022)
+    try:
+        request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
+        answer = answer_request(request, _account())
+    except (RequestError, OSError, KeyError, ValueError) as error:
+        exit_code = 2
+        answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return exit_code
+
+
+def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    """Do what one request asks.
+
+    Args:
+        request: The JSON object with its "verb".
+        account: The user that this process runs as.
+
+    Returns:
+        The answer, a JSON object.
+
+    Raises:
+        RequestError: If the verb is unknown or a value is not of its form.
+    """
+    functions = (_submit, _forecast, _cancel, _log_tail)
+    verbs = {function.__name__.removeprefix("_"): function for function in functions}
+    verbs |= dict.fromkeys(_BESIDE, _ask_beside)
+    verb = request.get("verb") if isinstance(request, dict) else None
+    if not isinstance(verb, str) or verb not in verbs:
+        raise RequestError(f"unknown verb {verb!r:.60}")
+    return verbs[verb](request, account)
+
+
+def checked_arguments(arguments: object) -> list[str]:
+    """Return the options of sbatch that the hub asks for, each known and of its form.
+
+    Args:
+        arguments: What should be a list of "--name=value" and "--name" texts.
+
+    Returns:
+        The same list.
+
+    Raises:
+        RequestError: If one of them is anything else.
+    """
+    if not isinstance(arguments, list) or len(arguments) > 64:
+        raise RequestError("arguments must be a list of at most 64 texts")
+    for argument in arguments:
+        if not isinstance(argument, str) or not argument.startswith("--") or len(argument) > 1024:
+            raise RequestError(f"bad argument {argument!r:.60}")
+        name, has_value, value = argument[2:].partition("=")
+        form = _OPTIONS.get(name)
+        known_form = form if has_value else "" if _FLAG.fullmatch(name) else None
+        if known_form is None or not re.fullmatch(known_form, value, re.ASCII):
+            raise RequestError(f"sbatch option {argument!r:.60} is not allowed")
+    return arguments
+
+
+def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    arguments, script = checked_arguments(request.get("arguments")), _text(request, "script")
+    environment = _environment(request)
+    found = _look(request)
+    if any(found[name]["fault"] for name in request.get("refuse", ())):
+        return {"ok": True, "job_id": 0, "checks": found}
+    # A full home takes no log; the script keeps its own then.
+    output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
+    # The limits of the hub's own process are not those of a session.
+    fixed = ["--parsable", "--export=ALL", "--propagate=NONE", f"--chdir={account.pw_dir}"]
+    fixed.append(f"--output={output}")
+    done = _run(["sbatch", *fixed, *arguments], account, environment=environment, text=script)
+    if not done["ok"]:
+        return done
+    match = _PARSABLE_JOB_ID.search(done["stdout"])
+    if match is None:
+        raise RequestError(f"sbatch printed no job id but {done['stdout']!r:.200}")
+    return done | {"job_id": int(match[1]), "checks": found}
+
+
+def _look(request: dict[str, Any]) -> dict[str, Any]:
+    checks = request.get("checks")
+    if not checks:
+        return {}
+    # In this process: another Python would take longer to start than all checks take.
+    program = Path(__file__).with_name("dsportal-preflight")
+    names: dict[str, Any] = {"__name__": "preflight"}
+    exec(compile(program.read_bytes(), program, "exec"), names)  # noqa: S102
+    found: dict[str, Any] = names["answer"](checks)
+    return found
+
+
+def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    arguments = checked_arguments(request.get("arguments"))
+    return _run(["sbatch", "--test-only", *arguments], account, text=_text(request, "script"))
+
+
+def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    # After a crash of slurmctld a job id can belong to another job, so the name has to fit.
+    job_id, job_name = _job_id(request), _name(request.get("job_name"))
+    seen = _run(["squeue", "-h", "-j", str(job_id), "-o", "%U|%j"], account)
+    if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
+        return seen
+    if f"{account.pw_uid}|{job_name}" not in seen.get("stdout", "").splitlines():
+        return {"ok": True, "found": False}
+    return _run(["scancel", f"--name={job_name}", str(job_id)], account) | {"found": True}
+
+
+def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    n_bytes = request.get("n_bytes", 65536)
+    if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
+        raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
+    name = f"session-{_job_id(request)}.log"
+    path = _private_dir(account, "logs") / name
+    # The user may have put anything in its place: a pipe must not stop this program.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise RequestError(f"{path} is not a plain file")
+        file.seek(max(0, status.st_size - n_bytes))
+        text = file.read(n_bytes).decode("utf-8", "replace")
+    return {"ok": True, "text": text}
+
+
+def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
+    key = _BESIDE[request["verb"]]
+    program = str(Path(__file__).with_name(f"dsportal-{request['verb']}"))
+    done = _run([program], account, text=json.dumps(request.get(key)))
+    return done | {key: json.loads(done.get("stdout") or "{}")}
+
+
+def _account() -> pwd.struct_passwd:
+    if len(sys.argv) != 1 or os.getuid() == 0:
+        raise RequestError("this program takes no argument and does not work for root")
+    return pwd.getpwuid(os.getuid())
+
+
+def _environment(request: dict[str, Any]) -> dict[str, str]:
+    environment = request.get("environment")
+    if not isinstance(environment, dict):
+        raise RequestError("environment must be an object")
+    for name, value in environment.items():
+        if not _ENVIRONMENT_NAME.fullmatch(name) or _SLURM_NAME.match(name):
+            raise RequestError(f"environment variable {name!r:.60} is not allowed")
+        if not isinstance(value, str) or "\0" in value:
+            raise RequestError(f"environment variable {name} has a bad value")
+    return environment
+
+
+def _text(request: dict[str, Any], key: str) -> str:
+    value = request.get(key)
+    if not isinstance(value, str) or "\0" in value:
+        raise RequestError(f"{key} must be a text")
+    return value
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise RequestError(f"bad name {value!r:.60}")
+    return value
+
+
+def _job_id(request: dict[str, Any]) -> int:
+    job_id = request.get("job_id")
+    if type(job_id) is not int or not 0 < job_id < 2**32:
+        raise RequestError(f"bad job_id {job_id!r:.60}")
+    return job_id
+
+
+def _run(
+    argv: list[str],
+    account: pwd.struct_passwd,
+    *,
+    environment: dict[str, str] | None = None,
+    text: str = "",
+) -> dict[str, Any]:
+    # What a login of this user has, and nothing of the hub's own environment.
+    login = {
+        "HOME": account.pw_dir,
+        "USER": account.pw_name,
+        "LOGNAME": account.pw_name,
+        "SHELL": account.pw_shell or "/bin/sh",
+        "PATH": PATH,
+        "LANG": "C.UTF-8",
+    }
+    # Sudo leaves here what root's own files set, never what the hub has.
+    login |= {name: os.environ[name] for name in _SITE_VARIABLES if name in os.environ}
+    try:
+        done = subprocess.run(
+            [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
+            env=login | (environment or {}),
+            input=text.encode(),
+            # The home folder may be out of reach just when a job has to be cancelled.
+            cwd="/",
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        error = f"{argv[0]} gave no answer in {TIMEOUT_S} s"
+        return {"ok": False, "exit_code": None, "stderr": error}
+    out, err = (data.decode("utf-8", "replace") for data in (done.stdout, done.stderr))
+    return {"ok": not done.returncode, "exit_code": done.returncode, "stdout": out, "stderr": err}
+
+
+def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
+    path = Path(account.pw_dir, ".local/state/data-scientist-portal")
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.chmod(0o700)
+    for name in names:
+        path /= name
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
+    log_dir = _private_dir(account, "logs")
+    # Where another session of this user tidies up at the same moment, once is enough.
+    with contextlib.suppress(FileNotFoundError):
+        logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
+        for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:
+            path.unlink(missing_ok=True)
+    return f"{str(log_dir).replace('%', '%%')}/session-%j.log"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,297 @@
+"""What all spawners of one hub share: Slurm, watcher, catalog and the search for orphans."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, MutableMapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spawner.answers import Answers
+from spawner.cached import Cached
+from spawner.client.queue import Queue
+from spawner.client.slurm import Slurm
+from spawner.client.storage import Space
+from spawner.client.watcher import Watcher
+from spawner.errors import SiteError, SlurmError
+from spawner.forecast.forecaster import Forecaster, Question
+from spawner.forecast.query import job_of
+from spawner.forecast.store import ForecastFile
+from spawner.metrics import show_sessions
+from spawner.session.orphans import OrphanSearch
+from spawner.session.session import identify_hub
+from spawner.slurm.associations import Associations
+from spawner.slurm.job_script import parse_extra_options
+from spawner.slurm.reservations import Reservation
+from spawner.slurm.usage import Allocation
+
+if TYPE_CHECKING:
+    import logging
+
+    from spawner.options.traits import SiteTraits
+    from spawner.slurm.catalog import Catalog
+
+# Cured by an administrator at any time, and the next start must notice.
+_RESERVATIONS_AGE_S = 60.0
+_SIGHT_AGE_S = 60.0
+_SETTING = "data_scientist_portal_cluster"
+
+
+class Cluster:
+    """One hub's view of its cluster.
+
+    Attributes:
+        hub: Name of this hub in the comments of its jobs.
+        slurm: Runs commands.
+        watcher: Knows the state of every session's job.
+        queue: Knows how many jobs stand before each.
+        orphans: Finds jobs that no session knows.
+        forecaster: Says when a session would start.
+        forecasts: What was forecast and what became of it.
+    """
+
+    def __init__(
+        self,
+        *,
+        hub: str,
+        traits: SiteTraits,
+        known_marks: Callable[[], set[str]],
+        log: logging.Logger,
+    ) -> None:
+        self.hub = hub
+        self.slurm = Slurm(
+            launcher_argv=traits.launcher_argv,
+            sudo_argv=traits.sudo_argv,
+            timeout_s=traits.slurm_timeout_s,
+        )
+        self.watcher = Watcher(
+            self.slurm.list_jobs,
+            self.slurm.accounting.read_ends,
+            waiting_s=traits.watch_waiting_s,
+            running_s=traits.watch_running_s,
+            absent_s=traits.absent_s,
+            log=log,
+        )
+        self.queue = Queue(self.slurm.list_queue)
+        self.orphans = OrphanSearch(
+            self.slurm,
+            hub=hub,
+            known_marks=known_marks,
+            interval_s=traits.orphan_interval_s,
+            after_s=traits.orphan_after_s,
+            on_jobs=self.watcher.take,
+            log=log,
+        )
+        self.forecaster = Forecaster(
+            self._ask_forecast,
+            clock=time.monotonic,
+            now=lambda: datetime.now().astimezone(),
+            asks_per_minute=traits.forecasts_per_minute,
+            fresh_s=traits.forecast_age_s,
+        )
+        self._extra_options = parse_extra_options(getattr(traits, "req_options", ""))
+        self.forecasts = ForecastFile(
+            Path(traits.forecast_path) if traits.forecast_path else None, log=log
+        )
+        show_sessions(self.watcher.count_states)
+        self._allocations: Answers[tuple[str, datetime], list[Allocation]] = Answers(
+            lambda key: self.slurm.accounting.read_allocations(*key), fresh_s=traits.usage_age_s
+        )
+        self._spaces: Answers[tuple[str, tuple[str, ...]], dict[str, Space | None]] = Answers(
+            lambda key: self.slurm.storage.read_spaces(*key), fresh_s=traits.storage_age_s
+        )
+        self._log = log
+        self._catalog = Cached(self.slurm.read_catalog, age_s=traits.catalog_age_s)
+        self._associations = Cached(
+            self.slurm.accounting.read_associations, age_s=traits.associations_age_s
+        )
+        self._reservations = Cached(self.slurm.read_reservations, age_s=_RESERVATIONS_AGE_S)
+        self._hidden = Cached(self.slurm.explain_hidden, age_s=_SIGHT_AGE_S)
+        self._beginning: asyncio.Future[None] | None = None
+
+    @property
+    def associations(self) -> Associations:
+        """What accounting said last about users and their limits; empty before its first answer."""
+        return self._associations.latest or Associations()
+
+    def begin(self) -> None:
+        """Start what goes on for as long as the hub runs, unless that has been done."""
+        if self._beginning is None:
+            self.orphans.start()
+            self._beginning = asyncio.ensure_future(self._look_around())
+
+    @property
+    def known_catalog(self) -> Catalog | None:
+        """What the cluster offered when it was asked last; None before that."""
+        return self._catalog.latest
+
+    def expire_catalog(self) -> None:
+        """Ask for what is free anew: a session has begun or ended."""
+        self._catalog.expire()
+
+    async def read_catalog(self) -> Catalog:
+        """Return what the cluster offers, asked a few seconds ago at most.
+
+        Returns:
+            Partitions, nodes and GPUs.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        return await self._catalog.get()
+
+    async def read_associations(self) -> Associations:
+        """Return what accounting lets users have, asked some minutes ago at most.
+
+        Returns:
+            All associations; the last known ones while accounting does not answer.
+        """
+        try:
+            return await self._associations.get()
+        except SlurmError as error:
+            self._log.warning("Accounts and limits of users are not known: %s", error)
+            return self.associations
+
+    async def read_reservations(self) -> Mapping[str, Reservation]:
+        """Return the reservations by name, asked a minute ago at most.
+
+        Raises:
+            SlurmError: If Slurm did not answer.
+        """
+        return await self._reservations.get()
+
+    async def check_sight(self) -> None:
+        """Refuse to start what the hub could not follow.
+
+        Raises:
+            SiteError: If Slurm hides jobs or nodes from the hub's account.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        text = await self._hidden.get()
+        if text:
+            raise SiteError(text)
+
+    async def read_allocations(
+        self, user: str, since: datetime, *, patience_s: float
+    ) -> list[Allocation] | None:
+        """Return the GPUs that a user's jobs held, asked some minutes ago at most.
+
+        Args:
+            user: Whose jobs.
+            since: A moment that stays the same for a while, such as the first of the month; local
+                time of Slurm without a zone.
+            patience_s: Seconds to wait at most.
+
+        Returns:
+            The allocations; None where the answer is not there yet.
+
+        Raises:
+            SlurmError: If accounting did not answer, or the cluster keeps none.
+        """
+        return await self._allocations.read((user, since), patience_s=patience_s)
+
+    def forget_allocations(self, user: str) -> None:
+        """Have accounting asked anew about a user, whose session has ended.
+
+        Args:
+            user: Whose jobs.
+        """
+        self._allocations.forget(lambda key: key[0] == user)
+
+    async def read_spaces(
+        self, user: str, folders: tuple[str, ...], *, patience_s: float
+    ) -> dict[str, Space | None] | None:
+        """Return how full folders of a user are, asked some minutes ago at most.
+
+        Args:
+            user: As whom.
+            folders: Absolute paths, or "~".
+            patience_s: Seconds to wait at most.
+
+        Returns:
+            The space of each by path, None for one that cannot be read; None for all where the
+            answer is not there yet.
+
+        Raises:
+            SlurmError: If the launcher could not be run.
+        """
+        return await self._spaces.read((user, folders), patience_s=patience_s)
+
+    async def read_address(self, node: str) -> str:
+        """Return where a node is reached.
+
+        Args:
+            node: Slurm's name of the node.
+
+        Returns:
+            Its NodeAddr; its name where Slurm does not answer just now or does not know it.
+
+        Raises:
+            SlurmUnavailableError: If Slurm did not answer and no earlier answer is at hand.
+        """
+        catalog = self._catalog.latest
+        address = catalog and _address_in(catalog, node)
+        if not address:
+            address = _address_in(await self.read_catalog(), node)
+        return address or node
+
+    async def _ask_forecast(self, question: Question) -> str:
+        return await self.slurm.test_submit(question.user, job_of(question, self._extra_options))
+
+    async def _look_around(self) -> None:
+        await self.read_associations()
+        try:
+            await self.check_sight()
+        except SiteError as error:
+            self._log.critical("No session can start. %s", error)
+        except SlurmError as error:
+            self._log.warning("It is not known whether the portal sees all jobs: %s", error)
+
+
+def shared_cluster(
+    settings: MutableMapping[str, Any],
+    traits: SiteTraits,
+    *,
+    known_marks: Callable[[], set[str]],
+    log: logging.Logger,
+) -> Cluster:
+    """Return the one cluster of a hub.
+
+    Args:
+        settings: The hub's own settings, where it is kept.
+        traits: The operator's settings; those of the first caller count.
+        known_marks: Returns the marks of all sessions in the hub's database.
+        log: Where failures go.
+
+    Returns:
+        The same object for every spawner of the hub.
+    """
+    cluster: Cluster | None = settings.get(_SETTING)
+    if cluster is None:
+        hub = identify_hub(bytes(settings.get("cookie_secret", b"")))
+        cluster = Cluster(hub=hub, traits=traits, known_marks=known_marks, log=log)
+        settings[_SETTING] = cluster
+    return cluster
+
+
+def cluster_of(settings: Mapping[str, Any]) -> Cluster | None:
+    """Return the cluster of a hub where a spawner has needed it already.
+
+    Args:
+        settings: The hub's own settings.
+
+    Returns:
+        The cluster, or None.
+    """
+    cluster: Cluster | None = settings.get(_SETTING)
+    return cluster
+
+
+def _address_in(catalog: Catalog, name: str) -> str:
+    for partition in catalog.partitions.values():
+        for node in partition.nodes:
+            if node.name == name:
+                return node.address
+    return ""

@@ -1,0 +1,86 @@
+"""What a spawner keeps in the hub's database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyterhub import orm
+from sqlalchemy import inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from spawner.session.progress import Progress
+from spawner.session.session import Session
+
+
+class HubRows:
+    """The rows of one spawner.
+
+    Every change is committed at once: a hub may die at any moment.
+
+    Args:
+        orm_spawner: JupyterHub's row of the spawner.
+    """
+
+    def __init__(self, orm_spawner: Any) -> None:
+        self._row = orm_spawner
+
+    @property
+    def _db(self) -> Any:
+        return inspect(self._row).session
+
+    def save(self, session: Session, progress: Progress) -> None:
+        """Keep a session and the steps of its start.
+
+        Args:
+            session: As it is now.
+            progress: The steps so far.
+        """
+        self._row.state = session.to_state() | progress.to_state()
+        self._commit()
+
+    def save_options(self, options: dict[str, object]) -> None:
+        """Keep what the user asked for, for the next form.
+
+        Args:
+            options: In their normal form.
+        """
+        self._row.user_options = options
+        self._commit()
+
+    def find_token_id(self, token: str) -> int:
+        """Return the row of a token.
+
+        Args:
+            token: The token itself.
+
+        Returns:
+            Its id; 0 where there is none.
+        """
+        row = orm.APIToken.find(self._db, token)
+        return int(row.id) if row is not None else 0
+
+    def revoke_token(self, token_id: int) -> None:
+        """Make a token worthless.
+
+        Args:
+            token_id: Its row; 0 for none.
+        """
+        db = self._db
+        row = db.get(orm.APIToken, token_id) if token_id else None
+        if row is not None:
+            db.delete(row)
+            self._commit()
+
+    def _commit(self) -> None:
+        try:
+            self._db.commit()
+        except SQLAlchemyError:
+            # The whole hub has one session with its database: the next request would fail.
+            self._db.rollback()
+            raise
+
+    def read_marks(self) -> set[str]:
+        """Return the marks of all sessions of the hub, not of this spawner alone."""
+        rows = self._db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
+        sessions = (Session.from_state(row.state or {}) for row in rows)
+        return {session.mark for session in sessions if session is not None}

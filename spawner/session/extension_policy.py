@@ -1,0 +1,140 @@
+"""Whether a session may go on for longer, and until when: the site's policy, without Slurm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spawner.errors import ExtensionError
+from spawner.slurm.jobs import WaitingJob
+
+# What is gained has to be worth a click.
+_LEAST_GAIN_S = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionPolicy:
+    """What a site allows.
+
+    Attributes:
+        step_s: Seconds that one extension adds; 0 where the site extends no session.
+        most_s: Longest session in seconds, all extensions included.
+        most_times: How often one session may be extended.
+        is_allowed_while_others_wait: Whether it may although somebody waits for the partition.
+    """
+
+    step_s: int
+    most_s: int
+    most_times: int
+    is_allowed_while_others_wait: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """A limit of Slurm's own.
+
+    Attributes:
+        what: Whose limit it is, as the subject of a sentence: "The partition jupyter".
+        most_s: The longest job in seconds, or None for no limit.
+    """
+
+    what: str
+    most_s: int | None
+
+
+def decide_limit(
+    policy: ExtensionPolicy, *, limit_s: int, n_extensions: int, ceilings: tuple[Ceiling, ...]
+) -> int:
+    """Return the new time limit of a session.
+
+    Args:
+        policy: What the site allows.
+        limit_s: The present limit in seconds, from the start of the job.
+        n_extensions: How often the session was extended already.
+        ceilings: Limits of Slurm's own. They are kept here because Slurm does not hold its
+            operators to them.
+
+    Returns:
+        Seconds, whole minutes, more than `limit_s`.
+
+    Raises:
+        ExtensionError: If the site or Slurm does not allow more.
+
+    Source:
+        scontrol(1), TimeLimit, Slurm 22.05; that an operator is not held to MaxTime was seen on
+        22.05.8.
+    """
+    check_times(policy, n_extensions=n_extensions)
+    site = Ceiling(what="This site", most_s=policy.most_s)
+    lowest = min(
+        (ceiling for ceiling in (site, *ceilings) if ceiling.most_s is not None),
+        key=lambda ceiling: ceiling.most_s or 0,
+    )
+    most_s = lowest.most_s or 0
+    new_limit_s = min(limit_s + policy.step_s, most_s) // 60 * 60
+    if new_limit_s - limit_s < min(_LEAST_GAIN_S, policy.step_s):
+        raise ExtensionError(
+            f"The session was to be extended beyond {in_hours(limit_s)}. {lowest.what} allows "
+            f"{in_hours(most_s)} in all. Save your work and start a new session."
+        )
+    return new_limit_s
+
+
+def check_times(policy: ExtensionPolicy, *, n_extensions: int) -> None:
+    """Refuse where the site extends no session, or not this one again.
+
+    Args:
+        policy: What the site allows.
+        n_extensions: How often the session was extended already.
+
+    Raises:
+        ExtensionError: If it does not.
+    """
+    if policy.step_s == 0:
+        raise ExtensionError(
+            "This site does not extend sessions. Save your work and start a new one."
+        )
+    if n_extensions >= policy.most_times:
+        times = "once" if policy.most_times == 1 else f"{policy.most_times} times"
+        raise ExtensionError(
+            f"The session was extended {times} already, the most that this site allows. "
+            "Save your work and start a new session."
+        )
+
+
+def check_queue(
+    policy: ExtensionPolicy, *, user: str, partition: str, waiting: tuple[WaitingJob, ...]
+) -> None:
+    """Refuse where somebody else waits for what the session holds.
+
+    Args:
+        policy: What the site allows.
+        user: Whose session it is.
+        partition: Its partition.
+        waiting: Jobs that wait in the partition.
+
+    Raises:
+        ExtensionError: If somebody waits and the site puts them first.
+    """
+    others = [job for job in waiting if job.user != user and job.waits_for_resources]
+    if others and not policy.is_allowed_while_others_wait:
+        jobs = "A job waits" if len(others) == 1 else f"{len(others)} jobs wait"
+        raise ExtensionError(
+            f"{jobs} for the GPUs of the partition {partition}, and this site lets those who wait "
+            "go first. Try again later, or save your work and queue a new session."
+        )
+
+
+def in_hours(seconds: int) -> str:
+    """Return a length of time in words.
+
+    Args:
+        seconds: 0 or more.
+
+    Returns:
+        For example "8 hours", "1.5 hours" or "20 minutes".
+    """
+    if seconds < 3600:
+        minutes = round(seconds / 60)
+        return f"{minutes} minute{'' if minutes == 1 else 's'}"
+    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
+    return f"{hours} hour{'' if hours == '1' else 's'}"

@@ -1,0 +1,38 @@
+"""A log whose lines carry the user and the job of a session as fields."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from spawner.session.session import Session
+
+
+class SessionLog(logging.LoggerAdapter[logging.Logger]):
+    """Adds "user" and "job_id" to each record, for formatters that write fields.
+
+    Args:
+        log: Where the lines go.
+        session: Returns the session as it is at that moment.
+    """
+
+    def __init__(self, log: logging.Logger, session: Callable[[], Session]) -> None:
+        super().__init__(log)
+        self._session = session
+
+    def process(
+        self, msg: Any, kwargs: MutableMapping[str, Any]
+    ) -> tuple[Any, MutableMapping[str, Any]]:
+        """Add the fields.
+
+        Args:
+            msg: The line.
+            kwargs: What the logger is given with it.
+
+        Returns:
+            Both, with the fields.
+        """
+        session = self._session()
+        fields = {"user": session.user, "job_id": session.job_id}
+        return msg, {**kwargs, "extra": {**kwargs.get("extra", {}), **fields}}

@@ -1,0 +1,122 @@
+"""Jobs of this hub that no session knows: found, told of, and ended after a while."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from spawner.client.slurm import Slurm
+from spawner.errors import SlurmError
+from spawner.session.session import mark_of
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.states import Phase
+
+
+async def _ignore(jobs: list[JobRecord], asked_at: float) -> None:
+    pass
+
+
+class OrphanSearch:
+    """Looks through all jobs of the cluster from time to time.
+
+    A job becomes an orphan when the hub's database is lost or set back while the job runs.
+
+    Args:
+        slurm: Runs commands.
+        hub: Name of this hub in the comments of its jobs.
+        known_marks: Returns the marks of all sessions in the hub's database.
+        interval_s: Seconds between two searches.
+        after_s: Seconds for which an orphan is left alone.
+        on_jobs: Is given all jobs of the cluster each time, and when they were asked for.
+        clock: Seconds that only grow.
+        log: Where each orphan is told of.
+    """
+
+    def __init__(
+        self,
+        slurm: Slurm,
+        *,
+        hub: str,
+        known_marks: Callable[[], set[str]],
+        interval_s: float,
+        after_s: float,
+        log: logging.Logger,
+        on_jobs: Callable[[list[JobRecord], float], Awaitable[None]] = _ignore,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._slurm = slurm
+        self._hub = hub
+        self._known_marks = known_marks
+        self._interval_s = interval_s
+        self._after_s = after_s
+        self._on_jobs = on_jobs
+        self._log = log
+        self._clock = clock
+        self._found_at: dict[JobKey, float] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to search, unless that has been done."""
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
+
+    async def search(self) -> list[JobKey]:
+        """Look once, and end the orphans whose time is up.
+
+        Returns:
+            All orphans that were found.
+
+        Raises:
+            SlurmError: If Slurm could not be asked.
+        """
+        asked_at = self._clock()
+        jobs = await self._slurm.find_jobs()
+        await self._on_jobs(jobs, asked_at)
+        # Read after the answer: a session that began meanwhile is in the database already.
+        known = self._known_marks()
+        now = self._clock()
+        orphans = []
+        for job in jobs:
+            mark = mark_of(job, self._hub)
+            if mark is None or mark in known or job.state.phase is Phase.OVER:
+                continue
+            orphans.append(job.key)
+            if job.key not in self._found_at:
+                self._log.warning(
+                    "Job %d of %s belongs to no session of this hub; it is cancelled in %.0f s",
+                    job.key.job_id,
+                    job.key.user,
+                    self._after_s,
+                )
+            if now - self._found_at.setdefault(job.key, now) >= self._after_s:
+                await self._cancel(job.key)
+        self._found_at = {key: self._found_at[key] for key in orphans}
+        return orphans
+
+    async def _run(self) -> None:
+        while True:
+            pause_s = self._interval_s
+            try:
+                if await self.search():
+                    pause_s = min(pause_s, max(1.0, self._after_s))
+            except SlurmError as error:
+                self._log.debug("No search for orphans: %s", error)
+            except Exception:
+                # The next search may go well; without one, jobs would keep their GPUs.
+                self._log.exception("A search for orphans failed")
+            await asyncio.sleep(pause_s)
+
+    async def _cancel(self, key: JobKey) -> None:
+        self._log.warning("Cancelling the orphan job %d of %s", key.job_id, key.user)
+        try:
+            await self._slurm.cancel(key)
+        except SlurmError as error:
+            # One job that cannot be cancelled must not keep the others alive.
+            self._log.warning(
+                "The orphan job %d of %s could not be cancelled: %s",
+                key.job_id,
+                key.user,
+                error.stderr.strip() or error,
+            )

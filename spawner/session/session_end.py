@@ -1,0 +1,103 @@
+"""The end of a session that was in use, kept until the next start, so that its user learns why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from spawner.errors import JobEndedError
+from spawner.slurm.jobs import JobEnd
+from spawner.slurm.states import JobState
+
+_STATE_KEY = "ending"
+_IDLE = "Nobody used the session for as long as the site allows, so it was given back."
+_AGAIN = "Start a new session when you need one; what was open had been saved."
+_REQUEUED = (
+    "Slurm took the session's job off its node and put it back into the queue, so its notebook "
+    "server and kernels have ended."
+)
+_ANEW = "Start a new session; files that were saved are there."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a session ended that its user had not stopped.
+
+    Attributes:
+        at: When it was noticed, in seconds since 1970 (UTC).
+        error: One sentence and one next step.
+        log_lines: The end of the job's log, without secrets; may be empty.
+    """
+
+    at: float
+    error: JobEndedError
+    log_lines: str = ""
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Ending | None:
+        """Return the ending in a saved state.
+
+        Args:
+            state: What `to_state` returned, by this or another release.
+
+        Returns:
+            The ending, or None where the state holds none.
+        """
+        saved = state.get(_STATE_KEY)
+        if not isinstance(saved, Mapping):
+            return None
+        error = JobEndedError(
+            saved.get("message", ""),
+            next_step=saved.get("next_step", ""),
+            end=_read_end(saved["end"]) if saved.get("end") else None,
+            job_id=saved.get("job_id", 0),
+        )
+        return cls(at=saved.get("at", 0.0), error=error, log_lines=saved.get("log_lines", ""))
+
+    @classmethod
+    def of_idle(cls, job_id: int) -> Ending:
+        """Return the ending of a session that nobody used.
+
+        Args:
+            job_id: Slurm's id of its job.
+
+        Returns:
+            An ending of this moment.
+        """
+        error = JobEndedError(f"{_IDLE} {_AGAIN}", next_step=_AGAIN, job_id=job_id)
+        return cls(at=time.time(), error=error)
+
+    @classmethod
+    def of_requeue(cls, job_id: int) -> Ending:
+        """Return the ending of a session whose job Slurm starts anew.
+
+        Args:
+            job_id: Slurm's id of its job.
+
+        Returns:
+            An ending of this moment.
+        """
+        error = JobEndedError(f"{_REQUEUED} {_ANEW}", next_step=_ANEW, job_id=job_id)
+        return cls(at=time.time(), error=error)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return this as JSON values; holds no secret."""
+        end = self.error.end
+        return {
+            _STATE_KEY: {
+                "at": self.at,
+                "message": self.error.message,
+                "next_step": self.error.next_step,
+                "end": {**asdict(end), "state": end.state.name} if end else None,
+                "job_id": self.error.job_id,
+                "log_lines": self.log_lines,
+            }
+        }
+
+
+def _read_end(saved: Mapping[str, Any]) -> JobEnd:
+    known = {field.name: saved[field.name] for field in fields(JobEnd) if field.name in saved}
+    state = JobState.__members__.get(saved.get("state", ""), JobState.UNKNOWN)
+    return JobEnd(**{**known, "state": state})

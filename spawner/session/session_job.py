@@ -1,0 +1,403 @@
+"""The job of one session: submitted, waited for, explained when it ends, and ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from jupyterhub.utils import AnyTimeoutError, exponential_backoff
+from sqlalchemy.exc import SQLAlchemyError
+
+from spawner.client.preflight import Preflight
+from spawner.client.watch import Watch
+from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
+from spawner.session.cluster import Cluster
+from spawner.session.end_reason import read_ending, tell_state
+from spawner.session.log_adapter import SessionLog
+from spawner.session.progress import Progress
+from spawner.session.session import Session
+from spawner.session.session_end import Ending
+from spawner.session.spawn_error import StartFailed
+from spawner.slurm.job_script import Job
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import Phase
+
+Probe = Callable[[str], Awaitable[object]]
+
+# The launcher of a hub that died has ended by then.
+_FIND_TIMEOUT_S = 30.0
+_CANCEL_TIMEOUT_S = 60.0
+_CANCEL_PAUSE_S = 2.0
+_STOP_LOOK_S = 0.5
+_GONE_TIMEOUT_S = 15.0
+
+
+class SessionJob:
+    """One session's job.
+
+    Args:
+        cluster: The hub's cluster.
+        session: What is known of the session so far.
+        save: Puts a changed session into the hub's database at once.
+        on_over: Called when the job is over.
+        running_start_timeout_s: Seconds from the start of the job until its server answers.
+        progress: What the page shows.
+        gpus: What the session's GPUs are called on the page, for example "2 simulated GPUs".
+        read_secret: Returns the token of the server, which must not be shown.
+        log: Where ends and failures go.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        session: Session,
+        *,
+        save: Callable[[Session], None],
+        on_over: Callable[[], None],
+        running_start_timeout_s: float,
+        progress: Progress,
+        gpus: str,
+        read_secret: Callable[[], str],
+        log: logging.Logger,
+    ) -> None:
+        self.session = session
+        self.progress = progress
+        self._cluster = cluster
+        self._save = save
+        self._on_over = on_over
+        self._running_start_timeout_s = running_start_timeout_s
+        self._gpus = gpus
+        self._read_secret = read_secret
+        self._log = SessionLog(log, lambda: self.session)
+        self._watch: Watch | None = None
+        self._submission: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[Ending] | None = None
+        self._news = asyncio.Event()
+        self._deadline: float | None = None
+        self._run_began_at = ""
+        self._is_requeued = self._is_missing = False
+        if session.job_id:
+            self._begin_watch(is_hot=not session.is_ready)
+
+    @property
+    def is_over(self) -> bool:
+        """The job, or the run of it that served the session, has ended beyond doubt."""
+        return (
+            self._is_requeued
+            or self._is_missing
+            or (self._watch is not None and self._watch.is_over)
+        )
+
+    async def submit(
+        self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
+    ) -> None:
+        """Submit the job. Where the caller is cancelled meanwhile, `stop` still finds the job.
+
+        Args:
+            job: Options and script.
+            environment: Variables of the job.
+            preflight: What is looked at first, as the user.
+
+        Raises:
+            PreflightError: If the site refuses sessions for what the preflight found.
+            JobRejectedError: If sbatch refused the job.
+            SlurmUnavailableError: If Slurm did not answer.
+        """
+        self._submission = asyncio.ensure_future(self._submit(job, environment, preflight))
+        await asyncio.shield(self._submission)
+
+    async def find(self) -> bool:
+        """Return whether there is a job, looking for it where its id was never saved."""
+        if self.session.job_id:
+            return True
+        with contextlib.suppress(AnyTimeoutError):
+            await exponential_backoff(
+                self._find_once, "", start_wait=0.5, max_wait=3.0, timeout=_FIND_TIMEOUT_S
+            )
+        self._is_missing = not self.session.job_id
+        return not self._is_missing
+
+    async def wait_until_served(self, probe: Probe) -> str:
+        """Wait in the queue, for the port and for the server's first answer.
+
+        Args:
+            probe: Returns when the server at a URL has answered.
+
+        Returns:
+            The server's address, as a URL without a path.
+
+        Raises:
+            StartFailed: If the job ended first, or ran too long without an answer.
+        """
+        watch = self._begin_watch(is_hot=True)
+        job_id = self.session.job_id
+        self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
+        while not self.session.is_ready:
+            self._news.clear()
+            tell_state(self.progress, watch.record, self.session, gpus=self._gpus)
+            if watch.is_over:
+                raise await self._failure()
+            record = watch.record
+            if record is not None and record.state.phase is Phase.RUNNING:
+                if self._deadline is None:
+                    self._deadline = time.monotonic() + self._running_start_timeout_s
+                if self.session.port:
+                    await self._serve(record.node, probe, watch)
+                    continue
+            await self._wait(self._news.wait())
+        watch.is_hot = False
+        self.progress.tell("ready", 95, "The notebook server answers.")
+        return self.session.url
+
+    async def _serve(self, node: str, probe: Probe, watch: Watch) -> None:
+        port = self.session.port
+        address = await self._read_address(node)
+        self._change(address=address)
+        self.progress.tell("starting", 80, f"The notebook server starts on {node}.")
+        await self._wait_for_answer(probe(self.session.url), watch, port)
+        # Where Slurm has put the job back into the queue meanwhile, another port will come.
+        if self.session.port == port:
+            self._change(is_ready=True)
+
+    def take_port(self, port: int, certificate: str = "") -> bool:
+        """Take the port that the server reports.
+
+        Args:
+            port: A port that the site allows.
+            certificate: The server's, as PEM; empty for plain HTTP.
+
+        Returns:
+            Whether a port is awaited.
+
+        Raises:
+            SQLAlchemyError: If it cannot be kept; the server reports it again.
+        """
+        session = self.session
+        # A server that did not get the hub's answer reports the same again. On another port it is
+        # that of another run: the job was put back into the queue while no hub looked.
+        is_same = (session.port, session.certificate) in {(0, ""), (port, certificate)}
+        if session.is_ready and not is_same:
+            self._lose_server()
+            self._hear()
+            return False
+        if session.is_ready or self.is_over or not is_same:
+            return False
+        if not session.port:
+            try:
+                self._change(port=port, certificate=certificate)
+            except SQLAlchemyError:
+                self.session = session
+                raise
+        self._cluster.watcher.look_soon()
+        self._news.set()
+        return True
+
+    async def is_alive(self, timeout_s: float) -> bool:
+        """Tell whether the session goes on; what is not known goes on.
+
+        Args:
+            timeout_s: Seconds to wait for Slurm's first answer after a restart of the hub.
+
+        Returns:
+            False only where the job is over.
+        """
+        watch = self._watch
+        if watch is not None and watch.record is None and not watch.is_over:
+            await self._cluster.watcher.next_look(timeout_s)
+        return not self.is_over
+
+    async def stop(self) -> None:
+        """End the job and wait until it is gone.
+
+        Raises:
+            SlurmError: If Slurm did not take the order for a minute; the search for orphans
+                ends the job later.
+        """
+        if self._submission is not None:
+            with contextlib.suppress(PortalError, SQLAlchemyError):
+                await asyncio.shield(self._submission)
+        if not self.session.job_id:
+            with contextlib.suppress(SQLAlchemyError):
+                await self._find_once()
+        if not self.session.job_id:
+            return
+        watch = self._begin_watch(is_hot=True)
+        if not await self._cancel():
+            return
+        give_up_at = time.monotonic() + _GONE_TIMEOUT_S
+        while not watch.is_gone and time.monotonic() < give_up_at:
+            # A server takes a second to end; looks before that would be missed by who starts.
+            await asyncio.sleep(_STOP_LOOK_S)
+            self._cluster.watcher.look_soon()
+            await self._cluster.watcher.next_look(1.0)
+        if not watch.is_gone:
+            self._log.warning("Job %d is cancelled, but not gone yet", self.session.job_id)
+
+    @property
+    def record(self) -> JobRecord | None:
+        """What squeue said last about the job; None before its first answer."""
+        return None if self._watch is None else self._watch.record
+
+    @property
+    def left_s(self) -> int | None:
+        """Seconds until the job's time is over; None where it does not run or has no limit."""
+        return None if self._watch is None else self._cluster.watcher.left_s(self._watch)
+
+    def set_end(self, *, left_s: int, ends_at: str) -> None:
+        """Note an end that Slurm has just taken, and have it confirmed soon.
+
+        Args:
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        if self._watch is not None:
+            self._cluster.watcher.set_end(self._watch, left_s=left_s, ends_at=ends_at)
+            self._cluster.watcher.look_soon()
+
+    def close(self) -> None:
+        """Forget the job; nothing is done to it."""
+        self.progress.finish()
+        if self._watch is not None:
+            self._cluster.watcher.forget(self._watch)
+            self._watch = None
+
+    async def read_ending(self) -> Ending:
+        """Return why the job of a session in use ended; Slurm is asked once."""
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._read_ending())
+        return await asyncio.shield(self._ending)
+
+    async def _read_ending(self) -> Ending:
+        if self._is_requeued:
+            # JupyterHub stops no server that has ended. Where Slurm does not answer, the search for
+            # orphans does it.
+            with contextlib.suppress(SlurmError):
+                await self._cluster.slurm.cancel(self.session.key)
+            ending = Ending.of_requeue(self.session.job_id)
+        else:
+            ending = await self._explain()
+        self._log.warning("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
+        return ending
+
+    async def _explain(self, *, late_s: float | None = None) -> Ending:
+        slurm, secrets = self._cluster.slurm, [self._read_secret()]
+        return await read_ending(slurm, self.session, secrets=secrets, late_s=late_s)
+
+    async def _submit(
+        self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
+    ) -> None:
+        slurm, user = self._cluster.slurm, self.session.user
+        try:
+            submission = await slurm.submit(user, job, environment, preflight=preflight)
+        except SlurmUnavailableError:
+            # sbatch may have done its work although nobody heard of it.
+            if not await self._find_once():
+                raise
+            return
+        for warning in submission.warnings:
+            self._log.warning("Before the start of %s: %s", user, warning)
+            self.progress.tell("submitted", 5, warning)
+        self._take_job_id(submission.job_id)
+
+    async def _find_once(self) -> bool:
+        with contextlib.suppress(SlurmError):
+            session = self.session
+            for record in await self._cluster.slurm.find_jobs(name=session.job_name):
+                if record.key.user == session.user and record.key.name == session.job_name:
+                    self._take_job_id(record.key.job_id)
+                    return True
+        return False
+
+    def _take_job_id(self, job_id: int) -> None:
+        # Known first: where it cannot be kept, the job has to be cancelled.
+        self.session = self.session.changed(job_id=job_id, submitted_at=time.time())
+        self._begin_watch(is_hot=True)
+        self._log.info("Job %d of %s is submitted", job_id, self.session.user)
+        self._save(self.session)
+
+    def _change(self, **changes: object) -> None:
+        self.session = self.session.changed(**changes)
+        self._save(self.session)
+
+    def _begin_watch(self, *, is_hot: bool) -> Watch:
+        if self._watch is None:
+            self._watch = self._cluster.watcher.watch(
+                self.session.key, is_hot=is_hot, on_news=self._hear
+            )
+        self._watch.is_hot = is_hot
+        return self._watch
+
+    def _hear(self) -> None:
+        if self._begins_anew():
+            self._lose_server()
+        self._news.set()
+        if self.is_over:
+            self._on_over()
+
+    def _begins_anew(self) -> bool:
+        """Return whether Slurm has put the job back into the queue since its server reported."""
+        if self.record is None:
+            return False
+        if self.record.state.phase is Phase.WAITING:
+            return bool(self.session.port)
+        earlier, began_at = self._run_began_at, self.record.starts_at
+        if self.record.state.phase is Phase.RUNNING and began_at:
+            self._run_began_at = began_at
+            return earlier not in {"", began_at} and bool(self.session.port)
+        return False
+
+    def _lose_server(self) -> None:
+        self._run_began_at, self._deadline = "", None
+        if self.session.is_ready:
+            self._is_requeued = True
+        else:
+            self._change(port=0, address="", certificate="")
+
+    async def _read_address(self, node: str) -> str:
+        try:
+            return await self._cluster.read_address(node)
+        except SlurmError as error:
+            self._log.warning("The address of %s is not known, its name is used: %s", node, error)
+            return node
+
+    async def _wait(self, awaitable: Awaitable[object]) -> None:
+        deadline = self._deadline
+        timeout_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            await asyncio.wait_for(awaitable, timeout_s)
+        except asyncio.TimeoutError as error:
+            raise await self._failure(is_late=True) from error
+
+    async def _wait_for_answer(self, probe: Awaitable[object], watch: Watch, port: int) -> None:
+        answer = asyncio.ensure_future(probe)
+        answer.add_done_callback(lambda _: self._news.set())
+        try:
+            while not answer.done():
+                if watch.is_over:
+                    raise await self._failure()
+                if self.session.port != port:
+                    return
+                self._news.clear()
+                if not answer.done():
+                    await self._wait(self._news.wait())
+            await answer
+        finally:
+            answer.cancel()
+
+    async def _failure(self, *, is_late: bool = False) -> StartFailed:
+        ending = await self._explain(late_s=self._running_start_timeout_s if is_late else None)
+        self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
+        return StartFailed(ending.error, log_lines=ending.log_lines)
+
+    async def _cancel(self) -> bool:
+        give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S
+        while True:
+            try:
+                return await self._cluster.slurm.cancel(self.session.key)
+            except SlurmUnavailableError:
+                if time.monotonic() >= give_up_at:
+                    raise
+                await asyncio.sleep(_CANCEL_PAUSE_S)

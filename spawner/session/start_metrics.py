@@ -1,0 +1,134 @@
+"""The start of a session as it was forecast and as it came: for Prometheus and the record."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+from spawner.errors import SlurmError
+from spawner.forecast.forecaster import Question
+from spawner.metrics import (
+    FORECAST_ERROR_SECONDS,
+    SESSION_START_SECONDS,
+    SESSION_STARTS,
+    SESSION_WAIT_SECONDS,
+)
+from spawner.options.request import Request
+from spawner.session.cluster import Cluster
+from spawner.session.session import Session
+from spawner.session.session_job import SessionJob
+from spawner.session.spawn_error import StartFailed
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.resources import Shape
+
+_LONGEST_QUESTION_S = 3.0
+
+
+async def expect_start(
+    cluster: Cluster, session: Session, request: Request, question: Question
+) -> None:
+    """Record when a session should start, just before its job is submitted.
+
+    Where the catalog has room for it, that is now. Else it is the forecast that the form shows;
+    without one the session starts all the same.
+
+    Args:
+        cluster: The hub's cluster.
+        session: The session.
+        request: What it asks for.
+        question: The same, as Slurm is asked for a forecast.
+    """
+    made_at = datetime.now(timezone.utc)
+    with contextlib.suppress(SlurmError, asyncio.TimeoutError):
+        if has_room(await cluster.read_catalog(), request):
+            cluster.forecasts.expect(session.mark, made_at, made_at=made_at)
+            return
+        asked = cluster.forecaster.forecast(question)
+        forecast = await asyncio.wait_for(asked, _LONGEST_QUESTION_S)
+        if forecast is not None and isinstance(forecast.answer, datetime):
+            cluster.forecasts.expect(session.mark, forecast.answer, made_at=made_at)
+
+
+def has_room(catalog: Catalog, request: Request) -> bool:
+    """Return whether a session could start now, for all that the catalog knows.
+
+    Args:
+        catalog: What the cluster offers now.
+        request: What the session asks for.
+
+    Returns:
+        Whether one node has its GPUs free together with their cores and memory.
+    """
+    asked, gpu_type = request.resources, request.options.gpu_type
+    n_gpus = max(1, asked.n_gpus)
+    shape = Shape(
+        cores_per_gpu=max(1, asked.n_cores // n_gpus),
+        memory_mib_per_gpu=max(1, asked.memory_mib // n_gpus),
+    )
+    if asked.n_gpus == 0 or gpu_type == SHARD:
+        return any(
+            node.idle_are == "free"
+            and node.n_cores - node.n_cores_used >= asked.n_cores
+            and node.memory_mib - node.memory_used_mib >= asked.memory_mib
+            for node in catalog.nodes(request.partition)
+        )
+    return catalog.largest_startable_gpus(shape, request.partition, gpu_type) >= n_gpus
+
+
+@contextlib.contextmanager
+def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
+    """Count a start and what became of it; one that its user cancelled is left out.
+
+    Args:
+        cluster: The hub's cluster.
+        job: The session's job.
+
+    Yields:
+        Nothing; the start is what happens meanwhile.
+
+    Raises:
+        StartFailed: What the start raised.
+    """
+    try:
+        yield
+    except StartFailed:
+        SESSION_STARTS.labels("failed").inc()
+        raise
+    tell_of_start(cluster, job.session, job.record)
+
+
+def tell_of_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
+    """Tell how long a session waited and took to start, once its server answers.
+
+    Args:
+        cluster: The hub's cluster.
+        session: The session.
+        record: What squeue said of its job.
+    """
+    SESSION_STARTS.labels("started").inc()
+    started_at = _parse_start(record)
+    if started_at is None:
+        return
+    SESSION_START_SECONDS.observe(_seconds_since(started_at))
+    if session.submitted_at:
+        waited_s = started_at.timestamp() - session.submitted_at
+        SESSION_WAIT_SECONDS.observe(max(0.0, waited_s))
+    late_s = cluster.forecasts.start(session.mark, started_at)
+    if late_s is not None:
+        FORECAST_ERROR_SECONDS.observe(abs(late_s))
+
+
+def _parse_start(record: JobRecord | None) -> datetime | None:
+    try:
+        # Slurm's local time is that of the hub, whose TZ its commands are given.
+        return datetime.fromisoformat(record.starts_at).astimezone() if record else None
+    except ValueError:
+        return None
+
+
+def _seconds_since(moment: datetime) -> float:
+    return max(0.0, (datetime.now(timezone.utc) - moment).total_seconds())

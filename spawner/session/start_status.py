@@ -1,0 +1,201 @@
+"""What is so just now while a session starts, in words: its place, when it starts, and where."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Protocol
+
+from spawner.client.queue import Place
+from spawner.session.cluster import Cluster
+from spawner.session.end_reason import tell_state
+from spawner.session.progress import Fact, Progress
+from spawner.session.session import Session
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import Phase
+
+_PAUSE_S = 2.0
+# Slurm moves its forecast by seconds all the time.
+_SAME_S = 60.0
+NO_ANSWER = (
+    "Slurm does not answer just now. Nothing is lost: the job keeps its place, and this page goes "
+    "on as soon as Slurm answers."
+)
+
+
+class Starting(Protocol):
+    """The parts of a session's job that count here."""
+
+    session: Session
+    progress: Progress
+
+    @property
+    def record(self) -> JobRecord | None:
+        """What squeue said last."""
+
+
+@contextlib.asynccontextmanager
+async def following(job: Starting, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
+    """Keep the facts on the page up to date meanwhile.
+
+    Args:
+        job: The session's job.
+        cluster: The hub's cluster.
+        gpus: What the session's GPUs are called.
+
+    Yields:
+        Nothing.
+    """
+    task = asyncio.ensure_future(_follow(job, cluster, gpus))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _follow(job: Starting, cluster: Cluster, gpus: str) -> None:
+    progress = job.progress
+    while True:
+        record, watcher = job.record, cluster.watcher
+        note_forecast(progress, record)
+        place = None
+        if progress.is_read and is_waiting(record):
+            place = await cluster.queue.place_of(job.session.job_id)
+        silent_since = watcher.answered_at if watcher.is_silent else None
+        progress.show(*facts_of(progress, record, place, silent_since=silent_since))
+        last = progress.last
+        if last is not None and watcher.is_silent:
+            progress.tell(last.name, last.percent, NO_ANSWER)
+        elif last is not None and last.message == NO_ANSWER:
+            tell_state(progress, record, job.session, gpus=gpus)
+        await asyncio.sleep(_PAUSE_S)
+
+
+def is_waiting(record: JobRecord | None) -> bool:
+    """Return whether a job is known to wait in the queue.
+
+    Args:
+        record: What squeue said last.
+
+    Returns:
+        False where nothing is known.
+    """
+    return record is not None and record.state.phase is Phase.WAITING
+
+
+def note_forecast(progress: Progress, record: JobRecord | None) -> None:
+    """Keep when Slurm first expected the job to start.
+
+    Args:
+        progress: Where it is kept.
+        record: What squeue said last.
+    """
+    if record is not None and is_waiting(record) and not progress.expected_at:
+        progress.expected_at = seconds_of(record.starts_at)
+
+
+def facts_of(
+    progress: Progress,
+    record: JobRecord | None,
+    place: Place | None,
+    *,
+    silent_since: float | None,
+    now: float | None = None,
+) -> list[Fact]:
+    """Return the facts of this moment.
+
+    Args:
+        progress: The steps so far.
+        record: What squeue said last.
+        place: Where the job stands, where it is known.
+        silent_since: When Slurm answered last, where it does not answer now; 0 for never.
+        now: The time of day, in seconds since 1970 (UTC).
+
+    Returns:
+        Facts in the order in which they are shown.
+    """
+    now = time.time() if now is None else now
+    facts = []
+    if progress.submitted_at:
+        facts.append(Fact(name="Submitted", text="{0}", times=(progress.submitted_at,)))
+    if record is not None and is_waiting(record):
+        if place is not None:
+            facts.append(Fact(name="Place in the queue", text=place_in_words(place)))
+        facts.append(expected_start(seconds_of(record.starts_at), progress.expected_at, now))
+    elif record is not None and record.state.phase is Phase.RUNNING:
+        facts.append(Fact(name="Node", text=record.node))
+        started_at = seconds_of(record.starts_at)
+        if started_at:
+            facts.append(Fact(name="Started", text="{0}", times=(started_at,)))
+    if record is not None:
+        facts.append(Fact(name="Slurm job", text=str(record.key.job_id)))
+    if silent_since is not None:
+        facts.append(_silence(silent_since))
+    return facts
+
+
+def place_in_words(place: Place) -> str:
+    """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session".
+
+    Args:
+        place: The place.
+
+    Returns:
+        The words.
+    """
+    if place.n_jobs == 0:
+        return "about the first"
+    words = f"about {place.n_jobs} job{'' if place.n_jobs == 1 else 's'} before it"
+    if place.n_sessions == 0:
+        return words
+    if place.n_jobs == 1:
+        return f"{words}, a session"
+    if place.n_sessions == place.n_jobs:
+        return f"{words}, all of them sessions"
+    sessions = "a session" if place.n_sessions == 1 else "sessions"
+    return f"{words}, {place.n_sessions} of them {sessions}"
+
+
+def expected_start(starts_at: float, first: float, now: float) -> Fact:
+    """Return when a job is expected to start, and how that has moved.
+
+    Args:
+        starts_at: When Slurm expects it now, in seconds since 1970 (UTC); 0 for not known.
+        first: When Slurm expected it at first; 0 for not known.
+        now: The time of day.
+
+    Returns:
+        The fact.
+    """
+    name = "Expected start"
+    if not starts_at:
+        return Fact(name=name, text="Slurm has not said yet")
+    text = "any moment" if starts_at <= now + _SAME_S else "about {0}"
+    if abs(starts_at - first) < _SAME_S or not first:
+        return Fact(name=name, text=text, times=(starts_at,))
+    return Fact(name=name, text=f"now {text}; was {{1}} at first", times=(starts_at, first))
+
+
+def seconds_of(moment: str) -> float:
+    """Return a time of Slurm in seconds since 1970 (UTC).
+
+    Args:
+        moment: Local time such as "2026-11-20T20:33:00". Slurm's commands print it in the time
+            zone of the process that runs them, which is the hub's own.
+
+    Returns:
+        The seconds; 0 where the text holds no time.
+    """
+    try:
+        return datetime.fromisoformat(moment).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _silence(since: float) -> Fact:
+    if not since:
+        return Fact(name="Slurm", text="has not answered yet", is_problem=True)
+    return Fact(name="Slurm", text="last answered {0}", times=(since,), is_problem=True)

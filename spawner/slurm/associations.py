@@ -1,0 +1,264 @@
+"""What Slurm's own accounting lets each user have: associations, qualities of service, limits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from spawner.errors import OptionsError, SlurmError
+from spawner.slurm.units import parse_time_limit
+
+_USER_FIELDS = (
+    *("User", "DefaultAccount", "Account", "Partition", "QOS", "DefaultQOS"),
+    *("MaxTRESPerJob", "MaxWall", "GrpTRES"),
+)
+_QOS_FIELDS = ("Name", "MaxTRESPerJob", "MaxTRESPerUser", "GrpTRES", "MaxWall")
+# Limits that an association has from its parents are shown with it; those of groups are not.
+USERS_ARGV = (
+    *("sacctmgr", "--noheader", "--parsable2", "show", "user", "withassoc"),
+    "format=" + ",".join(_USER_FIELDS),
+)
+QOS_ARGV = (
+    *("sacctmgr", "--noheader", "--parsable2", "show", "qos"),
+    "format=" + ",".join(_QOS_FIELDS),
+)
+_GPU = "gres/gpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """The most that Slurm ever gives one job.
+
+    Attributes:
+        max_gpus: GPUs, or None for no limit.
+        max_gpus_by_type: The same for single types.
+        max_walltime_s: Seconds, or None for no limit.
+        of: Whose limit it is, for example "the account research"; empty where there is none.
+    """
+
+    max_gpus: int | None = None
+    max_gpus_by_type: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    max_walltime_s: int | None = None
+    of: str = ""
+
+    def joined(self, other: Ceiling) -> Ceiling:
+        """Return what is left where two limits hold at once.
+
+        Args:
+            other: The other limits.
+
+        Returns:
+            The lower of each.
+        """
+        types = {*self.max_gpus_by_type, *other.max_gpus_by_type}
+        by_type = {
+            name: _least(self.max_gpus_by_type.get(name), other.max_gpus_by_type.get(name))
+            for name in types
+        }
+        names = dict.fromkeys(name for name in (self.of, other.of) if name)
+        return Ceiling(
+            max_gpus=_least(self.max_gpus, other.max_gpus),
+            max_gpus_by_type={name: most for name, most in by_type.items() if most is not None},
+            max_walltime_s=_least(self.max_walltime_s, other.max_walltime_s),
+            of=" and ".join(names),
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """There is no limit at all."""
+        return self.max_gpus is self.max_walltime_s is None and not self.max_gpus_by_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Association:
+    """One way in which a user may submit.
+
+    Attributes:
+        account: The account that pays.
+        is_default: Jobs that name no account use this one.
+        partition: The only partition it holds for; empty for all.
+        qos: Qualities of service that its jobs may have.
+        default_qos: The one that jobs get which name none; empty where Slurm chooses.
+        ceiling: Its own limits.
+    """
+
+    account: str
+    is_default: bool = False
+    partition: str = ""
+    qos: tuple[str, ...] = ()
+    default_qos: str = ""
+    ceiling: Ceiling = Ceiling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Associations:
+    """The associations of all users.
+
+    Attributes:
+        by_user: Associations by name of the user; a user without any is left out.
+        qos: Limits of each quality of service, by name.
+    """
+
+    by_user: Mapping[str, tuple[Association, ...]] = field(default_factory=dict)
+    qos: Mapping[str, Ceiling] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, users: str, qos: str) -> Associations:
+        """Return the associations that sacctmgr prints.
+
+        Args:
+            users: Output of `USERS_ARGV`.
+            qos: Output of `QOS_ARGV`.
+
+        Returns:
+            All of them.
+
+        Raises:
+            SlurmError: If a line is not of that form.
+
+        Source:
+            sacctmgr(1), Slurm 22.05 to 25.11.
+        """
+        by_user: dict[str, list[Association]] = defaultdict(list)
+        for row in _rows(users, _USER_FIELDS, USERS_ARGV):
+            if row["Account"]:
+                by_user[row["User"]].append(_parse_association(row))
+        return cls(
+            by_user={user: tuple(rows) for user, rows in by_user.items()},
+            qos={
+                row["Name"]: _parse_ceiling(
+                    (row["MaxTRESPerJob"], row["MaxTRESPerUser"], row["GrpTRES"]),
+                    row["MaxWall"],
+                    of=f"the QOS {row['Name']}",
+                )
+                for row in _rows(qos, _QOS_FIELDS, QOS_ARGV)
+            },
+        )
+
+    def accounts(self, user: str) -> tuple[str, ...]:
+        """Return the accounts that a user may name.
+
+        Args:
+            user: Name of the user.
+
+        Returns:
+            Their names, the default one first; none where the hub does not see this user.
+        """
+        rows = sorted(self.by_user.get(user, ()), key=lambda row: not row.is_default)
+        return tuple(dict.fromkeys(row.account for row in rows))
+
+    def qos_of(self, user: str) -> tuple[str, ...]:
+        """Return the qualities of service that a user may name with one account or another.
+
+        Args:
+            user: Name of the user.
+
+        Returns:
+            Their names; none where the hub does not see this user.
+        """
+        rows = self.by_user.get(user, ())
+        return tuple(dict.fromkeys(name for row in rows for name in row.qos))
+
+    def ceiling(
+        self,
+        user: str,
+        *,
+        account: str | None = None,
+        partition: str | None = None,
+        qos: str | None = None,
+    ) -> Ceiling:
+        """Return the most that one job of a user can have; a larger one would never start.
+
+        Args:
+            user: Name of the user.
+            account: Account of the job, or None for the user's default one.
+            partition: Partition of the job, or None where it is not chosen yet.
+            qos: Quality of service of the job, or None for the default one.
+
+        Returns:
+            The limits; open where Slurm shows none, or does not show this user to the hub.
+        """
+        rows = [
+            row
+            for row in self.by_user.get(user, ())
+            if (row.account == account if account else row.is_default)
+            and (not row.partition or partition is None or row.partition == partition)
+        ]
+        ceilings = [row.ceiling.joined(self._qos_ceiling(row, qos)) for row in rows]
+        return most_generous(ceilings)
+
+    def _qos_ceiling(self, row: Association, qos: str | None) -> Ceiling:
+        only = row.qos[0] if len(row.qos) == 1 else ""
+        return self.qos.get(qos or row.default_qos or only, Ceiling())
+
+
+def _parse_association(row: Mapping[str, str]) -> Association:
+    return Association(
+        account=row["Account"],
+        is_default=row["Account"] == row["DefaultAccount"],
+        partition=row["Partition"],
+        qos=tuple(name for name in row["QOS"].split(",") if name),
+        default_qos=row["DefaultQOS"],
+        ceiling=_parse_ceiling(
+            (row["MaxTRESPerJob"], row["GrpTRES"]),
+            row["MaxWall"],
+            of=f"the account {row['Account']}",
+        ),
+    )
+
+
+def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> Ceiling:
+    most: dict[str, int] = {}
+    for entry in ",".join(tres).split(","):
+        name, _, number = entry.partition("=")
+        if (name == _GPU or name.startswith(f"{_GPU}:")) and number.isdecimal():
+            gpu_type = name.removeprefix(_GPU).removeprefix(":")
+            most[gpu_type] = min(most.get(gpu_type, int(number)), int(number))
+    max_gpus = most.pop("", None)
+    walltime_s = parse_time_limit(max_wall) if max_wall else None
+    ceiling = Ceiling(max_gpus=max_gpus, max_gpus_by_type=most, max_walltime_s=walltime_s, of=of)
+    return Ceiling() if ceiling.is_open else ceiling
+
+
+def most_generous(ceilings: Sequence[Ceiling]) -> Ceiling:
+    """Return the highest of several, of which a user can choose one.
+
+    Args:
+        ceilings: The limits of each choice.
+
+    Returns:
+        The one with the most GPUs, and of these with the longest time; open for no choice.
+    """
+    if not ceilings or any(ceiling.is_open for ceiling in ceilings):
+        return Ceiling()
+    return max(ceilings, key=lambda c: (_or_more(c.max_gpus), _or_more(c.max_walltime_s)))
+
+
+def _or_more(limit: int | None) -> float:
+    return float("inf") if limit is None else limit
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
+
+
+def _rows(text: str, names: Sequence[str], argv: Sequence[str]) -> Iterable[dict[str, str]]:
+    for line in filter(str.strip, text.splitlines()):
+        values = line.split("|")
+        if len(values) != len(names):
+            raise SlurmError(_unreadable(line), argv=argv)
+        row = dict(zip(names, values, strict=True))
+        try:
+            parse_time_limit(row["MaxWall"] or "-1")
+        except OptionsError as error:
+            raise SlurmError(_unreadable(line), argv=argv) from error
+        yield row
+
+
+def _unreadable(line: str) -> str:
+    return (
+        f"sacctmgr printed a line that cannot be read: {line[:200]!r}. "
+        "Ask the administrators to check the release of Slurm."
+    )

@@ -1,0 +1,300 @@
+"""What the cluster offers now: partitions, nodes, and GPUs in all and free, from one sinfo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
+
+from spawner.errors import OptionsError, SlurmError
+from spawner.slurm.gres import UNTYPED, GpuCount, count_gpus
+from spawner.slurm.nodes import Node, parse_idle_gpus
+from spawner.slurm.resources import Shape
+from spawner.slurm.units import parse_time_limit
+
+_FIELDS = (
+    "PartitionName",
+    "Partition",
+    "Available",
+    "Time",
+    "MaxCPUsPerNode",
+    "NodeList",
+    "NodeAddr",
+    "StateComplete",
+    "CPUsState",
+    "Memory",
+    "AllocMem",
+    "Gres",
+    "GresUsed",
+)
+_SEPARATOR = "|"
+T = TypeVar("T")
+
+# Width 0 means as wide as needed; without it sinfo cuts texts at 20 characters.
+SINFO_ARGV = (
+    "sinfo",
+    "--all",
+    "--noheader",
+    "--exact",
+    "--Node",
+    "--Format=" + ",".join(f"{field}:0{_SEPARATOR}" for field in _FIELDS),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """One partition and its nodes.
+
+    Attributes:
+        name: Slurm's name of the partition.
+        is_default: Jobs that name no partition come here.
+        is_up: It starts jobs.
+        max_walltime_s: Its longest job in seconds, or None for no limit.
+        nodes: Its nodes in Slurm's order.
+    """
+
+    name: str
+    is_default: bool
+    is_up: bool
+    max_walltime_s: int | None
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """The cluster at one moment.
+
+    Every question takes a partition and a GPU type. No partition means Slurm's default one, or
+    the first where it has none. No type means any GPU. An unknown name has no GPUs.
+
+    Attributes:
+        partitions: By name, in Slurm's order.
+    """
+
+    partitions: Mapping[str, Partition]
+    _known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """Return what was worked out before: every user's form asks the same.
+
+        Args:
+            key: Names the question.
+            work_out: Gives the answer the first time.
+
+        Returns:
+            The answer.
+        """
+        if key not in self._known:
+            self._known[key] = work_out()
+        return cast("T", self._known[key])
+
+    @classmethod
+    def parse(cls, text: str) -> Catalog:
+        """Return the catalog that sinfo describes.
+
+        Args:
+            text: Output of `SINFO_ARGV`, one line for each node of each partition.
+
+        Returns:
+            The catalog; empty for no line.
+
+        Raises:
+            SlurmError: If a line is not of that form.
+
+        Source:
+            sinfo(1), --Format, Slurm 22.05 to 25.11. `tests/unit/spawner/golden` holds captures.
+        """
+        partitions: dict[str, Partition] = {}
+        nodes: dict[str, list[Node]] = {}
+        for line in text.splitlines():
+            if not line.strip():
+                continue
+            values = line.rstrip().split(_SEPARATOR)
+            if len(values) != len(_FIELDS) + 1:
+                raise SlurmError(_unreadable(line), argv=SINFO_ARGV)
+            fields = dict(zip(_FIELDS, values, strict=False))
+            try:
+                name = fields["PartitionName"]
+                if name not in partitions:
+                    partitions[name], nodes[name] = _parse_partition(fields), []
+                nodes[name].append(_parse_node(fields, is_up=partitions[name].is_up))
+            except (ValueError, OptionsError) as error:
+                raise SlurmError(_unreadable(line), argv=SINFO_ARGV) from error
+        return cls(
+            partitions={
+                name: replace(partition, nodes=tuple(nodes[name]))
+                for name, partition in partitions.items()
+            }
+        )
+
+    @property
+    def default_partition(self) -> str | None:
+        """Slurm's default partition, or None where it has none."""
+        return next((name for name, part in self.partitions.items() if part.is_default), None)
+
+    def nodes(self, partition: str | None = None) -> tuple[Node, ...]:
+        """Return the nodes of a partition.
+
+        Args:
+            partition: Its name, or None for the default.
+
+        Returns:
+            The nodes; none for an unknown name.
+        """
+        found = self._find(partition)
+        return found.nodes if found else ()
+
+    def max_walltime_s(self, partition: str | None = None) -> int | None:
+        """Return the longest job of a partition.
+
+        Args:
+            partition: Its name, or None for the default.
+
+        Returns:
+            Seconds; None for no limit or an unknown name.
+        """
+        found = self._find(partition)
+        return found.max_walltime_s if found else None
+
+    def _find(self, partition: str | None) -> Partition | None:
+        if partition is None:
+            partition = self.default_partition or next(iter(self.partitions), "")
+        return self.partitions.get(partition)
+
+    def gpu_types(self, partition: str | None = None) -> tuple[str, ...]:
+        """Return the types that a job can name.
+
+        Args:
+            partition: Its name, or None for the default.
+
+        Returns:
+            Sorted names: models, MIG profiles and `SHARD`; GPUs without a type have none.
+        """
+        names = {name for node in self.nodes(partition) for name in node.gpus}
+        return tuple(sorted(names - {UNTYPED}))
+
+    def count_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> GpuCount:
+        """Return how many GPUs a partition has and how many are free.
+
+        Args:
+            partition: Its name, or None for the default.
+            gpu_type: A type, or None for any.
+
+        Returns:
+            The count. In a partition that is not up nothing is free.
+        """
+        nodes = self.nodes(partition)
+        return self.once(("count", partition, gpu_type), lambda: _sum_gpus(nodes, gpu_type))
+
+    def count_cluster_gpus(self, gpu_type: str | None = None) -> GpuCount:
+        """Return the count over all partitions, each node once.
+
+        Args:
+            gpu_type: A type, or None for any.
+
+        Returns:
+            The count. A GPU that is free in one partition is free.
+        """
+        nodes: dict[str, Node] = {}
+        for partition in sorted(self.partitions.values(), key=lambda partition: partition.is_up):
+            nodes.update((node.name, node) for node in partition.nodes)
+        return _sum_gpus(nodes.values(), gpu_type)
+
+    def free_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
+        """Return how many GPUs no job has, on nodes that take jobs.
+
+        Args:
+            partition: Its name, or None for the default.
+            gpu_type: A type, or None for any.
+
+        Returns:
+            The number over all nodes of the partition.
+        """
+        return self.count_gpus(partition, gpu_type).free
+
+    def largest_node_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
+        """Return the GPUs of the largest node, free or not, up or not.
+
+        Args:
+            partition: Its name, or None for the default.
+            gpu_type: A type, or None for any.
+
+        Returns:
+            The most GPUs that a session on one node can ever get there.
+        """
+        totals = (n.count_gpus(gpu_type).total for n in self.nodes(partition))
+        return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
+
+    def largest_startable_gpus(
+        self, shape: Shape, partition: str | None = None, gpu_type: str | None = None
+    ) -> int:
+        """Return the largest session that could start now.
+
+        Args:
+            shape: Cores and memory that come with each GPU.
+            partition: Its name, or None for the default.
+            gpu_type: A type, or None for any.
+
+        Returns:
+            The most GPUs that one node has free together with their cores and memory.
+        """
+        startable = (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition))
+        key = ("startable", shape, partition, gpu_type)
+        return self.once(key, lambda: max(startable, default=0))
+
+    def nodes_with(
+        self, n_gpus: int, partition: str | None = None, gpu_type: str | None = None
+    ) -> tuple[Node, ...]:
+        """Return the nodes that have this many GPUs, free or not, up or not.
+
+        Args:
+            n_gpus: GPUs, 0 or more.
+            partition: Its name, or None for the default.
+            gpu_type: A type, or None for any.
+
+        Returns:
+            Nodes whose cores and memory may lower the `Shape` of such a session.
+        """
+        nodes = self.nodes(partition)
+        return tuple(node for node in nodes if node.count_gpus(gpu_type).total >= n_gpus)
+
+
+def _parse_partition(fields: Mapping[str, str]) -> Partition:
+    """Return the partition that a line belongs to, without its nodes."""
+    return Partition(
+        name=fields["PartitionName"],
+        # sinfo marks the default partition with a star behind its name.
+        is_default=fields["Partition"] == fields["PartitionName"] + "*",
+        is_up=fields["Available"] == "up",
+        max_walltime_s=parse_time_limit(fields["Time"]),
+        nodes=(),
+    )
+
+
+def _parse_node(fields: Mapping[str, str], *, is_up: bool) -> Node:
+    n_cores_used, _, _, n_cores = map(int, fields["CPUsState"].split("/"))
+    if fields["MaxCPUsPerNode"].isdecimal():
+        n_cores = min(n_cores, int(fields["MaxCPUsPerNode"]))
+    idle_are = parse_idle_gpus(fields["StateComplete"]) if is_up else "down"
+    return Node(
+        name=fields["NodeList"],
+        address=fields["NodeAddr"],
+        state=fields["StateComplete"].lower(),
+        idle_are=idle_are,
+        n_cores=n_cores,
+        n_cores_used=n_cores_used,
+        memory_mib=int(fields["Memory"]),
+        memory_used_mib=int(fields["AllocMem"]),
+        gpus=count_gpus(fields["Gres"], fields["GresUsed"], idle_are=idle_are),
+    )
+
+
+def _unreadable(line: str) -> str:
+    return (
+        f"sinfo printed a line that cannot be read: {line[:200]!r}. "
+        "Ask the administrators to check the release of Slurm."
+    )
+
+
+def _sum_gpus(nodes: Iterable[Node], gpu_type: str | None) -> GpuCount:
+    return sum((node.count_gpus(gpu_type) for node in nodes), start=GpuCount())

@@ -1,0 +1,201 @@
+"""The job of one session: the arguments of sbatch and the batch script. Nothing runs here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spawner.errors import SettingsError
+from spawner.slurm.resources import Resources
+from spawner.slurm.units import format_memory, format_walltime
+
+# What --signal sends; the session clock on the node waits for it.
+WARNING_SIGNAL = "USR1"
+
+# What a notebook server would write into the home goes to the node's own disk; deleting frees
+# space at once, since there is no trash.
+_RESCUE_LINES = (
+    "folder=$(mktemp -d /tmp/dsportal-rescue-XXXXXXXX) || exit 1",
+    'exec >"$folder/session.log" 2>&1',
+    'mkdir "$folder/config"',
+    """echo '{"FileContentsManager": {"delete_to_trash": false}}' """
+    '>"$folder/config/jupyter_server_config.json"',
+    'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
+    'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
+    'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
+    "export PORTAL_PACKAGES=off",
+    "unset PORTAL_TEMPLATES_DIR PORTAL_ISILON_DIR",
+)
+_OPTION = re.compile(r"--[a-z][a-z-]*(?:=[\x20-\x7e]*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlan:
+    """Everything that decides what the job of a session looks like.
+
+    Attributes:
+        job_name: Name of the job; holds the session's mark.
+        comment: Comment of the job; says which hub the session belongs to.
+        resources: GPUs, cores and memory.
+        walltime_s: Time limit in seconds, 60 or more.
+        server_argv: Program of the notebook server with its arguments, as an absolute path.
+        gpu_type: Slurm's name of the GPU type, or None for any.
+        gres: Name of the generic resource that the GPUs are: "gpu", or "shard".
+        partition: Slurm partition, or None for the default one.
+        account: Slurm account, or None.
+        qos: Slurm quality of service, or None.
+        reservation: Slurm reservation, or None.
+        warning_s: Seconds before the limit at which the session is warned; 0 for never.
+        prologue: Shell lines of the site that run before the server.
+        epilogue: Shell lines of the site that run after the server.
+        extra_options: Further options of sbatch, of the site.
+        is_rescue: The session writes nothing into the home folder.
+    """
+
+    job_name: str
+    comment: str
+    resources: Resources
+    walltime_s: int
+    server_argv: tuple[str, ...]
+    gpu_type: str | None = None
+    gres: str = "gpu"
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    reservation: str | None = None
+    warning_s: int = 0
+    prologue: str = ""
+    epilogue: str = ""
+    extra_options: tuple[str, ...] = ()
+    is_rescue: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job ready for sbatch.
+
+    Attributes:
+        argv: Options of sbatch, one word each; none holds a secret.
+        script: The batch script.
+        keeps_log: Its output goes to a log in the home folder.
+    """
+
+    argv: tuple[str, ...]
+    script: str
+    keeps_log: bool = True
+
+
+def build_job(plan: JobPlan) -> Job:
+    """Return the job that carries a session.
+
+    The job is one task on one node. It is never started a second time by Slurm, since a requeued
+    notebook would run without its user.
+
+    Args:
+        plan: What decides the job.
+
+    Returns:
+        Options of sbatch and the script.
+
+    Source:
+        sbatch(1), Slurm 22.05 to 25.11.
+    """
+    resources = plan.resources
+    argv = [
+        f"--job-name={plan.job_name}",
+        f"--comment={plan.comment}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={resources.n_cores}",
+        f"--mem={format_memory(resources.memory_mib)}",
+        f"--time={format_walltime(plan.walltime_s)}",
+        "--no-requeue",
+        *_gpu_options(plan),
+    ]
+    if plan.warning_s:
+        # B: the shell of the batch script alone, which has become the server.
+        argv.append(f"--signal=B:{WARNING_SIGNAL}@{plan.warning_s}")
+    for option, value in (
+        ("partition", plan.partition),
+        ("account", plan.account),
+        ("qos", plan.qos),
+        ("reservation", plan.reservation),
+    ):
+        if value:
+            argv.append(f"--{option}={value}")
+    return Job(
+        argv=(*argv, *plan.extra_options),
+        script=_render_script(plan),
+        keeps_log=not plan.is_rescue,
+    )
+
+
+def parse_extra_options(text: str) -> tuple[str, ...]:
+    """Return the options of sbatch in a site's setting.
+
+    Args:
+        text: Options as in a shell line, each in its long form with "=": "--constraint=v100".
+
+    Returns:
+        One word for each option.
+
+    Raises:
+        SettingsError: If a word is not a long option.
+    """
+    options = tuple(shlex.split(text))
+    for option in options:
+        if not _OPTION.fullmatch(option):
+            raise SettingsError(
+                f"req_options holds {option!r}, which is not a long option of sbatch. "
+                "Write every option as --name=value or --name."
+            )
+    return options
+
+
+def _gpu_options(plan: JobPlan) -> Sequence[str]:
+    n_gpus = plan.resources.n_gpus
+    if n_gpus == 0:
+        return ()
+    counted = f"{plan.gpu_type}:{n_gpus}" if plan.gpu_type else str(n_gpus)
+    if plan.gres == "gpu":
+        return (f"--gpus-per-node={counted}",)
+    return (f"--gres={plan.gres}:{counted}",)
+
+
+def _render_script(plan: JobPlan) -> str:
+    server = shlex.join(plan.server_argv)
+    lines = [
+        "#!/bin/bash",
+        f"export PORTAL_N_GPUS={plan.resources.n_gpus}",
+        f"export PORTAL_WALLTIME_S={plan.walltime_s}",
+    ]
+    if plan.is_rescue:
+        lines.extend(_RESCUE_LINES)
+    if plan.prologue:
+        lines.append(plan.prologue)
+    if not plan.epilogue:
+        # scancel signals the shell of the script only: the server takes its place.
+        return "\n".join([*lines, f"exec {server}", ""])
+    # The shell has to live on for the epilogue, so it hands every signal to the server. A signal
+    # also ends `wait`, which is why it is asked again until the server has gone. The traps come
+    # first: a signal to a server that has just started must not end the shell alone.
+    return "\n".join(
+        [
+            *lines,
+            "trap 'kill -TERM \"$!\" 2>/dev/null' TERM",
+            f"trap 'kill -{WARNING_SIGNAL} \"$!\" 2>/dev/null' {WARNING_SIGNAL}",
+            f"{server} &",
+            "server=$!",
+            'wait "$server"',
+            "status=$?",
+            'while kill -0 "$server" 2>/dev/null; do',
+            '    wait "$server"',
+            "    status=$?",
+            "done",
+            plan.epilogue,
+            'exit "$status"',
+            "",
+        ]
+    )

@@ -1,0 +1,269 @@
+"""Jobs as Slurm's commands print them: the formats asked for and their parsers, side by side."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
+from spawner.slurm.units import parse_time_left
+
+# Names of sessions' jobs begin with it.
+NAME_PREFIX = "dsportal-"
+
+SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
+
+# Free text stands last, so that a "|" inside it moves nothing that is read before it.
+_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%L|%j|%k|%r"
+
+# Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
+_OWN_REASONS = (
+    "Dependency",
+    "BeginTime",
+    "JobHeld",
+    "JobArrayTaskLimit",
+    "QOS",
+    "Assoc",
+    "MaxMem",
+    "MaxWall",
+    "Licenses",
+    "PartitionTimeLimit",
+    "PartitionNodeLimit",
+    "PartitionDown",
+    "PartitionInactive",
+    "BadConstraints",
+    "InvalidAccount",
+    "InvalidQOS",
+    "DependencyNeverSatisfied",
+)
+
+_SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|BatchHost)=")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKey:
+    """What makes a job the one of a session: after a crash Slurm can give an id out again.
+
+    Attributes:
+        job_id: Slurm's job id.
+        user: Whose job it is.
+        name: Name of the job; holds the session's random mark.
+    """
+
+    job_id: int
+    user: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingJob:
+    """A job in the queue.
+
+    Attributes:
+        user: Whose it is.
+        reason: Slurm's word for why it waits.
+    """
+
+    user: str
+    reason: str
+
+    @property
+    def waits_for_resources(self) -> bool:
+        """Whether GPUs, cores or memory of others could let it start."""
+        return not self.reason.startswith(_OWN_REASONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """One job as squeue shows it.
+
+    Attributes:
+        key: Which job.
+        state: Its state.
+        node: Name of its first node; empty while it waits.
+        starts_at: When it started or is expected to, local time of Slurm as
+            "2026-11-20T20:33:00"; empty where Slurm does not know.
+        comment: Its comment.
+        reason: Why it waits, in Slurm's word; "None" for a running job.
+        ends_at: When its time is over, written as `starts_at`; empty where Slurm does not know.
+        left_s: Seconds until then, by Slurm's own reckoning at that moment; None where it has no
+            limit or Slurm does not say. It is another one at each look, and so no news.
+    """
+
+    key: JobKey
+    state: JobState
+    node: str
+    starts_at: str
+    comment: str
+    reason: str
+    ends_at: str = ""
+    left_s: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnd:
+    """How a job ended.
+
+    Attributes:
+        state: Its last state; UNKNOWN where Slurm has forgotten the job.
+        exit_code: Exit status of its script, 0..255, or None where it is not known.
+        signal: Signal that ended its script; 0 for none.
+        node: Name of its first node; empty where it had none.
+        reason: Slurm's word for why; may be empty.
+        cancelled_by_uid: Who cancelled it, where Slurm says so.
+    """
+
+    state: JobState
+    exit_code: int | None = None
+    signal: int = 0
+    node: str = ""
+    reason: str = ""
+    cancelled_by_uid: int | None = None
+
+
+def new_mark() -> str:
+    """Return what tells the lines of one answer from text that users wrote into their jobs.
+
+    Slurm prints a line break in a job's name or comment as it is, so that a user could add a line
+    about somebody else's job; nobody knows the mark of an answer before it is printed.
+    """
+    return secrets.token_hex(8)
+
+
+def squeue_format(mark: str) -> str:
+    """Return the value of squeue's --format.
+
+    Args:
+        mark: What each line begins with; see `new_mark`.
+
+    Returns:
+        The fields that `parse_squeue` reads.
+    """
+    return f"{mark}|{_SQUEUE_FIELDS}"
+
+
+def parse_squeue(text: str, mark: str) -> list[JobRecord]:
+    """Return the jobs in the output of squeue.
+
+    Args:
+        text: Lines in `squeue_format`. Lines of another form are left out.
+        mark: What each line of Slurm's own begins with.
+
+    Returns:
+        One record a line.
+
+    Source:
+        squeue(1), --format, Slurm 22.05 to 25.11.
+    """
+    records = []
+    for line in text.split("\n"):
+        line_mark, *fields = line.split("|", 10)
+        if line_mark != mark or len(fields) != 10 or not fields[0].isdecimal():
+            continue
+        records.append(
+            JobRecord(
+                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[7]),
+                state=parse_state(fields[2]),
+                node=_known(fields[3]),
+                starts_at=_known(fields[4]),
+                ends_at=_known(fields[5]),
+                left_s=parse_time_left(fields[6]),
+                comment=_known(fields[8]),
+                reason=fields[9],
+            )
+        )
+    return records
+
+
+def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
+    """Return what accounting knows about jobs.
+
+    Args:
+        text: Lines of SACCT_FORMAT. Lines of another form are left out.
+        mark: What separates the fields; see `new_mark`.
+
+    Returns:
+        For each job its last known state; a job that accounting believes to be waiting or
+        running is among them.
+
+    Source:
+        sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
+    """
+    ends = {}
+    for line in text.split("\n"):
+        fields = line.split(mark, 6)
+        if len(fields) != 7 or not fields[0].isdecimal():
+            continue
+        exit_code, signal = _parse_exit_code(fields[3])
+        key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[5])
+        ends[key] = JobEnd(
+            state=parse_state(fields[2]),
+            exit_code=exit_code,
+            signal=signal,
+            node=_known(fields[4].removeprefix("None assigned")),
+            reason=fields[6],
+            cancelled_by_uid=parse_cancelled_by(fields[2]),
+        )
+    return ends
+
+
+def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
+    """Return the job in the output of "scontrol --oneliner show job".
+
+    Args:
+        text: One line of NAME=value; a job name with spaces is read whole.
+
+    Returns:
+        The job with its state, or nothing where the text holds no job.
+
+    Source:
+        scontrol(1), show job, Slurm 22.05 to 25.11.
+    """
+    ends = {}
+    for line in text.splitlines():
+        parts = _SCONTROL_FIELD.split(line)
+        # A later field of the same name would come from free text such as Comment.
+        fields: dict[str, str] = {}
+        for name, value in zip(parts[1::2], parts[2::2], strict=True):
+            fields.setdefault(name, value)
+        if not fields.get("JobId", "").split(" ", 1)[0].isdecimal():
+            continue
+        first_words = {name: (value.split() or [""])[0] for name, value in fields.items()}
+        exit_code, signal = _parse_exit_code(first_words.get("ExitCode", ""))
+        key = JobKey(
+            job_id=int(first_words["JobId"]),
+            user=first_words.get("UserId", "").partition("(")[0],
+            name=fields.get("JobName", "").strip(),
+        )
+        ends[key] = JobEnd(
+            state=parse_state(first_words.get("JobState", "")),
+            exit_code=exit_code,
+            signal=signal,
+            node=_known(first_words.get("BatchHost", "")),
+            reason=first_words.get("Reason", ""),
+        )
+    return ends
+
+
+def match_job(key: JobKey, records: Iterable[JobRecord]) -> JobRecord | None:
+    """Return the record of this very job.
+
+    Args:
+        key: The job.
+        records: Lines of squeue.
+
+    Returns:
+        None where only another job has its id.
+    """
+    return next((record for record in records if record.key == key), None)
+
+
+def _parse_exit_code(text: str) -> tuple[int | None, int]:
+    code, _, signal = text.partition(":")
+    return (int(code) if code.isdecimal() else None, int(signal) if signal.isdecimal() else 0)
+
+
+def _known(text: str) -> str:
+    return "" if text.strip() in {"n/a", "N/A", "(null)", "None", "Unknown"} else text.strip()

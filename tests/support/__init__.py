@@ -1,0 +1,1 @@
+"""What several suites share: a portal client, a private hub, waiting, contracts of fakes."""

@@ -1,0 +1,93 @@
+"""Kernels of a notebook server: which it offers, and a cell run in one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from typing import Any
+
+from tornado.websocket import WebSocketClientConnection, websocket_connect
+
+from tests.support.notebook_server import TOKEN, NotebookServer
+
+
+def offered(server: NotebookServer) -> dict[str, str]:
+    """Return what the launcher shows, by the kernel's name."""
+    specs = ask(server, "GET", "api/kernelspecs")["kernelspecs"]
+    return {name: spec["spec"]["display_name"] for name, spec in specs.items()}
+
+
+def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> Any:
+    """Call the REST interface of the server."""
+    answer = server.http.request(method, f"{server.host}/user/ada/{path}", timeout=90, **kwargs)
+    answer.raise_for_status()
+    return answer.json() if answer.content else None
+
+
+async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
+    """Start a kernel, run one cell in it and return what it showed."""
+    (shown,) = await run_cells(server, kernel_name, code)
+    return shown
+
+
+async def run_cells(
+    server: NotebookServer, kernel_name: str, *cells: str, folder: str = ""
+) -> list[str]:
+    """Start a kernel, run cells in it one after another and return what each showed."""
+    wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
+    kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
+    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
+    socket = await websocket_connect(channels, connect_timeout=60)
+    shown = [await _run(socket, code) for code in cells]
+    socket.close()
+    while await socket.read_message() is not None:
+        pass
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+    return shown
+
+
+async def run_until(server: NotebookServer, kernel_name: str, code: str, text: str) -> None:
+    """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
+    kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
+    socket = await websocket_connect(channels, connect_timeout=60)
+    await _send(socket, code)
+    shown = ""
+    async with asyncio.timeout(60):
+        while text not in shown:
+            answer = json.loads(await socket.read_message() or "{}")
+            if answer["msg_type"] == "stream":
+                shown += answer["content"]["text"]
+    socket.close()
+    while await socket.read_message() is not None:
+        pass
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+
+
+async def _send(socket: WebSocketClientConnection, code: str) -> str:
+    sent = uuid.uuid4().hex
+    header = {"msg_id": sent, "msg_type": "execute_request", "session": sent, "version": "5.3"}
+    content = {"code": code, "silent": False, "allow_stdin": False}
+    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+    await socket.write_message(json.dumps({"channel": "shell", **message}))
+    return sent
+
+
+async def _run(socket: WebSocketClientConnection, code: str) -> str:
+    sent = await _send(socket, code)
+    shown = ""
+    while (text := await socket.read_message()) is not None:
+        answer = json.loads(text)
+        if answer["parent_header"].get("msg_id") != sent:
+            continue
+        if answer["msg_type"] == "error":
+            shown += answer["content"]["evalue"]
+        if answer["msg_type"] == "stream":
+            shown += answer["content"]["text"]
+        if answer["msg_type"] == "execute_result":
+            shown += answer["content"]["data"]["text/plain"]
+        # The last of what a cell sends to everybody; the reply may overtake what it printed.
+        if answer["content"].get("execution_state") == "idle":
+            break
+    return shown

@@ -1,0 +1,359 @@
+"""What users do with portal.launch, each as they would write it in a notebook.
+
+Run inside a session as `python launch_cases.py CASE...`. Each case has a folder of its own and ends
+with a line that starts with OUTCOME and holds its name and value as JSON. The same cases run over
+the stand-in for srun and over the real Slurm.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from portal.launch import LaunchError, RankError, attach, p2p, report, run, runs
+
+
+def place(*words, **named):
+    """Runs on a rank: says where it is and what it was given."""
+    print(f"hello from {os.environ['HOROVOD_RANK']}", flush=True)
+    names = (
+        "HOROVOD_RANK HOROVOD_SIZE HOROVOD_LOCAL_RANK HOROVOD_LOCAL_SIZE HOROVOD_CROSS_RANK "
+        "HOROVOD_CROSS_SIZE HOROVOD_GLOO_IFACE OMP_NUM_THREADS"
+    )
+    values = {name: os.environ.get(name) for name in names.split()}
+    return {**values, "cwd": os.getcwd(), "words": words, "named": named, "pid": os.getpid()}
+
+
+def fail_on_rank_1():
+    """Runs on a rank: rank 1 fails, rank 0 would wait for ever."""
+    if os.environ["HOROVOD_RANK"] == "1":
+        raise ValueError("no such label: 11")
+    time.sleep(60)
+
+
+def die_on_rank_1():
+    """Runs on a rank: rank 1 is killed, as by the kernel when memory runs out."""
+    if os.environ["HOROVOD_RANK"] == "1":
+        print("last words", flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def wait_for_ever(folder):
+    """Runs on a rank: leaves its process id and trains for an hour."""
+    path = Path(folder, f"{os.environ['HOROVOD_RANK']}.pid")
+    # Whoever sees the file finds the whole number in it.
+    path.with_suffix(".new").write_text(f"{os.getpid()}\n")
+    path.with_suffix(".new").replace(path)
+    time.sleep(3600)
+
+
+def ignore_signals(folder):
+    """Runs on a rank: as `wait_for_ever`, deaf to requests to end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    wait_for_ever(folder)
+
+
+def case_results():
+    """Everything comes back, in the order of the ranks."""
+    return {"all": run(place, "a", 2, results="all", depth=[1, 2]), "first": run(place)}
+
+
+def case_one_rank():
+    """One GPU of two."""
+    return {"all": run(place, gpus=1, results="all")}
+
+
+def case_show_all():
+    """The lines of every rank."""
+    run(place, show="all")
+    return {}
+
+
+def case_logs():
+    """What a rank printed that was not shown."""
+    run(place)
+    newest = max(
+        Path.home().joinpath("portal-runs").iterdir(), key=lambda path: path.stat().st_mtime_ns
+    )
+    return {
+        "log": newest.joinpath("rank-1.log").read_text(),
+        "folder_mode": oct(newest.stat().st_mode & 0o777),
+        "parent_mode": oct(newest.parent.stat().st_mode & 0o777),
+        "call_mode": oct(newest.joinpath("call.pkl").stat().st_mode & 0o777),
+    }
+
+
+def case_crash():
+    """An exception on rank 1."""
+    return _failure(run, fail_on_rank_1)
+
+
+def case_killed():
+    """Rank 1 killed from outside."""
+    return _failure(run, die_on_rank_1)
+
+
+def case_interrupt():
+    """The interrupt button."""
+    return interrupted(wait_for_ever)
+
+
+def case_interrupt_deaf():
+    """The interrupt button, with ranks that ignore requests to end."""
+    return interrupted(ignore_signals)
+
+
+def case_long_lines():
+    """A line of 20,000 characters, text without a line end, and bytes that are no UTF-8."""
+
+    def chat():
+        print("x" * 20_000)
+        sys.stdout.buffer.write(b"caf\xe9\n")
+        sys.stdout.write("no end")
+
+    run(chat)
+    return {}
+
+
+def case_unsendable_argument():
+    """An open lock cannot travel."""
+    return _refusal(lambda: run(place, threading.Lock()))
+
+
+def case_unsendable_result():
+    """A result that cannot travel."""
+    return _refusal(lambda: run(threading.Lock))
+
+
+def case_no_gpus():
+    """A run without GPUs."""
+    return _refusal(lambda: run(place, gpus=0))
+
+
+def case_uneven():
+    """GPUs that two nodes cannot share evenly."""
+    return _refusal(lambda: run(place, gpus=3, nodes=2))
+
+
+def case_magic():
+    """Cells with %%ranks in IPython's own shell."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_cell("from portal.launch.notebook import magic\nmagic.register()")
+    shell.run_cell("import os\nscale = 3\nzero = 0\ndef tenfold(x):\n    return 10 * x")
+    body = "print('rank', os.environ['HOROVOD_RANK'], 'has scale', scale)\ntenfold(scale)"
+    done = shell.run_cell(f"%%ranks --gpus 2\n{body}")
+    failed = shell.run_cell("%%ranks --gpus 1\nlabel = 1\nlabel / zero + 1 / zero")
+    refused = shell.run_cell("%%ranks --gpus 1\n!ls")
+    return {
+        "result": done.result,
+        "failure": str(failed.error_in_exec),
+        "refusal": str(refused.error_in_exec),
+    }
+
+
+def case_own_job():
+    """One rank on each of two nodes."""
+
+    def place_slowly():
+        found = place()
+        time.sleep(1.5)  # the cell looks at the queue once a second
+        return found
+
+    return {"all": run(place_slowly, gpus=2, nodes=2, results="all")}
+
+
+def case_own_job_crash():
+    """An exception on the rank of the second node."""
+    found = _failure(functools.partial(run, nodes=2, gpus=2), fail_on_rank_1)
+    return {**found, "state": attach().state}
+
+
+def case_own_job_interrupt():
+    """The interrupt button while ranks run on two nodes."""
+    found = interrupted(wait_for_ever, nodes=2, gpus=2)
+    return {**found, "state": attach().state}
+
+
+def case_detached():
+    """A run that the notebook does not wait for, and finds again by a part of its name."""
+
+    def detached(folder):
+        # Does not end before the notebook has looked at it.
+        while not Path(folder, "seen").exists():
+            time.sleep(0.05)
+        return place()
+
+    started = run(detached, str(Path.cwd()), gpus=1, wait=False)
+    first_state = started.state
+    Path("seen").touch()
+    again = attach(started.id[-4:])
+    result = again.wait(show="none")
+    return {
+        "first_state": first_state,
+        "listed": started.id in [each.id for each in runs()],
+        "output": again.output(0),
+        "result": result,
+        "last_state": again.state,
+        "table": repr(runs(n=1)),
+    }
+
+
+def walk(n_steps):
+    """Runs on a rank: 20 steps a second of 8 images, rank 1 only 10."""
+    is_slow = os.environ.get("HOROVOD_RANK") == "1"
+    for step in range(1, n_steps + 1):
+        time.sleep(0.1 if is_slow else 0.05)
+        report(step=step, steps=n_steps, images=8, loss=1 / step)
+
+
+def case_progress():
+    """A training that says how far it is, in the session."""
+    run(walk, 40)
+    last = attach().progress
+    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+
+
+def case_own_job_progress():
+    """The same on two nodes."""
+    run(walk, 40, gpus=2, nodes=2)
+    last = attach().progress
+    return {"step": last.step, "behind": last.behind, "loss": last.loss}
+
+
+def case_progress_alone():
+    """The same function without ranks."""
+    walk(1)
+    return {}
+
+
+def case_p2p():
+    """Bandwidth between GPUs, where there are GPUs."""
+    return {"has_figures": p2p() is not None}
+
+
+def case_script():
+    """A script with its command line, beside the notebook."""
+    Path("train.py").write_text(
+        "import os, sys\n"
+        "from labels import LABEL\n"
+        "print(LABEL, sys.argv[1:], __name__, os.environ['HOROVOD_RANK'])\n"
+    )
+    Path("labels.py").write_text("LABEL = 'from the module beside'\n")
+    sys.path.insert(0, "")
+    return {"result": run("train.py", "--epochs", 3)}
+
+
+def case_open_store():
+    """Leaves the address of the run's store, and waits for a file that ends it."""
+
+    def wait(folder):
+        Path(folder, "address").write_text(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"])
+        while not Path(folder, "done").exists():
+            time.sleep(0.05)
+
+    run(wait, str(Path.cwd()), gpus=1)
+    return {}
+
+
+def case_two_nodes_for_ever():
+    """Leaves the address of the run's store, and says how the run ended."""
+
+    def wait(folder):
+        if os.environ["HOROVOD_RANK"] == "0":
+            Path(folder, "address").write_text(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"])
+        wait_for_ever(folder)
+
+    started = run(wait, str(Path.cwd()), gpus=2, nodes=2, wait=False)
+    Path("run").write_text(str(started.folder.path))
+    try:
+        started.wait()
+    except LaunchError as error:
+        return {"kind": type(error).__name__, "text": str(error), "state": started.state}
+    return {}
+
+
+def case_lost_kernel():
+    """Prints where the ranks are and waits to be killed itself."""
+    folder = Path.cwd()
+    run(wait_for_ever, str(folder))
+
+
+def _failure(start, function):
+    started = time.monotonic()
+    try:
+        start(function)
+    except RankError as error:
+        return {
+            "seconds": time.monotonic() - started,
+            "rank": error.rank,
+            "node": error.node,
+            "log": Path(error.log_path).read_text(),
+            "text": str(error),
+            "cell": "\n".join(error._render_traceback_()),
+        }
+    return {}
+
+
+def _refusal(call):
+    try:
+        call()
+    except LaunchError as error:
+        return {"kind": type(error).__name__, "text": str(error)}
+    return {}
+
+
+def interrupted(function, **shape):
+    """Return how long a run took to end after the interrupt button, and which ranks it left."""
+    pressed_at = []
+
+    def press():
+        while len(list(Path.cwd().glob("*.pid"))) < 2:
+            time.sleep(0.02)
+        pressed_at.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    try:
+        run(function, str(Path.cwd()), **shape)
+    except KeyboardInterrupt:
+        seconds = time.monotonic() - pressed_at[0]
+        pids = [int(path.read_text()) for path in Path.cwd().glob("*.pid")]
+        return {"seconds": seconds, "alive": [pid for pid in pids if _runs(pid)]}
+    return {}
+
+
+def _runs(pid):
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def main(names, cases):
+    """Run cases one after the other, as cells of one notebook.
+
+    Args:
+        names: Which ones.
+        cases: Where `case_NAME` is found.
+    """
+    top = Path.cwd()
+    for name in names:
+        folder = top / name
+        folder.mkdir(exist_ok=True)
+        os.chdir(folder)
+        value = cases[f"case_{name}"]()
+        print("OUTCOME", json.dumps({"case": name, "value": value}), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:], globals())

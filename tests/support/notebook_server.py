@@ -1,0 +1,146 @@
+"""A real notebook server with the portal's extension, as one user has it; no hub and no Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.support.eventually import eventually
+
+CHECKOUT = Path(__file__).parents[2]
+TOKEN = "for-these-tests"
+START_TIMEOUT_S = 60
+FOLDERS = ("logs", "more", "runs/first", "runs/second", "broken", "mute", "slow")
+
+
+class NotebookServer:
+    """A notebook server of one user, and that user's way to it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        tensorboard_python: Path,
+        *options: str,
+        argv: Sequence[str] = (sys.executable, "-m", "jupyter_server"),
+        environ: dict[str, str] | None = None,
+        extensions: Sequence[str] = ("portal.server",),
+        user_id: int | None = None,
+    ) -> None:
+        self.root = folder / "home"
+        for name in FOLDERS:
+            (self.root / name).mkdir(parents=True)
+        self.tmp_dir = folder / "tmp"
+        self.tmp_dir.mkdir()
+        if user_id is not None:
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, user_id, user_id)
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.root),
+            "LANG": "C.UTF-8",
+            "SLURM_TMPDIR": str(self.tmp_dir),
+            "PYTHONPATH": str(CHECKOUT),
+            "PORTAL_TENSORBOARD_PYTHON": str(tensorboard_python),
+            "JUPYTERHUB_API_TOKEN": "secret-of-the-session",
+            **(environ or {"JUPYTER_NO_CONFIG": "1"}),
+        }
+        command = [*argv, "--allow-root", "--no-browser", "--ServerApp.port=0"]
+        command += [f"--ServerApp.jpserver_extensions={dict.fromkeys(extensions, True)}"]
+        command += [f"--ServerApp.root_dir={self.root}", f"--IdentityProvider.token={TOKEN}"]
+        command += ["--ServerApp.base_url=/user/ada/", *options]
+        self.log_path = folder / "server.log"
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                stdout=log,
+                stderr=log,
+                cwd=self.root,
+                user=user_id,
+                group=user_id,
+                extra_groups=None if user_id is None else [],
+            )
+        self.host = eventually(self._read_host, timeout_s=START_TIMEOUT_S)
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"token {TOKEN}"
+
+    def _read_host(self) -> str:
+        assert self.process.poll() is None, self.log_path.read_text()
+        runtime_dir = self.root / ".local/share/jupyter/runtime"
+        (info,) = runtime_dir.glob(f"jpserver-{self.process.pid}.json")
+        host = f"http://localhost:{json.loads(info.read_text())['port']}"
+        # The file may be there a moment before the server listens.
+        requests.get(f"{host}/user/ada/api", timeout=5).raise_for_status()
+        return host
+
+    def ask(self, method: str, path: str = "", **kwargs: Any) -> requests.Response:
+        """Call the REST interface."""
+        url = f"{self.host}/user/ada/portal/api/tensorboards{path}"
+        return self.http.request(method, url, timeout=30, **kwargs)
+
+    def open(self, *folders: str) -> dict[str, Any]:
+        """Open a TensorBoard on folders that have to be fine."""
+        body = {"logdir": folders[0]} if len(folders) == 1 else {"logdirs": folders}
+        answer = self.ask("POST", json=body)
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    def page(self, board: dict[str, Any], path: str = "", **kwargs: Any) -> requests.Response:
+        """Ask for a page of a TensorBoard."""
+        method = kwargs.pop("method", "GET")
+        return self.http.request(method, f"{self.host}{board['url']}{path}", timeout=30, **kwargs)
+
+    def close_all(self) -> None:
+        """Stop every TensorBoard."""
+        for board in self.ask("GET").json():
+            self.ask("DELETE", f"/{board['id']}")
+
+    def tensorboard_pids(self) -> list[int]:
+        """Return the processes that the server started, and theirs."""
+        return descendants(self.process.pid)
+
+    def sockets(self) -> list[Path]:
+        """Return the sockets of the TensorBoards."""
+        return list(self.tmp_dir.glob("dsportal-*/*/socket"))
+
+    def kill(self) -> None:
+        """End the server as a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End the server as the end of a session does."""
+        self.process.terminate()
+        self.process.wait(timeout=START_TIMEOUT_S)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of all processes below one."""
+    pids = [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+    parents = {pid: _state_and_parent(pid)[1] for pid in pids if is_alive(pid)}
+    found: list[int] = []
+    level = [pid]
+    while level:
+        level = [child for child, parent in parents.items() if parent in level]
+        found += level
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process is there and is no zombie."""
+    return _state_and_parent(pid)[0] not in {"gone", "Z"}
+
+
+def _state_and_parent(pid: int) -> tuple[str, int]:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "gone", 0
+    return fields[0], int(fields[1])

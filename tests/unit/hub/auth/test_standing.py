@@ -1,0 +1,99 @@
+"""Refusals and silence are remembered for a while, and one question serves all who ask."""
+
+from __future__ import annotations
+
+import asyncio
+import pwd
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from portal.hub.auth import unix_accounts
+from portal.hub.auth.authenticator_mixin import limit_tokens
+from portal.hub.auth.standing import (
+    NO_ANSWER_AGE_S,
+    REFUSAL_AGE_S,
+    Standing,
+    Standings,
+    Verdict,
+)
+
+
+class Site:
+    """Answers about accounts, counts the questions, and has a clock."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        self.asked: list[str] = []
+        self.now_s = 1000.0
+        self.standings = Standings(self.ask, lambda: self.now_s)
+
+    async def ask(self, name: str) -> Standing:
+        self.asked.append(name)
+        await asyncio.sleep(0)
+        return Standing(verdict=self.verdict)
+
+
+async def test_many_requests_at_once_are_one_question() -> None:
+    site = Site(Verdict.MAY)
+
+    await asyncio.gather(*(site.standings.of("ada") for _ in range(20)))
+
+    assert site.asked == ["ada"]
+
+
+async def test_a_refusal_holds_for_a_minute_and_ends_with_a_login() -> None:
+    site = Site(Verdict.MAY_NOT)
+    for _ in range(3):
+        assert (await site.standings.of("ada")).verdict is Verdict.MAY_NOT
+    assert len(site.asked) == 1
+
+    site.now_s += REFUSAL_AGE_S + 1
+    await site.standings.of("ada")
+    site.standings.forget("ada")
+    await site.standings.of("ada")
+
+    assert len(site.asked) == 3
+
+
+async def test_while_nothing_answers_one_in_half_a_minute_waits() -> None:
+    site = Site(Verdict.UNKNOWN)
+    for name in ("ada", "grace", "linus"):
+        assert (await site.standings.of(name)).verdict is Verdict.UNKNOWN
+    assert site.asked == ["ada"]
+
+    site.now_s += NO_ANSWER_AGE_S
+    site.verdict = Verdict.MAY
+
+    assert (await site.standings.of("grace")).verdict is Verdict.MAY
+
+
+def test_tokens_without_an_end_get_one_and_those_of_sessions_do_not() -> None:
+    tokens = [
+        SimpleNamespace(note="for my script", expires_at=None),
+        SimpleNamespace(note="Server at /user/ada/", expires_at=None),
+        SimpleNamespace(note="short", expires_at=datetime(2020, 1, 1)),
+    ]
+
+    limit_tokens(tokens, 90)
+
+    assert tokens[0].expires_at is not None
+    assert tokens[0].expires_at - datetime.now() > timedelta(days=88)
+    assert tokens[1].expires_at is None
+    assert tokens[2].expires_at == datetime(2020, 1, 1)
+
+
+def test_a_name_service_that_does_not_answer_is_no_account_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(name: str) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    monkeypatch.setattr(unix_accounts, "_is_surely_nobody", lambda _: True)
+    with pytest.raises(KeyError):
+        unix_accounts.read_account("nobody-of-that-name")
+    monkeypatch.setattr(unix_accounts, "_is_surely_nobody", lambda _: False)
+    with pytest.raises(OSError, match="did not answer"):
+        unix_accounts.read_account("ada")

@@ -1,0 +1,351 @@
+"""What the form of GPUs says, for clusters of all sorts and for none that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from datetime import datetime, timedelta, timezone
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.hub.form.form import make_options_form
+from spawner.diagnosis.messages import Diagnosis
+from spawner.errors import SlurmUnavailableError
+from spawner.forecast.forecaster import Forecast, Rejection
+from spawner.options.job_options import JobOptions
+from spawner.options.limit_messages import Bounds
+from spawner.options.limits import Limits
+from spawner.options.request import limits_of
+from spawner.options.traits import SiteTraits
+from spawner.slurm.associations import Ceiling
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.reservations import Reservation
+from tests.hub.private_hub import node_line
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
+
+
+class Page(HTMLParser):
+    """The parts of a form that a user can act on, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.fields: dict[str, list[dict[str, str | None]]] = {}
+        self.selected: list[str | None] = []
+        self.buttons: list[dict[str, str | None]] = []
+        self.links: list[str | None] = []
+        self._words: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "input" and values.get("type") == "radio":
+            self.fields.setdefault(values["name"] or "", []).append(values)
+        elif tag == "option" and "selected" in values:
+            self.selected.append(values.get("value"))
+        elif tag == "button":
+            self.buttons.append(values)
+        elif tag == "a":
+            self.links.append(values.get("href"))
+
+    def handle_data(self, data: str) -> None:
+        self._words += data.split()
+
+    @property
+    def text(self) -> str:
+        return " ".join(self._words)
+
+    @property
+    def radios(self) -> list[dict[str, str | None]]:
+        return self.fields.get("gpus", [])
+
+    @property
+    def checked(self) -> list[str | None]:
+        return self.marked("gpus")
+
+    def marked(self, name: str) -> list[str | None]:
+        return [radio["value"] for radio in self.fields[name] if "checked" in radio]
+
+    def disabled(self, name: str) -> list[str | None]:
+        return [radio["value"] for radio in self.fields[name] if "disabled" in radio]
+
+
+class PageSide(SiteTraits):
+    """What the form reads of a spawner."""
+
+    def __init__(self, sinfo: str | None, **traits: Any) -> None:
+        super().__init__(**{"partitions": ["jupyter"], **traits})
+        self.sinfo = sinfo
+        self.user_options: dict[str, object] = {}
+        self.user = SimpleNamespace(escaped_name="ada")
+        self.limits = limits_of(self)
+        self.known_reservations: dict[str, Reservation] = {}
+        self.own: Limits | None = None
+        self.forecasts: dict[str, Forecast] = {}
+
+    async def read_reservations(self) -> dict[str, Reservation]:
+        return self.known_reservations
+
+    def bounds_of(self, options: JobOptions) -> Bounds:
+        return Bounds(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
+
+    async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
+        return self.forecasts.get(user_options["gpus"])
+
+    async def read_catalog(self) -> Catalog:
+        if self.sinfo is None:
+            raise SlurmUnavailableError("Slurm did not answer. Try again in a minute.")
+        return Catalog.parse(self.sinfo)
+
+
+def show(spawner: PageSide, *, simulated: bool = False, wait_s: float = 0) -> Page:
+    form = make_options_form(simulated_gpus=simulated, wait_s=wait_s, clock=lambda: NOON)
+    return Page(asyncio.run(form(spawner)))
+
+
+def test_each_choice_says_what_comes_with_it() -> None:
+    page = show(PageSide(node_line("node01")))
+
+    assert [radio["value"] for radio in page.radios] == ["1", "2", "3", "4"]
+    for words in ("1 GPU 8 cores · 48 GB · 8 hours", "4 GPUs 32 cores · 192 GB · 8 hours"):
+        assert words in page.text
+    assert page.checked == ["1"]
+    assert page.buttons[0]["type"] == "submit"
+
+
+def test_the_site_decides_what_comes_with_a_gpu_and_for_how_long() -> None:
+    site = {"cores_per_gpu": 4, "memory_mib_per_gpu": 16384, "default_walltime_s": 5400}
+
+    page = show(PageSide(node_line("node01"), **site))
+
+    assert "2 GPUs 8 cores · 32 GB · 1.5 hours" in page.text
+
+
+def test_free_gpus_are_counted_and_a_choice_that_no_node_has_free_has_to_wait() -> None:
+    page = show(PageSide(node_line("node01", n_used=3) + node_line("node02", n_used=2)))
+
+    assert "3 of 8 GPUs are free now." in page.text
+    assert page.text.count("can start now") == 2
+    assert page.text.count("has to wait") == 2
+
+
+def test_a_full_cluster_says_so_and_still_takes_requests() -> None:
+    page = show(PageSide(node_line("node01", n_used=4)))
+
+    assert "All 4 GPUs are taken now" in page.text
+    assert page.text.count("has to wait") == 4
+    assert page.buttons
+
+
+def test_gpus_of_a_node_that_is_down_are_not_free() -> None:
+    page = show(PageSide(node_line("node01", state="down") + node_line("node02")))
+
+    assert "4 of 8 GPUs are free now." in page.text
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_simulated_gpus_are_called_so_and_real_ones_are_not(simulated: bool) -> None:
+    page = show(PageSide(node_line("node01")), simulated=simulated)
+
+    assert ("simulated" in page.text) is simulated
+
+
+def test_the_last_choice_is_marked_again_unless_it_is_no_longer_possible() -> None:
+    spawner = PageSide(node_line("node01"))
+
+    spawner.user_options = {"gpus": "3"}
+    assert show(spawner).checked == ["3"]
+    spawner.user_options = {"gpus": 8}
+    assert show(spawner).checked == ["1"]
+    spawner.user_options = {"gpus": "many"}
+    assert show(spawner).checked == ["1"]
+
+
+def test_what_is_over_a_limit_is_shown_but_cannot_be_chosen_and_says_why() -> None:
+    page = show(PageSide(node_line("node01"), max_gpus=2))
+
+    assert page.disabled("gpus") == ["3", "4"]
+    assert page.text.count("The limit of this site is 2 GPUs in a session.") == 2
+
+
+def test_limits_of_a_group_are_shown_with_their_reason() -> None:
+    spawner = PageSide(node_line("node01"))
+    group_limits = {"students": {"max_gpus": 1, "max_hours": 4}}
+    spawner.limits = spawner.limits.for_groups(["students"], group_limits)
+
+    page = show(spawner)
+
+    assert page.disabled("gpus") == ["2", "3", "4"]
+    assert "The limit of your groups is 1 GPU in a session." in page.text
+    assert page.disabled("hours") == ["8", "12", "24"]
+    assert page.marked("hours") == ["4"]
+    assert "The limit of your groups is 4 hours." in page.text
+
+
+def test_limits_of_slurms_accounting_are_shown_with_their_owner() -> None:
+    spawner = PageSide(node_line("node01"))
+    ceiling = Ceiling(max_gpus=3, max_walltime_s=4 * 3600, of="the account research")
+    spawner.own = spawner.limits.under(ceiling)
+
+    page = show(spawner)
+
+    assert page.disabled("gpus") == ["4"]
+    assert "The limit of the account research is 3 GPUs in a session." in page.text
+    assert "The limit of the account research is 4 hours." in page.text
+
+
+def test_the_length_of_a_session_goes_up_to_the_sites_limit_and_starts_with_its_default() -> None:
+    page = show(PageSide(node_line("node01")))
+
+    assert [radio["value"] for radio in page.fields["hours"]] == ["1", "2", "4", "8", "12", "24"]
+    assert page.marked("hours") == ["8"]
+
+
+def test_one_type_and_one_partition_are_no_choice() -> None:
+    assert set(show(PageSide(node_line("node01"))).fields) == {"gpus", "hours"}
+
+
+def test_types_and_partitions_say_how_many_of_each_are_free() -> None:
+    old, new = node_line("node01", n_used=3), node_line("node02").replace("v100", "a100")
+    other = node_line("node03").replace("jupyter|jupyter*", "big|big")
+    spawner = PageSide(old + new + other, partitions=["jupyter", "big"])
+
+    page = show(spawner)
+
+    assert [radio["value"] for radio in page.fields["gpu_type"]] == ["", "a100", "v100"]
+    assert "v100 5 of 8 free" in page.text
+    assert [radio["value"] for radio in page.fields["partition"]] == ["", "jupyter", "big"]
+    assert "jupyter 5 of 8 free" in page.text
+
+
+def test_the_form_says_when_each_choice_would_start() -> None:
+    spawner = PageSide(node_line("node01", n_used=2))
+    for gpus, minutes in (("1", 0), ("2", 1), ("3", 140), ("4", 60 * 20)):
+        starts_at = NOON + timedelta(minutes=minutes)
+        spawner.forecasts[gpus] = Forecast(answer=starts_at, made_at=NOON)
+
+    page = show(spawner, wait_s=1)
+
+    assert page.text.count(" starts now") == 2
+    assert "about 14:20; 2 GPUs would start now" in page.text
+    assert "not before tomorrow, 08:00; 2 GPUs would start now" in page.text
+    assert page.disabled("gpus") == []
+
+
+def test_a_choice_that_slurm_would_refuse_cannot_be_chosen_and_says_why() -> None:
+    spawner = PageSide(node_line("node01"))
+    diagnosis = Diagnosis(sentence="Your account may not do this.", next_step="Ask.")
+    spawner.forecasts["4"] = Forecast(answer=Rejection(diagnosis=diagnosis), made_at=NOON)
+
+    page = show(spawner, wait_s=1)
+
+    assert page.disabled("gpus") == ["4"]
+    assert "Your account may not do this." in page.text
+
+
+def test_the_form_does_not_wait_for_a_slurm_that_forecasts_slowly() -> None:
+    spawner = PageSide(node_line("node01"))
+
+    async def never(_: dict[str, str]) -> Forecast | None:
+        await asyncio.Event().wait()
+        return None
+
+    spawner.forecast = never  # type: ignore[method-assign]
+
+    assert show(spawner, wait_s=0.01).text.count("can start now") == 4
+
+
+def test_all_fields_of_the_last_choice_are_marked_again() -> None:
+    spawner = PageSide(
+        node_line("node01"), accounts=["physics", "biology"], reservations=["course"]
+    )
+    spawner.user_options = {"gpus": 2, "hours": 2, "account": "biology", "reservation": "gone"}
+
+    page = show(spawner)
+
+    assert (page.checked, page.marked("hours"), page.selected) == (["2"], ["2"], ["biology", ""])
+
+
+def test_accounts_and_the_like_are_closed_and_only_there_where_the_site_offers_some() -> None:
+    spawner = PageSide(node_line("node01"), qos=["long"])
+
+    assert "Quality of service" in show(spawner).text
+    assert "Advanced" not in show(PageSide(node_line("node01"))).text
+
+
+def test_nodes_with_little_memory_give_less_and_the_form_says_why() -> None:
+    page = show(PageSide(node_line("node01").replace("|384000|", "|100000|")))
+
+    assert "1 GPU 8 cores · 24.4 GB" in page.text
+    assert "node01 has 40 cores and 97 GB for 4 GPUs" in page.text
+
+
+def test_a_cluster_without_gpus_is_named_and_nothing_can_be_started() -> None:
+    page = show(PageSide(node_line("node01").replace("gpu:v100:4|gpu:v100:0(IDX:N/A)", "(null)|")))
+
+    assert "No GPU is offered." in page.text
+    assert "jupyter" in page.text
+    assert page.buttons == []
+
+
+def test_slurm_down_is_a_sentence_with_the_time_of_the_last_answer_and_a_way_to_try_again() -> None:
+    now = [NOON]
+    form = make_options_form(simulated_gpus=True, clock=lambda: now[0])
+    asyncio.run(form(PageSide(node_line("node01"))))
+    now[0] = NOON + timedelta(minutes=5)
+
+    # Traitlets gives each spawner a copy of what an option holds.
+    page = Page(asyncio.run(copy.deepcopy(form)(PageSide(None))))
+
+    assert "Slurm did not answer." in page.text
+    assert "last answer came at 12:00" in page.text
+    assert page.links == ["/hub/spawn/ada"]
+    assert page.buttons == []
+    assert page.radios == []
+
+
+def test_slurm_down_since_the_start_of_the_portal_is_said_so() -> None:
+    assert "has not answered since the portal was started" in show(PageSide(None)).text
+
+
+def test_what_slurm_says_is_no_html() -> None:
+    spawner = PageSide(None)
+
+    async def fail() -> Catalog:
+        raise SlurmUnavailableError("<script>alert(1)</script>")
+
+    spawner.read_catalog = fail  # type: ignore[method-assign]
+    form = make_options_form(simulated_gpus=False)
+
+    assert "<script>" not in asyncio.run(form(spawner))
+
+
+def test_a_reservation_says_how_long_it_lasts_or_that_it_is_over() -> None:
+    spawner = PageSide(node_line("node01"), reservations=["course", "later", "gone"])
+    hour, noon = timedelta(hours=1), NOON.replace(tzinfo=None)
+    for name, starts_at in (("course", noon - hour), ("later", noon + hour)):
+        spawner.known_reservations[name] = Reservation(
+            name=name, starts_at=starts_at, ends_at=starts_at + 3 * hour
+        )
+
+    page = show(spawner)
+
+    assert "course (2 h 0 min left)" in page.text
+    assert "later (begins at 13:00)" in page.text
+    assert "gone: It is over, or Slurm does not have it." in page.text
+
+
+def test_a_partition_says_which_lengths_it_does_not_take() -> None:
+    short = node_line("node02").replace("jupyter|jupyter*|up|1-00:00:00", "short|short|up|4:00:00")
+    spawner = PageSide(node_line("node01") + short, partitions=["jupyter", "short"])
+
+    spawner.user_options = {"partition": "short"}
+    page = show(spawner)
+
+    assert page.marked("partition") == ["short"]
+    assert page.marked("hours") == ["4"]
+    assert page.disabled("hours") == ["8", "12", "24"]
+    assert "short allows 4 hours." in page.text

@@ -1,0 +1,45 @@
+"""What the hub tells the proxy of a route."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from portal.hub.network.proxy import SessionProxy
+
+OF_ADA = {"user": "ada", "server_name": ""}
+
+
+async def routes_of(certificate: str, target: str, data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the proxy is asked to add for a session with this certificate."""
+    user = SimpleNamespace(spawners={"": SimpleNamespace(certificate=certificate)})
+    proxy = SessionProxy(
+        app=SimpleNamespace(users={"ada": user}),
+        should_start=False,
+        auth_token="secret",
+        api_url="http://127.0.0.1:1",
+    )
+    with mock.patch.object(SessionProxy, "api_request", autospec=True) as request:
+        await proxy.add_route("/user/ada/", target, data)
+    return [dict(call.kwargs["body"]) for call in request.await_args_list]
+
+
+async def test_the_route_to_a_session_carries_its_certificate() -> None:
+    (route,) = await routes_of("PEM", "https://10.77.0.11:30000", OF_ADA)
+
+    assert route["certificate"] == "PEM"
+    assert route["target"] == "https://10.77.0.11:30000"
+
+
+@pytest.mark.parametrize("data", [OF_ADA, {"hub": True}])
+async def test_a_route_by_plain_http_carries_none(data: dict[str, Any]) -> None:
+    (route,) = await routes_of("", "http://10.77.0.11:30000", data)
+
+    assert "certificate" not in route
+
+
+async def test_a_session_whose_certificate_was_lost_gets_no_route() -> None:
+    assert await routes_of("", "https://10.77.0.11:30000", OF_ADA) == []

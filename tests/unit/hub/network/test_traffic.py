@@ -1,0 +1,176 @@
+"""How much one user may ask of the hub."""
+
+from __future__ import annotations
+
+import pytest
+
+from portal.hub.network import traffic
+from portal.hub.network.gate import FILE_COST, Refusal, _refusal, allowances, cost_of
+from portal.hub.network.traffic import Allowance, Traffic, Visit
+from portal.hub.network.visitors import Kind, Visitor, network_of
+from portal.hub.settings.traffic import TrafficSettings
+
+ALLOWANCE = Allowance(per_s=10, burst=20, at_once=1000)
+
+
+class Clock:
+    """A clock that tests turn."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def requests(clock: Clock) -> Traffic:
+    return Traffic(clock)
+
+
+def n_let_in(requests: Traffic, key: str, n: int, allowance: Allowance = ALLOWANCE) -> int:
+    """Send requests that end at once; return how many were let in."""
+    entered = [requests.enter(key, allowance) for _ in range(n)]
+    visits = [one for one in entered if isinstance(one, Visit)]
+    for visit in visits:
+        visit.leave()
+    return len(visits)
+
+
+def test_a_burst_is_let_in_and_then_the_rate(requests: Traffic, clock: Clock) -> None:
+    assert n_let_in(requests, "ada", 500) == 20
+
+    clock.now_s += 1
+    assert n_let_in(requests, "ada", 500) == 10
+
+
+def test_who_hammers_for_a_minute_gets_the_rate_and_no_more(
+    requests: Traffic, clock: Clock
+) -> None:
+    n = 0
+    for _ in range(60 * 500):
+        clock.now_s += 1 / 500
+        n += n_let_in(requests, "ada", 1)
+
+    assert n == pytest.approx(20 + 60 * 10, abs=2)
+
+
+def test_others_are_let_in_meanwhile(requests: Traffic) -> None:
+    n_let_in(requests, "ada", 500)
+
+    assert n_let_in(requests, "grace", 5) == 5
+
+
+def test_the_wait_is_as_long_as_it_takes(requests: Traffic, clock: Clock) -> None:
+    n_let_in(requests, "ada", 20)
+
+    wait_s = requests.enter("ada", ALLOWANCE)
+
+    assert wait_s == pytest.approx(0.1)
+    clock.now_s += 0.1001
+    assert n_let_in(requests, "ada", 1) == 1
+
+
+def test_a_refusal_costs_nothing(requests: Traffic, clock: Clock) -> None:
+    n_let_in(requests, "ada", 10_000)
+
+    clock.now_s += 0.5
+    assert n_let_in(requests, "ada", 100) == 5
+
+
+def test_a_pause_does_not_save_up_more_than_the_burst(requests: Traffic, clock: Clock) -> None:
+    n_let_in(requests, "ada", 1)
+
+    clock.now_s += 3600
+    assert n_let_in(requests, "ada", 100) == 20
+
+
+def test_files_cost_an_eighth(requests: Traffic) -> None:
+    for _ in range(160):
+        assert isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), Visit)
+
+    assert not isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), Visit)
+
+
+def test_open_requests_are_bounded_until_they_are_left(requests: Traffic) -> None:
+    allowance = Allowance(per_s=1000, burst=1000, at_once=3)
+    visits = [requests.enter("ada", allowance) for _ in range(3)]
+
+    assert requests.enter("ada", allowance) == traffic.AT_ONCE_WAIT_S
+    first = visits[0]
+    assert isinstance(first, Visit)
+    first.leave()
+    first.leave()
+    assert n_let_in(requests, "ada", 1, allowance) == 1
+    assert isinstance(requests.enter("ada", allowance), Visit)
+    assert requests.enter("ada", allowance) == traffic.AT_ONCE_WAIT_S
+
+
+def test_made_up_addresses_do_not_fill_the_memory(
+    requests: Traffic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "MOST_BUCKETS", 100)
+    for n in range(1000):
+        n_let_in(requests, f"192.0.2.{n}", 1)
+
+    assert len(requests._buckets) == 100
+
+
+def test_a_class_room_behind_one_address_logs_in_at_the_same_moment() -> None:
+    address = allowances(TrafficSettings())[Kind.ADDRESS]
+    requests = Traffic(Clock())
+    paths = ["/", "/hub/", "/hub/login", "/hub/login", "/hub/login?next=", "/hub/home"]
+    paths += [f"/hub/static/{n}.js" for n in range(20)]
+
+    for _ in range(200):
+        for path in paths:
+            entered = requests.enter("room", address, cost=cost_of(path, "/hub/"))
+            assert isinstance(entered, Visit)
+            entered.leave()
+
+
+@pytest.mark.parametrize(
+    ("path", "cost"),
+    [
+        ("/hub/health", 0),
+        ("/hub/health?x=1", 0),
+        ("/hub/healthy", 1),
+        ("/hub/static/js/home.js?v=1", FILE_COST),
+        ("/hub/portal/static/portal.css", FILE_COST),
+        ("/hub/logo", FILE_COST),
+        ("/hub/home", 1),
+        ("/hub/api/users/ada", 1),
+        ("/hub/home?next=/hub/static/", 1),
+        ("/", 1),
+    ],
+)
+def test_a_page_costs_one_and_its_files_less(path: str, cost: float) -> None:
+    assert cost_of(path, "/hub/") == cost
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_counts_as_far_as_a_client_cannot_choose_it(address: str, network: str) -> None:
+    assert network_of(address) == network
+
+
+def test_a_refusal_says_when_to_try_again() -> None:
+    refusal = _refusal(Visitor(Kind.USER, "ada"), 0.03)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.retry_after_s == 1
+    assert "Try again in 1 second" in refusal.text

@@ -1,0 +1,188 @@
+"""What the home page says of GPU hours, of storage and of what does not answer."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.hub.messages.stop_notices import Notices
+from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_of, week_of
+from spawner.client.storage import Space
+from spawner.errors import SlurmUnavailableError
+from spawner.slurm.usage import Allocation
+
+GIB = 2**30
+# A Wednesday.
+NOW = datetime(2026, 11, 4, 14, 20)
+
+
+def test_a_week_begins_on_monday_and_a_month_on_the_first() -> None:
+    assert week_of(NOW) == datetime(2026, 11, 2)
+    assert month_of(NOW) == datetime(2026, 11, 1)
+    assert week_of(datetime(2026, 11, 1)) == datetime(2026, 10, 26), "a week may begin last month"
+
+
+def test_usage_is_told_for_the_week_and_for_the_month() -> None:
+    sunday = datetime(2026, 11, 1, 10)
+    held = [
+        Allocation(starts_at=sunday, ends_at=sunday + timedelta(hours=3), n_gpus=2),
+        Allocation(starts_at=NOW - timedelta(hours=2), ends_at=None, n_gpus=1),
+    ]
+
+    week, month = describe_usage(held, NOW)
+
+    assert (week.name, week.words, week.percent) == ("This week", "2.0 GPU hours", 25)
+    assert (month.name, month.words, month.percent) == ("This month", "8.0 GPU hours", 100)
+
+
+def test_who_has_used_nothing_reads_so() -> None:
+    assert {(bar.words, bar.percent) for bar in describe_usage([], NOW)} == {
+        ("no GPU hours yet", 0)
+    }
+
+
+@pytest.mark.parametrize(
+    ("space", "words", "warns"),
+    [
+        (Space(total_bytes=100 * GIB, used_bytes=40 * GIB), "60 GB free of 100 GB", False),
+        (
+            Space(total_bytes=100 * GIB, used_bytes=95 * GIB, is_quota=True),
+            "5.0 GB free of your quota of 100 GB",
+            True,
+        ),
+        (Space(total_bytes=10 * GIB, used_bytes=10 * GIB), "0.0 MB free of 10 GB", True),
+        (None, "does not answer just now", False),
+    ],
+)
+def test_storage_says_what_is_free_and_warns_before_it_is_full(
+    space: Space | None, words: str, warns: bool
+) -> None:
+    bar = describe_space("Home folder", space, 90)
+
+    assert bar.words == words
+    assert ("Delete what you no longer need" in bar.warning) is warns
+
+
+class FakeCluster:
+    """Answers what a test says, or raises it."""
+
+    def __init__(self, *, allocations: Any = (), spaces: Any = None) -> None:
+        self.allocations = allocations
+        self.spaces = spaces
+
+    async def read_allocations(self, user: str, since: datetime, *, patience_s: float) -> Any:
+        if isinstance(self.allocations, Exception):
+            raise self.allocations
+        return self.allocations
+
+    async def read_spaces(self, user: str, folders: Any, *, patience_s: float) -> Any:
+        if isinstance(self.spaces, Exception):
+            raise self.spaces
+        return self.spaces
+
+
+def user_with(cluster: FakeCluster, *names: str) -> Any:
+    def spawner(name: str) -> Any:
+        return SimpleNamespace(
+            name=name,
+            cluster=cluster,
+            active=False,
+            ready=False,
+            pending=None,
+            user_options={},
+            ending=None,
+        )
+
+    spawners = {name: spawner(name) for name in ("", *names)}
+    return SimpleNamespace(
+        name="ada",
+        spawner=spawners[""],
+        spawners=spawners,
+        allow_named_servers=True,
+        orm_user=SimpleNamespace(orm_spawners=spawners),
+    )
+
+
+def page(**changes: Any) -> HomePage:
+    known: dict[str, Any] = {
+        "isilon": Path("/srv/isilon"),
+        "warning_percent": 90.0,
+        "sessions_per_user": 2,
+        "notices": Notices(None),
+        "now": lambda: NOW,
+    }
+    return HomePage(**known | changes)
+
+
+async def test_accounting_and_file_servers_that_are_down_are_told_and_nothing_else_is_lost() -> (
+    None
+):
+    down = FakeCluster(
+        allocations=SlurmUnavailableError("Slurm's accounting does not answer."),
+        spaces=SlurmUnavailableError("Slurm did not answer."),
+    )
+
+    view = await page().describe(user_with(down))
+
+    assert view.usage.problem == "Slurm's accounting does not answer."
+    assert view.storage.problem
+    assert [card.view.state for card in view.cards] == ["Not running"]
+
+
+async def test_an_answer_that_is_late_comes_with_the_next_look() -> None:
+    late = FakeCluster(allocations=None, spaces=None)
+
+    view = await page().describe(user_with(late))
+
+    assert view.usage.is_late
+    assert view.storage.is_late
+    assert view.refresh_s == 3
+
+
+async def test_sessions_with_names_are_shown_and_added_up_to_the_sites_limit() -> None:
+    cluster = FakeCluster(spaces={"~": None})
+
+    one = await page().describe(user_with(cluster))
+    two = await page().describe(user_with(cluster, "long-run"))
+
+    assert one.may_add
+    assert not two.may_add
+    assert [card.title for card in two.cards] == ["Your session", "Session long-run"]
+
+
+def test_messages_are_kept_until_they_are_read_and_survive_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "notices.json"
+    notices = Notices(path)
+    for number in range(7):
+        notices.send("ada", f"message {number}", sender="grace")
+    notices.close()
+
+    after = Notices(path)
+    assert [one.text for one in after.of("ada")] == [f"message {n}" for n in (6, 5, 4, 3, 2)]
+    assert after.of("grace") == ()
+    after.clear("ada")
+    after.close()
+
+    assert Notices(path).of("ada") == ()
+
+
+def test_an_old_message_is_no_longer_shown() -> None:
+    now_s = 0.0
+    notices = Notices(None, clock=lambda: now_s)
+    notices.send("ada", "x" * 1000, sender="grace")
+    assert len(notices.of("ada")[0].text) == 500
+
+    now_s = 31 * 86400
+    assert notices.of("ada") == ()
+
+
+@pytest.mark.parametrize("text", ["[]", '{"ada": 3}', '{"ada": [{"text": "x"}]}', "no json"])
+def test_a_broken_file_of_messages_stops_nobody(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notices.json"
+    path.write_text(text)
+
+    assert Notices(path).of("ada") == ()

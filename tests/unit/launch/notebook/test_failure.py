@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from portal.launch.errors import RankError, StepError
+from portal.launch.notebook.failure import explain_failure
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.plan import Failure
+
+
+def failure(rank: int, time_s: float, summary: str) -> Failure:
+    return Failure(
+        rank=rank,
+        node="node01",
+        time_s=time_s,
+        summary=summary,
+        traceback_text=f"Traceback of rank {rank}",
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder(tmp_path)
+
+
+def test_the_rank_that_failed_first_is_named_not_those_that_failed_of_it(folder):
+    folder.write_failure(failure(0, 12.5, "HorovodInternalError: connection closed"))
+    folder.write_failure(failure(1, 12.1, "ValueError: no such label"))
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=[])
+
+    assert isinstance(error, RankError)
+    assert (error.rank, error.node) == (1, "node01")
+    assert "ValueError: no such label" in str(error)
+    assert "Traceback of rank 1" in str(error)
+    assert str(folder.log_path(1)) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "rank", "how"),
+    [
+        ("srun: error: node01: task 1: Killed", 1, "Killed"),
+        ("srun: error: node01: tasks 1-3: Segmentation fault", 1, "Segmentation fault"),
+        ("srun: error: node01: task 0: Out Of Memory", 0, "Out Of Memory"),
+    ],
+)
+def test_a_rank_that_left_no_traceback_is_named_by_slurm(folder, line, rank, how):
+    folder.log_path(rank).write_text("epoch 3\n")
+    error = explain_failure(folder, n_ranks=4, status=137, slurm_lines=["srun: noise", line])
+
+    assert isinstance(error, RankError)
+    assert error.rank == rank
+    assert how in str(error)
+    assert "epoch 3" in str(error)
+
+
+def test_a_plugin_for_mpi_that_does_not_load_is_told_with_what_it_lacks(folder):
+    lines = [
+        "srun: error:  mpi/pmix_v4: init: (null) [0]: mpi_pmix.c:195: pmi/pmix: can not load PMIx "
+        "library",
+        "srun: error: Invalid MPI type 'pmix', --mpi=list for acceptable types",
+    ]
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
+
+    assert isinstance(error, StepError)
+    assert "libpmix-dev" in str(error)
+    assert "Leave mpi out, which uses Gloo" in str(error)
+    assert lines[1] in str(error)
+
+
+def test_where_slurm_started_nothing_its_own_words_are_shown(folder):
+    lines = ["srun: error: Unable to create step for job 41: Invalid job id specified"]
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
+
+    assert isinstance(error, StepError)
+    assert lines[0] in str(error)

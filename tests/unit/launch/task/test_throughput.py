@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+
+from portal.launch.notebook.progress_bar import ProgressBar, render_bar
+from portal.launch.task.throughput import Pace, PaceMeter, Sample, sample_of_bytes
+
+
+def pace_of(*words: tuple[int, int, float], n_ranks: int = 2, now_s: float = 10.0) -> Pace:
+    """Return what ranks say that are heard as (rank, step, second)."""
+    meter = PaceMeter(n_ranks)
+    for rank, step, heard_at_s in words:
+        meter.feed(rank, Sample(step=step, n_steps=100, images_per_s=50), heard_at_s)
+    found = meter.pace(now_s)
+    assert found is not None
+    return found
+
+
+def test_there_is_nothing_to_show_before_a_rank_has_reported():
+    assert PaceMeter(2).pace(0) is None
+
+
+def test_images_of_all_ranks_count_and_the_loss_is_that_of_the_lowest_rank():
+    meter = PaceMeter(2)
+    meter.feed(1, Sample(step=5, n_steps=20, images_per_s=600, loss=2.0), 1.0)
+    meter.feed(0, Sample(step=5, n_steps=20, images_per_s=500, loss=0.25), 1.0)
+
+    assert str(meter.pace(1.5)) == "Step 5 of 20 (25%), 1,100 images/s, loss 0.25, ranks together"
+
+
+def test_ranks_that_speak_at_different_moments_are_compared_at_one():
+    # Both make 10 steps a second; rank 1 was heard half a second earlier.
+    together = pace_of((0, 80, 9.0), (0, 90, 10.0), (1, 75, 8.5), (1, 85, 9.5))
+
+    assert together.behind == (0, 0)
+    assert together.lag() == "ranks together"
+
+
+def test_the_rank_that_is_furthest_behind_is_named():
+    found = pace_of((0, 80, 9.0), (0, 90, 10.0), (1, 60, 9.0), (1, 65, 10.0))
+
+    assert found.behind == (0, 25)
+    assert found.lag() == "rank 1 is 25 steps behind"
+
+
+def test_a_rank_that_has_said_nothing_for_long_is_named():
+    found = pace_of((0, 90, 10.0), (1, 60, 2.0))
+
+    assert found.lag() == "no word from rank 1 for 8 s"
+
+
+def test_a_rank_that_is_done_is_not_missed():
+    meter = PaceMeter(2)
+    meter.feed(0, Sample(step=20, n_steps=20, is_done=True), 1.0)
+    meter.feed(1, Sample(step=20, n_steps=20), 10.0)
+
+    assert "no word" not in str(meter.pace(10.0))
+
+
+def test_ranks_that_have_not_begun_are_named():
+    found = pace_of((0, 1, 10.0), n_ranks=3)
+
+    assert found.lag() == "nothing from ranks 1, 2 yet"
+    assert found.behind == (0, None, None)
+
+
+def test_a_single_rank_has_no_lag_and_an_unknown_end_no_share():
+    meter = PaceMeter(1)
+    meter.feed(0, Sample(step=7), 1.0)
+
+    assert str(meter.pace(1.0)) == "Step 7"
+
+
+def test_a_sample_arrives_as_it_was_sent():
+    sample = Sample(step=3, n_steps=9, images_per_s=1.5, loss=0.5)
+
+    assert sample_of_bytes(sample.as_bytes()) == sample
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b"{}", b'{"step": null}', b"\xff"])
+def test_what_is_no_sample_is_refused(value):
+    with pytest.raises(ValueError, match=r".*"):
+        sample_of_bytes(value)
+
+
+def test_where_there_is_no_page_a_line_is_printed_now_and_then_and_at_the_end():
+    shown: list[str] = []
+    now_s = [0.0]
+    bar = ProgressBar(shown.append, is_page=False, clock=lambda: now_s[0])
+    for step in range(25):
+        now_s[0] = float(step)
+        bar.draw(pace_of((0, step, 1.0), n_ranks=1))
+    bar.draw(pace_of((0, 25, 1.0), n_ranks=1), is_end=True)
+
+    assert [line.split()[1] for line in shown] == ["0", "10", "20", "25"]
+
+
+def test_a_page_gets_one_bar_that_moves(monkeypatch):
+    drawn: list[str] = []
+
+    class Shown:
+        def update(self, page):
+            drawn.append(f"again {page.data}")
+
+    def display(page, *, display_id):
+        assert display_id is True
+        drawn.append(page.data)
+        return Shown()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    bar = ProgressBar(print, is_page=True)
+    for step in (1, 2):
+        bar.draw(pace_of((0, step, 1.0), n_ranks=1))
+
+    assert '<progress max="100" value="1"' in drawn[0]
+    assert drawn[1].startswith("again ")
+    assert 'value="2"' in drawn[1]
+
+
+def test_the_bar_lists_every_rank_of_several():
+    page = render_bar(pace_of((0, 80, 9.0), (0, 90, 10.0), (1, 60, 9.0), (1, 65, 10.0)))
+
+    assert "<li>rank 0: in front, last heard of 0 s ago</li>" in page
+    assert "<li>rank 1: 25 steps behind" in page

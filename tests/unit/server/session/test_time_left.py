@@ -1,0 +1,161 @@
+"""The time left: from the job, from the hub, and while the hub is away."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from portal.server.hub_api import HubError
+from portal.server.session.time_left import (
+    ANSWER_AGE_S,
+    NEAR_ANSWER_AGE_S,
+    SessionClock,
+    find_end,
+    parse_seconds,
+)
+
+
+class FakeHub:
+    """A hub that answers what a test says."""
+
+    def __init__(self) -> None:
+        self.left_s: float | None = 600
+        self.is_away = False
+        self.n_asked = 0
+        self.asked = asyncio.Event()
+        self.notices: list[str] = []
+        self.answer_after: asyncio.Event | None = None
+
+    async def read_session(self) -> dict[str, Any]:
+        self.n_asked += 1
+        self.asked.set()
+        if self.is_away:
+            raise HubError("away", 503)
+        extension = {"step_s": 3600, "n_left": 1}
+        answer = {"left_s": self.left_s, "extension": extension, "notices": self.notices}
+        if self.answer_after is not None:
+            await self.answer_after.wait()
+        return answer
+
+    async def extend(self) -> dict[str, Any]:
+        return {"left_s": 4200, "extension": {"step_s": 0, "n_left": 0}}
+
+
+@pytest.mark.parametrize(
+    ("environment", "end_s"),
+    [
+        ({"SLURM_JOB_END_TIME": "5000", "PORTAL_WALLTIME_S": "60"}, 5000),
+        ({"SLURM_JOB_START_TIME": "1000", "PORTAL_WALLTIME_S": "60"}, 1060),
+        ({"PORTAL_WALLTIME_S": "60"}, 2060),
+        ({"PORTAL_WALLTIME_S": "x"}, None),
+        ({}, None),
+    ],
+)
+def test_the_job_itself_knows_its_end(environment: dict[str, str], end_s: float | None) -> None:
+    assert find_end(environment, 2000) == end_s
+
+
+def test_warnings_are_sorted_and_odd_words_left_out() -> None:
+    assert parse_seconds("300, 1800,900,x,") == (1800, 900, 300)
+
+
+async def test_the_hubs_word_counts_and_follows_changes() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: now_s[0])
+    first = await clock.read()
+    hub.left_s, now_s[0] = 100, NEAR_ANSWER_AGE_S
+    second = await clock.read()
+
+    assert (first.left_s, second.left_s) == (600, 100)
+    assert (second.step_s, second.n_left) == (3600, 1)
+
+
+async def test_many_tabs_ask_the_hub_once() -> None:
+    hub = FakeHub()
+    clock = SessionClock(hub, {}, now=lambda: 1000.0)
+
+    for _ in range(20):
+        await clock.read()
+
+    assert hub.n_asked == 1
+
+
+async def test_the_hub_is_asked_seldom_while_the_end_is_far() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.left_s = 8 * 3600
+    clock = SessionClock(hub, {"PORTAL_WARNINGS_S": "1800"}, now=lambda: now_s[0])
+    await clock.read()
+
+    now_s[0] = NEAR_ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 1
+    now_s[0] = ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 2
+
+
+async def test_while_the_hub_is_away_the_clock_goes_on() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    clock = SessionClock(hub, {}, now=lambda: now_s[0])
+    await clock.read()
+    hub.is_away, now_s[0] = True, 60.0
+
+    assert (await clock.read()).left_s == 540
+
+
+async def test_a_hub_that_is_away_is_asked_no_more_often_than_one_that_answers() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.is_away = True
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "36000"}, now=lambda: now_s[0])
+
+    for _ in range(20):
+        await clock.read()
+    assert hub.n_asked == 1
+    now_s[0] = ANSWER_AGE_S
+    await clock.read()
+    assert hub.n_asked == 2
+
+
+async def test_an_extension_is_seen_at_once() -> None:
+    clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
+
+    left = await clock.extend()
+
+    assert (left.left_s, left.step_s) == (4200, 0)
+
+
+async def test_an_answer_that_was_asked_for_before_an_extension_does_not_undo_it() -> None:
+    hub = FakeHub()
+    hub.answer_after = asyncio.Event()
+    clock = SessionClock(hub, {}, now=lambda: 0.0)
+    tab = asyncio.ensure_future(clock.read())
+    await hub.asked.wait()
+
+    assert (await clock.extend()).left_s == 4200
+    hub.answer_after.set()
+
+    assert (await tab).left_s == 4200
+    assert (await clock.read()).n_left == 0
+
+
+async def test_a_warning_of_slurm_is_counted() -> None:
+    clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
+    clock.hear_signal()
+
+    assert (await clock.read()).n_signals == 1
+
+
+async def test_what_the_hub_announces_stays_while_the_hub_is_away() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: now_s[0])
+    hub.notices = ["New disks until noon."]
+    await clock.read()
+    hub.is_away, now_s[0] = True, ANSWER_AGE_S
+    await clock.read()
+    assert clock.notices == ("New disks until noon.",)
+
+    hub.is_away, now_s[0], hub.notices = False, 2 * ANSWER_AGE_S, []
+    await clock.read()
+    assert clock.notices == ()

@@ -1,0 +1,139 @@
+"""What the trial job's script and its findings are."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Grade
+from portal.site.checks.test_job import Trial, build_trial, parse_found, question_of
+from portal.site.checks.test_job_findings import judge_trial
+from spawner import __version__
+from spawner.programs.launcher import checked_arguments
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.states import JobState
+
+KEY = JobKey(job_id=7, user="ada", name="dsportal-check-1")
+RECORD = JobRecord(
+    key=KEY, state=JobState.COMPLETED, node="node01", starts_at="", comment="", reason="None"
+)
+FOUND: dict[str, Any] = {
+    "hub": "",
+    "home": "",
+    "storage": "",
+    "templates": "",
+    "reached": True,
+    "environment server": f"version {__version__}",
+    "environment tensorboard": f"version {__version__}",
+    "kernels": {"python3": ""},
+}
+GOOD = Trial(
+    key=KEY, record=RECORD, was_reached=True, clock_s=0.1, found=FOUND, address="10.0.0.1:30000"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_the_launcher_takes_the_trial_job(settings: Settings) -> None:
+    job = build_trial(settings, name=KEY.name, partition="jupyter", n_gpus=1)
+
+    assert checked_arguments(list(job.argv)) == list(job.argv)
+    assert "--gpus-per-node=1" in job.argv
+    assert subprocess.run(["bash", "-n"], input=job.script.encode(), check=False).returncode == 0
+
+
+def test_the_script_tells_only_who_knows_the_secret_word(settings: Settings) -> None:
+    """It runs here without Slurm, as its own user, with a server environment that is not there."""
+    port = free_port()
+    question = question_of(settings, port=port, secret="word") | {
+        "environments": {"server": "/nowhere", "tensorboard": "/nowhere"}
+    }
+    job = build_trial(settings, name=KEY.name, partition="jupyter", n_gpus=0)
+    environment = {"PROBE_QUESTION": json.dumps(question), "PROBE_PYTHON": "/nowhere/python"}
+    process = subprocess.Popen(
+        ["bash", "-c", job.script],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    answers: list[bytes] = []
+    meeting = threading.Thread(target=lambda: answers.extend(ask(port) for _ in range(2)))
+    meeting.start()
+    log, _ = process.communicate(timeout=60)
+    meeting.join()
+
+    found = parse_found(log)
+    assert answers[0] == b""
+    assert "time" in json.loads(answers[1])
+    assert found is not None
+    assert found["reached"] is True
+    assert found["environment server"] == "missing"
+
+
+words = iter(["wrong", "word"])
+
+
+def ask(port: int) -> bytes:
+    word = next(words)
+    for _ in range(200):
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(f"{word}\n".encode())
+                return connection.recv(4096)
+        except ConnectionRefusedError:
+            threading.Event().wait(0.05)
+    raise TimeoutError("the script does not listen")
+
+
+def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
+    (finding,) = judge_trial(GOOD, settings, partition="jupyter")
+
+    assert finding.grade is Grade.OK
+    assert "1 kernels" in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda: replace(GOOD, was_reached=False, clock_s=None), "accept ports 30000 to 32767"),
+        (lambda: replace(GOOD, clock_s=-75.0), "75 s behind"),
+        (lambda: replace(GOOD, found=FOUND | {"hub": "timed out"}), "does not reach the hub"),
+        (lambda: replace(GOOD, found=FOUND | {"storage": "Permission denied"}), "/srv/isilon"),
+        (lambda: replace(GOOD, found=FOUND | {"home": "Read-only"}), "the home cannot be written"),
+        (lambda: replace(GOOD, found=FOUND | {"environment server": "missing"}), "does not load"),
+        (lambda: replace(GOOD, found=FOUND | {"environment server": "version 0.0.1"}), "0.0.1"),
+        (lambda: replace(GOOD, found=FOUND | {"kernels": {"r": "gone"}}), "the kernel r"),
+        (lambda: replace(GOOD, found=None, log="disk full"), "disk full"),
+        (
+            lambda: replace(
+                GOOD, record=replace(RECORD, state=JobState.PENDING, reason="Resources")
+            ),
+            "Slurm says: Resources",
+        ),
+    ],
+    ids=[
+        *("port", "clock", "hub", "isilon", "home", "no server", "old server", "kernel"),
+        *("no log", "queue"),
+    ],
+)
+def test_each_fault_is_told_with_its_cure(
+    settings: Settings, change: Callable[[], Trial], said: str
+) -> None:
+    (finding,) = judge_trial(change(), settings, partition="jupyter")
+
+    assert said in f"{finding.sentence} {finding.cure}"
+    assert finding.grade is not Grade.OK
+    assert finding.cure

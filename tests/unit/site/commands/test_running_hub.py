@@ -1,0 +1,227 @@
+"""Drain, tokens and the log as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import logging
+import sqlite3
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from portal.hub.admin.tokens import (
+    CULLER,
+    OPERATOR,
+    ensure_token,
+    keep_private,
+    read_token,
+    services_of,
+)
+from portal.hub.log.json_formatter import JsonFormatter
+from portal.hub.messages.drain import DEFAULT_MESSAGE, Drain
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.loader import Settings
+from portal.site.commands.backup import MOST_COPIES, back_up, restore
+from portal.site.commands.running_hub import ask_hub, status_text
+from portal.site.commands.services import culler_argv, proxy_argv, run_part
+from spawner.errors import SiteError
+from spawner.session.spawn_error import StartFailed
+
+
+def test_a_drained_portal_stays_so_over_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "drain.json"
+    Drain(path).close("New disks.")
+
+    again = Drain(path)
+
+    with pytest.raises(StartFailed, match="New disks"):
+        again.refuse(None)
+    assert "New disks. Sessions that run go on." in again.announcements()[0].text
+    again.open()
+    again.refuse(None)
+    assert Drain(path).message == ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"message"'])
+def test_a_file_that_is_broken_keeps_the_door_shut(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "drain.json"
+    path.write_text(text)
+
+    assert Drain(path).message == DEFAULT_MESSAGE
+
+
+def test_a_drain_that_cannot_be_kept_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
+    drain = Drain(tmp_path / "gone" / "drain.json")
+
+    with pytest.raises(SiteError, match="cannot be written"):
+        drain.close("x")
+    assert drain.message == ""
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    database = tmp_path / "jupyterhub.sqlite"
+    keep_private(tmp_path, database)
+    database.touch(mode=0o644)
+
+    keep_private(tmp_path, database)
+
+    assert database.stat().st_mode & 0o777 == 0o600
+
+
+def test_tokens_are_made_once_and_only_their_owner_reads_them(tmp_path: Path) -> None:
+    token = ensure_token(tmp_path, OPERATOR)
+
+    assert ensure_token(tmp_path, OPERATOR) == token == read_token(tmp_path, OPERATOR)
+    assert (tmp_path / "operator-token").stat().st_mode & 0o077 == 0
+    with pytest.raises(SiteError, match="The hub makes it"):
+        read_token(tmp_path, CULLER)
+
+
+def test_a_folder_of_somebody_else_gets_no_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
+
+    assert services_of(tmp_path) == ([], [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_culler_may_do_less_than_the_operator(tmp_path: Path) -> None:
+    services, roles = services_of(tmp_path)
+
+    scopes = {role["name"]: set(role["scopes"]) for role in roles}
+    assert {service["name"] for service in services} == set(scopes)
+    assert "admin:servers" not in scopes["dsportal-culler"]
+    assert "admin:users" not in scopes["dsportal-operator"]
+
+
+def test_a_line_of_json_holds_user_and_job() -> None:
+    record = logging.makeLogRecord(
+        {"name": "hub", "levelno": 20, "levelname": "INFO", "msg": 'Job %d\nof "%s"'}
+        | {"args": (7, "ada"), "user": "ada", "job_id": 7}
+    )
+
+    line = JsonFormatter().format(record)
+
+    assert "\n" not in line
+    entry = json.loads(line)
+    assert (entry["user"], entry["job_id"], entry["level"]) == ("ada", 7, "info")
+    assert entry["message"] == 'Job 7\nof "ada"'
+
+
+def test_the_proxy_goes_by_host_names_where_users_have_their_own(settings: Settings) -> None:
+    url = "https://portal.example.com"
+    hub = replace(settings.hub, public_url=url, subdomain_host=url)
+
+    assert "--host-routing" in proxy_argv(replace(settings, hub=hub), Path("/opt/proxy"))
+
+
+def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
+    proxy = proxy_argv(settings, Path("/opt/portal"))
+
+    assert proxy[0] == "/opt/portal/node/bin/node"
+    assert "--ip=127.0.0.1" in proxy
+    assert "--host-routing" not in proxy
+    assert "--port=8000" in proxy
+    assert "--api-ip=127.0.0.1" in proxy
+    assert "--api-port=8001" in proxy
+    assert "--default-target=http://127.0.0.1:8081" in proxy
+    assert {"--sessions-ip=10.77.0.1", "--sessions-port=8081"} <= set(proxy)
+    assert "--timeout=0" in culler_argv(settings)
+
+
+def test_a_proxy_without_a_place_for_its_certificates_says_where(settings: Settings) -> None:
+    arguments = argparse.Namespace(settings=Path("/nowhere/portal.toml"), part="proxy")
+    hub = replace(settings.hub, state_dir=Path("/nowhere"))
+
+    with (
+        mock.patch(
+            "portal.site.commands.services.load_settings", return_value=replace(settings, hub=hub)
+        ),
+        pytest.raises(SiteError, match="/nowhere/certificates cannot be read or made"),
+    ):
+        run_part(arguments)
+
+
+def hub_of(state_dir: Path) -> HubSettings:
+    return HubSettings(address="10.77.0.1", state_dir=state_dir)
+
+
+def change(path: Path, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(sql)
+
+
+def test_fourteen_copies_are_kept(tmp_path: Path) -> None:
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
+    day = datetime(2026, 1, 1)
+
+    copies = [back_up(hub, day + timedelta(days=n)) for n in range(MOST_COPIES + 2)]
+
+    assert sorted((tmp_path / "backups").iterdir()) == copies[2:]
+    assert copies[-1].stat().st_mode & 0o077 == 0
+
+
+def test_a_second_copy_in_the_same_second_leaves_the_first_as_it_is(tmp_path: Path) -> None:
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
+    first = back_up(hub, datetime(2026, 1, 1, 12, 0, 0, 1))
+    kept = first.read_bytes()
+    change(hub.sqlite_path, "DROP TABLE users")
+
+    second = back_up(hub, datetime(2026, 1, 1, 12, 0, 0, 2))
+
+    assert sorted((tmp_path / "backups").iterdir()) == [first, second]
+    assert first.read_bytes() == kept
+
+
+def test_a_backup_without_a_database_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(SiteError, match="could not be copied"):
+        back_up(hub_of(tmp_path), datetime(2026, 1, 1))
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_a_copy_is_gone_back_to_and_what_is_none_changes_nothing(tmp_path: Path) -> None:
+    hub = hub_of(tmp_path)
+    change(hub.sqlite_path, "CREATE TABLE users (name)")
+    copy = back_up(hub, datetime(2026, 1, 1))
+    change(hub.sqlite_path, "DROP TABLE users")
+    no_copy = tmp_path / "no.sqlite"
+    no_copy.write_bytes(b"nothing of a database" * 100)
+
+    for wrong in (no_copy, tmp_path / "gone.sqlite"):
+        with pytest.raises(SiteError):
+            restore(hub, wrong)
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        change(hub.sqlite_path, "DELETE FROM users")
+
+    restore(hub, copy)
+    change(hub.sqlite_path, "DELETE FROM users")
+
+
+def test_a_hub_that_does_not_run_is_told_with_its_address(
+    tmp_path: Path, settings: Settings
+) -> None:
+    hub = replace(settings.hub, state_dir=tmp_path, address="127.0.0.1", api_port=1)
+    ensure_token(tmp_path, OPERATOR)
+
+    with pytest.raises(SiteError, match=r"does not answer at http://127\.0\.0\.2:1/hub/api"):
+        ask_hub(replace(settings, hub=hub), "GET", "status")
+
+
+def test_status_lists_sessions_by_state() -> None:
+    session = {"user": "ada", "state": "running", "job_id": 7, "partition": "v100", "gpus": 2}
+    text = status_text(
+        {"portal": "1", "jupyterhub": "6", "slurm": "answers", "drain": "Disks."}
+        | {"sessions": [session | {"node": "node01", "reason": ""}]}
+    )
+
+    assert "sessions    1 running" in text
+    assert "refused: Disks." in text
+    assert "node01" in text

@@ -1,0 +1,126 @@
+"""What is looked at before a job, and what each fault means to the user and to the site."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spawner.client.preflight import Preflight, Weight
+from spawner.errors import PreflightError
+from spawner.programs import launcher
+from spawner.programs import preflight as probe
+
+
+def test_nothing_wrong_says_nothing() -> None:
+    assert Preflight().judge({"home": {"fault": "", "free_mib": 900}}) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"fault": "full", "free_mib": 3}, "is full: 3 MiB are free in it. Clean up"),
+        (
+            {"fault": "unwritable", "detail": "Read-only file system"},
+            'cannot be written ("Read-only file system"). Tell the administrators.',
+        ),
+        ({"fault": "no-answer"}, "did not answer within 3 s. Try again in a few minutes"),
+        ({"fault": "of a later release"}, "did not answer within 3 s."),
+    ],
+)
+def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
+    found: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(PreflightError) as caught:
+        Preflight().judge({"home": found})
+
+    assert str(caught.value).startswith("Your home folder ")
+    assert words in str(caught.value)
+    assert caught.value.needs_rescue is (found["fault"] == "full")
+
+
+def test_the_site_decides_what_only_warns() -> None:
+    preflight = Preflight(shared_path="/srv/isilon")
+
+    (warning,) = preflight.judge({"shared": {"fault": "no-answer"}})
+
+    assert warning.startswith("The shared storage, /srv/isilon, did not answer within 3 s.")
+    with pytest.raises(PreflightError):
+        Preflight(shared=Weight.REFUSE).judge({"shared": {"fault": "no-answer"}})
+
+
+def test_the_launcher_is_told_what_keeps_a_job_from_being_submitted() -> None:
+    order = Preflight(shared_path="/srv/isilon", server_path="/opt/server").order()
+
+    assert set(order["checks"]) == {"home", "shared", "server", "timeout_s"}
+    assert order["refuse"] == ["home"]
+
+
+def test_what_is_off_or_has_no_path_is_not_looked_at() -> None:
+    order = Preflight(home=Weight.OFF, server_path="/opt/server").order()
+
+    assert order["checks"] == {"server": {"path": "/opt/server"}, "timeout_s": 3.0}
+    assert Preflight(home=Weight.OFF).order() == {}
+
+
+def test_a_rescue_session_minds_no_full_home() -> None:
+    checks = Preflight(min_free_mib=2**40).request(is_rescue=True)
+
+    assert probe.check_home(checks["home"])["fault"] == ""
+    assert probe.check_home({"min_free_mib": 2**40})["fault"] == "full"
+
+
+def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from spawner.programs import preflight\n"
+        "preflight.CHECKS['home'] = lambda what: time.sleep(600)\n"
+        "preflight.os.kill = lambda pid, _: print('killed', pid)\n"
+        "print(preflight.look({'home': {}, 'server': {'path': '/bin/sh'}}, timeout_s=0.2))\n"
+    )
+    began = time.monotonic()
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(Path(__file__).parents[4])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert "{'home': {'fault': 'no-answer'}, 'server': {'fault': ''}}" in done.stdout
+    os.kill(int(done.stdout.split()[1]), signal.SIGKILL)
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("fault", ["", "full"])
+def test_the_launcher_submits_only_what_passes(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    account = pwd.struct_passwd(("ada", "x", os.getuid(), os.getgid(), "", "/nowhere", "/bin/sh"))
+    commands: list[str] = []
+
+    def run(argv: list[str], account: object, **_: object) -> dict[str, Any]:
+        commands.append(argv[0])
+        return {"ok": True, "stdout": "7\n"}
+
+    monkeypatch.setattr(launcher, "_run", run)
+    monkeypatch.setattr(launcher, "__file__", str(tmp_path / "dsportal-launcher"))
+    source = Path(probe.__file__).read_text()
+    found = f"\nCHECKS = dict.fromkeys(CHECKS, lambda what: {{'fault': {fault!r}}})\n"
+    (tmp_path / "dsportal-preflight").write_text(source + found)
+    request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
+    request |= {"keeps_log": False, **Preflight().order()}
+
+    answer = launcher.answer_request(request, account)
+
+    assert answer["checks"] == {"home": {"fault": fault}}
+    assert answer["job_id"] == (0 if fault else 7)
+    assert commands == ([] if fault else ["sbatch"])

@@ -1,0 +1,151 @@
+"""How full folders are: what stat and a quota program print, and the probe that asks them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spawner.client.storage import Space, Storage, parse_quota, parse_statfs
+from spawner.programs import storage
+
+PROBE = Path(storage.__file__)
+ASK_WHAT_HANGS = "print(repr(probe.glance(['/bin/sleep', '60'], timeout_s=0.2)), flush=True)"
+
+
+def test_free_space_is_what_users_may_fill_as_df_counts() -> None:
+    # stat --file-system on ext4, where df -B1 says 257573699584 82863751168 161619472384.
+    space = parse_statfs("4096 62884204 42653835 39457879\n")
+
+    assert space is not None
+    assert space.used_bytes == 82863591424
+    assert space.free_bytes == 161619472384
+    assert 33.8 < space.used_percent < 34.0
+
+
+@pytest.mark.parametrize("text", ["", "4096 1 1", "a b c d", "4096 -1 0 0"])
+def test_another_text_is_no_space(text: str) -> None:
+    assert parse_statfs(text) is None
+    assert parse_quota(text) is None
+
+
+def test_a_quota_is_the_users_own() -> None:
+    assert parse_quota("9000 10000\n") == Space(total_bytes=10000, used_bytes=9000, is_quota=True)
+    assert parse_quota("9000 0") is None, "0 is how quota programs say that there is no limit"
+
+
+def test_a_full_folder_has_no_negative_space() -> None:
+    space = Space(total_bytes=10, used_bytes=12, is_quota=True)
+
+    assert space.free_bytes == 0
+    assert space.used_percent == 120
+    assert Space(total_bytes=0, used_bytes=0).used_percent == 0
+
+
+class FakeLauncher:
+    """Answers what it was given."""
+
+    def __init__(self, folders: dict[str, Any]) -> None:
+        self.folders = folders
+        self.asked: list[Any] = []
+
+    async def order(self, user: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append((user, request))
+        return {"ok": True, "folders": self.folders}
+
+
+async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() -> None:
+    launcher: Any = FakeLauncher(
+        {
+            "~": {"statfs": "1 100 50 50", "quota": "9 10"},
+            "/srv/isilon": {"statfs": "", "quota": ""},
+        }
+    )
+
+    spaces = await Storage(launcher).read_spaces("ada", ["~", "/srv/isilon"])
+
+    assert spaces == {
+        "~": Space(total_bytes=10, used_bytes=9, is_quota=True),
+        "/srv/isilon": None,
+    }
+    assert launcher.asked == [("ada", {"verb": "storage", "folders": ["~", "/srv/isilon"]})]
+
+
+def probe(folders: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-IS", str(PROBE)],
+        input=json.dumps(folders),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+
+
+def test_the_probe_tells_of_each_folder(tmp_path: Path) -> None:
+    said = json.loads(probe([str(tmp_path), "/nowhere/at/all"]).stdout)
+
+    assert parse_statfs(said[str(tmp_path)]["statfs"]) is not None
+    assert said["/nowhere/at/all"] == {"statfs": "", "quota": ""}
+
+
+@pytest.mark.parametrize("folders", ["/", {"/": 1}, ["relative"], [1], ["/a\0b"], ["/"] * 9])
+def test_the_probe_refuses_what_is_no_short_list_of_paths(folders: object) -> None:
+    done = probe(folders)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_whose_server_hangs_is_not_waited_for() -> None:
+    load = "import sys; sys.path.insert(0, sys.argv[1]); import storage as probe"
+    before_s = time.monotonic()
+
+    # In a process of its own: what hangs is not cleared away.
+    said = subprocess.run(
+        [sys.executable, "-c", f"{load}\n{ASK_WHAT_HANGS}", str(PROBE.parent)],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    ).stdout
+
+    assert said == "''\n"
+    assert time.monotonic() - before_s < 10
+
+
+@pytest.fixture
+def quota_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def write(script: str) -> None:
+        path = tmp_path / "quota"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        monkeypatch.setattr(storage, "QUOTA_PROGRAM", str(path))
+
+    return write
+
+
+def test_the_sites_quota_program_is_asked_about_each_folder(
+    quota_program: Callable[[str], None], tmp_path: Path
+) -> None:
+    quota_program(f'[ "$1" = {tmp_path} ] && echo 9000 10000')
+
+    assert storage.look(str(tmp_path))["quota"] == "9000 10000"
+
+
+def test_a_quota_program_that_fails_leaves_the_file_systems_own_numbers(
+    quota_program: Callable[[str], None], tmp_path: Path
+) -> None:
+    quota_program("echo 1 2; exit 1")
+
+    said = storage.look(str(tmp_path))
+
+    assert said["quota"] == ""
+    assert said["statfs"]

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
+from spawner.forecast.accuracy import ForecastRecord
+from spawner.forecast.forecaster import Forecast, Forecaster, Question, Rejection, parse_test_only
+
+NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=timezone.utc)
+QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=28800)
+GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "test-only.txt"
+
+
+def answer(minutes: int = 20, *, job_id: int = 12) -> str:
+    start = (NOW + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S")
+    return (
+        f"sbatch: Job {job_id} to start at {start} using 8 processors on nodes node01 "
+        "in partition jupyter\n"
+    )
+
+
+class Cluster:
+    """Answers questions, counts them, and keeps the time."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+        self.answer: str | Exception = answer()
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.time_s = 1000.0
+
+    async def ask(self, question: Question) -> str:
+        self.questions.append(question)
+        await self.may_answer.wait()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def forecaster(self, asks_per_minute: int = 12) -> Forecaster:
+        return Forecaster(
+            self.ask,
+            clock=lambda: self.time_s,
+            now=lambda: NOW + timedelta(seconds=self.time_s - 1000),
+            asks_per_minute=asks_per_minute,
+        )
+
+
+def test_the_start_that_slurm_forecasts_is_read_in_its_time_zone() -> None:
+    assert parse_test_only(answer(20), NOW) == NOW + timedelta(minutes=20)
+
+
+def test_a_start_in_the_past_means_now() -> None:
+    assert parse_test_only(answer(-5), NOW) == NOW
+
+
+def test_the_line_of_newer_releases_is_read() -> None:
+    line = (
+        "sbatch: Job 12 to start at 2026-11-20T14:20:00 on cluster lab a using 8 processors on "
+        "nodes node01 in partition jupyter\n  Preempts: 7,8\n"
+    )
+    assert parse_test_only(line, NOW) == NOW + timedelta(minutes=20)
+
+
+def test_a_refusal_is_put_into_words() -> None:
+    refusal = parse_test_only(
+        "allocation failure: Requested node configuration is not available\n", NOW
+    )
+    assert isinstance(refusal, Rejection)
+    assert "fewer GPUs" in refusal.diagnosis.next_step
+
+
+def test_no_answer_from_slurm_is_no_refusal() -> None:
+    with pytest.raises(SlurmUnavailableError):
+        parse_test_only(
+            "allocation failure: Unable to contact slurm controller (connect failure)", NOW
+        )
+
+
+@pytest.mark.parametrize("stderr", ["", "hello", "sbatch: Job 12 to start at Unknown"])
+def test_a_text_without_a_forecast_is_an_error(stderr: str) -> None:
+    with pytest.raises(SlurmError):
+        parse_test_only(stderr, NOW)
+
+
+def test_everything_that_a_real_slurm_printed_is_read() -> None:
+    starts, refusals = 0, 0
+    for block in GOLDEN.read_text(encoding="utf-8").split("$ sbatch --test-only ")[1:]:
+        output, _, exit_code = block.rpartition("# exit ")
+        outcome = parse_test_only(output, NOW)
+        assert isinstance(outcome, Rejection) == (exit_code.strip() == "1")
+        starts += isinstance(outcome, datetime)
+        refusals += isinstance(outcome, Rejection)
+    assert (starts, refusals) == (5, 5)
+
+
+async def test_an_answer_is_given_again_while_it_is_fresh() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+    first = await forecaster.forecast(QUESTION)
+    cluster.time_s += 59
+    assert await forecaster.forecast(QUESTION) == first
+    assert len(cluster.questions) == 1
+    cluster.time_s += 2
+    cluster.answer = answer(30)
+    again = await forecaster.forecast(QUESTION)
+    assert again is not None
+    assert again.answer == NOW + timedelta(minutes=30)
+
+
+async def test_another_size_user_or_partition_is_another_question() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+    for question in (
+        QUESTION,
+        replace(QUESTION, n_gpus=2),
+        replace(QUESTION, user="grace"),
+        replace(QUESTION, partition="long"),
+        replace(QUESTION, walltime_s=3600),
+        replace(QUESTION, account="lab"),
+    ):
+        await forecaster.forecast(question)
+    assert len(cluster.questions) == 6
+
+
+async def test_users_who_ask_at_once_share_one_question() -> None:
+    cluster = Cluster()
+    cluster.may_answer.clear()
+    forecaster = cluster.forecaster()
+    asking = [asyncio.create_task(forecaster.forecast(QUESTION)) for _ in range(20)]
+    await asyncio.sleep(0)
+    cluster.may_answer.set()
+    answers = await asyncio.gather(*asking)
+    assert len(cluster.questions) == 1
+    assert all(isinstance(answer, Forecast) for answer in answers)
+
+
+async def test_one_who_leaves_does_not_take_the_answer_from_the_others() -> None:
+    cluster = Cluster()
+    cluster.may_answer.clear()
+    forecaster = cluster.forecaster()
+    leaves = asyncio.create_task(forecaster.forecast(QUESTION))
+    await asyncio.sleep(0)
+    stays = asyncio.create_task(forecaster.forecast(QUESTION))
+    await asyncio.sleep(0)
+    leaves.cancel()
+    cluster.may_answer.set()
+    assert isinstance(await stays, Forecast)
+    assert len(cluster.questions) == 1
+
+
+async def test_slurm_is_asked_only_so_often_a_minute() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster(asks_per_minute=3)
+    for n_gpus in range(10):
+        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+    assert len(cluster.questions) == 3
+    cluster.time_s += 20
+    for n_gpus in range(10, 20):
+        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+    assert len(cluster.questions) == 4
+    cluster.time_s += 3600
+    for n_gpus in range(20, 30):
+        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+    assert len(cluster.questions) == 7
+
+
+async def test_an_old_answer_is_better_than_none_but_not_for_ever() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+    first = await forecaster.forecast(QUESTION)
+    cluster.answer = SlurmUnavailableError("Slurm did not answer.")
+    cluster.time_s += 500
+    assert await forecaster.forecast(QUESTION) == first
+    cluster.time_s += 200
+    assert await forecaster.forecast(QUESTION) is None
+
+
+async def test_without_any_answer_nothing_is_claimed() -> None:
+    cluster = Cluster()
+    cluster.answer = SlurmUnavailableError("Slurm did not answer.")
+    assert await cluster.forecaster().forecast(QUESTION) is None
+
+
+async def test_a_refusal_raised_by_the_submitting_side_is_an_answer_too() -> None:
+    cluster = Cluster()
+    cluster.answer = JobRejectedError(
+        "Slurm refused.", stderr="allocation failure: Requested reservation is invalid"
+    )
+    forecast = await cluster.forecaster().forecast(QUESTION)
+    assert forecast is not None
+    assert isinstance(forecast.answer, Rejection)
+    assert "reservation" in forecast.answer.diagnosis.sentence
+
+
+def minutes(n_minutes: float) -> datetime:
+    return NOW + timedelta(minutes=n_minutes)
+
+
+def test_forecasts_are_measured_by_the_actual_starts() -> None:
+    record = ForecastRecord()
+    for session, forecast, actual in (("a", 10, 8), ("b", 20, 21), ("c", 30, 60)):
+        record.expect(session, minutes(forecast), made_at=NOW)
+        record.start(session, minutes(actual))
+    accuracy = record.accuracy
+    assert accuracy is not None
+    assert accuracy.n_sessions == 3
+    assert accuracy.median_error_s == 120
+    assert accuracy.median_late_s == 60
+
+
+def test_sessions_that_started_at_once_as_foretold_do_not_flatter_the_forecast() -> None:
+    record = ForecastRecord()
+    record.expect("at once", NOW, made_at=NOW)
+    record.start("at once", NOW + timedelta(seconds=1))
+    assert record.accuracy is None
+    record.expect("was to start at once", NOW, made_at=NOW)
+    record.start("was to start at once", minutes(30))
+    assert record.accuracy is not None
+    assert record.accuracy.median_error_s == 1800
+
+
+def test_only_the_first_forecast_of_a_session_counts() -> None:
+    record = ForecastRecord()
+    record.expect("a", minutes(60), made_at=NOW)
+    record.expect("a", minutes(5), made_at=minutes(4))
+    record.start("a", minutes(5))
+    assert record.accuracy is not None
+    assert record.accuracy.median_late_s == -55 * 60
+
+
+def test_cancelled_and_unknown_sessions_are_not_measured() -> None:
+    record = ForecastRecord()
+    record.expect("a", minutes(10), made_at=NOW)
+    record.forget("a")
+    record.start("a", minutes(90))
+    record.start("b", minutes(90))
+    assert record.accuracy is None
+
+
+def test_the_record_does_not_grow_without_end() -> None:
+    record = ForecastRecord(n_sessions=5)
+    for i in range(50):
+        record.expect(f"waits {i}", minutes(10), made_at=NOW)
+        record.expect(f"runs {i}", minutes(10), made_at=NOW)
+        record.start(f"runs {i}", minutes(10 + i))
+    assert record.accuracy is not None
+    assert record.accuracy.n_sessions == 5
+    record.start("waits 0", minutes(500))
+    assert record.accuracy.median_error_s == 47 * 60
+
+
+async def test_users_of_one_account_share_an_answer() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+    ada = replace(QUESTION, account="research")
+
+    first = await forecaster.forecast(ada)
+    second = await forecaster.forecast(replace(ada, user="grace"))
+
+    assert first == second is not None
+    assert [question.user for question in cluster.questions] == ["ada"]
+
+
+async def test_users_whose_account_is_not_known_share_nothing() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
+
+    await forecaster.forecast(QUESTION)
+    await forecaster.forecast(replace(QUESTION, user="grace"))
+
+    assert [question.user for question in cluster.questions] == ["ada", "grace"]
+
+
+async def test_a_refusal_is_nobody_elses() -> None:
+    cluster = Cluster()
+    cluster.answer = "allocation failure: Requested node configuration is not available\n"
+    forecaster = cluster.forecaster()
+    ada = replace(QUESTION, account="research")
+    refused = await forecaster.forecast(ada)
+    cluster.answer = answer(20)
+
+    granted = await forecaster.forecast(replace(ada, user="grace"))
+
+    assert refused is not None
+    assert isinstance(refused.answer, Rejection)
+    assert granted is not None
+    assert granted.answer == NOW + timedelta(minutes=20)
+    assert await forecaster.forecast(ada) == refused
+
+
+async def test_slurm_is_never_asked_where_the_site_allows_no_questions() -> None:
+    cluster = Cluster()
+
+    assert await cluster.forecaster(asks_per_minute=0).forecast(QUESTION) is None
+    assert cluster.questions == []

@@ -1,0 +1,239 @@
+"""The node's side: the address, the port that is kept, and the report to the hub."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from spawner.node.port_report import Reporter, ReportError, say_goodbye
+from spawner.node.singleuser import bind_port, find_address, service_url
+
+
+class Hub(http.server.ThreadingHTTPServer):
+    """A hub that answers with the given statuses, then with 204."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), HubHandler)
+        self.statuses: list[int] = []
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def api_url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/hub/api"
+
+
+class HubHandler(http.server.BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.requests.append((self.path, dict(self.headers), json.loads(body)))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 204)
+        self.end_headers()
+
+    def do_DELETE(self) -> None:
+        self.server.requests.append((self.path, dict(self.headers), None))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 202)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    hub = Hub()
+    yield hub
+    hub.shutdown()
+    hub.server_close()
+
+
+class Time:
+    """A clock that passes only by pausing."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def reporter(api_url: str, time: Time | None = None, **kwargs: Any) -> Reporter:
+    time = time or Time()
+    environment = {"JUPYTERHUB_API_URL": api_url, "JUPYTERHUB_API_TOKEN": "abc"}
+    return Reporter(environment, 31234, clock=time, pause=time.pause, **kwargs)
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def test_the_report_is_one_integer_with_the_sessions_token(hub: Hub) -> None:
+    reporter(hub.api_url).report()
+
+    ((path, headers, body),) = hub.requests
+    assert path == "/hub/api/dsportal/port"
+    assert headers["Authorization"] == "token abc"
+    assert body == {"port": 31234}
+
+
+def test_a_server_with_a_certificate_reports_it_with_the_port(hub: Hub) -> None:
+    reporter(hub.api_url, certificate="PEM").report()
+
+    ((_, _, body),) = hub.requests
+    assert body == {"port": 31234, "certificate": "PEM"}
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 429])
+def test_a_hub_that_has_trouble_is_told_again(hub: Hub, status: int) -> None:
+    hub.statuses = [status] * 3
+    time = Time()
+
+    reporter(hub.api_url, time).report()
+
+    assert len(hub.requests) == 4
+    assert time.pauses[0] < time.pauses[1] < time.pauses[2]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
+def test_a_hub_that_does_not_want_the_server_ends_it_with_a_clear_line(
+    hub: Hub, status: int
+) -> None:
+    hub.statuses = [status]
+
+    with pytest.raises(ReportError, match=f"does not take this server: {status}.*new session"):
+        reporter(hub.api_url).report()
+
+    assert len(hub.requests) == 1
+
+
+def test_a_hub_that_is_away_is_waited_for_some_minutes_and_not_for_ever() -> None:
+    time = Time()
+
+    with pytest.raises(ReportError, match="did not take the port in 600 s"):
+        reporter(f"http://127.0.0.1:{free_port()}", time).report()
+
+    assert 600 <= time.now < 660
+    assert max(time.pauses) < 15
+
+
+def test_a_hub_that_comes_back_is_told(hub: Hub) -> None:
+    port = hub.server_port
+    hub.shutdown()
+    hub.server_close()
+    back: list[Hub] = []
+
+    class Restart(Time):
+        def pause(self, seconds: float) -> None:
+            super().pause(seconds)
+            if len(self.pauses) == 3:
+                again = Hub.__new__(Hub)
+                http.server.ThreadingHTTPServer.__init__(again, ("127.0.0.1", port), HubHandler)
+                again.statuses, again.requests = [], []
+                threading.Thread(target=again.serve_forever, args=(0.01,), daemon=True).start()
+                back.append(again)
+
+    reporter(f"http://127.0.0.1:{port}/hub/api", Restart()).report()
+
+    assert len(back[0].requests) == 1
+    back[0].shutdown()
+    back[0].server_close()
+
+
+@pytest.mark.parametrize("status", [202, 403, 500])
+def test_a_server_that_ends_says_so_once_whatever_the_hub_answers(hub: Hub, status: int) -> None:
+    hub.statuses = [status]
+
+    say_goodbye({"JUPYTERHUB_API_URL": hub.api_url, "JUPYTERHUB_API_TOKEN": "abc"})
+
+    ((path, headers, _),) = hub.requests
+    assert path == "/hub/api/dsportal/session?because=exit"
+    assert headers["Authorization"] == "token abc"
+
+
+def test_a_server_ends_without_a_hub_too() -> None:
+    url = f"http://127.0.0.1:{free_port()}/hub/api"
+
+    say_goodbye({"JUPYTERHUB_API_URL": url, "JUPYTERHUB_API_TOKEN": "abc"})
+
+
+def test_an_error_of_the_report_is_told_to_the_waiting_server(hub: Hub) -> None:
+    hub.statuses = [403]
+    one = reporter(hub.api_url)
+
+    one.start()
+
+    with pytest.raises(ReportError, match="403"):
+        one.wait()
+
+
+def test_the_port_is_in_the_range_and_stays_taken() -> None:
+    sock = bind_port("127.0.0.1", 30000, 30999)
+
+    with sock, socket.socket() as other:
+        address, port = sock.getsockname()
+        assert address == "127.0.0.1"
+        assert 30000 <= port <= 30999
+        with pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
+        with socket.create_connection((address, port), timeout=5):
+            pass
+
+
+def test_a_range_with_one_free_port_gives_that_one() -> None:
+    with bind_port("127.0.0.1", 30000, 32000) as first:
+        taken = first.getsockname()[1]
+        with bind_port("127.0.0.1", taken, taken + 1) as second:
+            assert second.getsockname()[1] == taken + 1
+
+
+def test_a_full_range_is_named() -> None:
+    with bind_port("127.0.0.1", 30000, 32000) as sock:
+        port = sock.getsockname()[1]
+        with pytest.raises(OSError, match=f"No port from {port} to {port} is free"):
+            bind_port("127.0.0.1", port, port)
+
+
+def test_an_address_of_another_machine_is_no_full_range() -> None:
+    with pytest.raises(OSError, match="assign"):
+        bind_port("192.0.2.1", 30000, 32000)
+
+
+def test_the_address_is_the_one_that_reaches_the_hub() -> None:
+    assert find_address({"JUPYTERHUB_API_URL": "http://127.0.0.1:8081/hub/api"}) == "127.0.0.1"
+
+
+def test_a_site_may_set_the_address() -> None:
+    environment = {
+        "JUPYTERHUB_API_URL": "http://127.0.0.1:8081/hub/api",
+        "PORTAL_NODE_ADDRESS": "10.1.2.3",
+    }
+
+    assert find_address(environment) == "10.1.2.3"
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("10.77.0.11", "https://10.77.0.11:31234/user/ada/"),
+        ("fd00::11", "https://[fd00::11]:31234/user/ada/"),
+    ],
+)
+def test_the_server_gets_its_own_address_in_the_hubs_url(address: str, url: str) -> None:
+    environment = {"JUPYTERHUB_SERVICE_URL": "https://0.0.0.0:0/user/ada/"}
+
+    assert service_url(environment, address, 31234) == url

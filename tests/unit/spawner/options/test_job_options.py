@@ -1,0 +1,202 @@
+"""What one user asked for, by form and by REST."""
+
+from __future__ import annotations
+
+import pytest
+
+from spawner.errors import OptionsError
+from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.limits import Limits
+from spawner.slurm.catalog import Catalog, Partition
+from spawner.slurm.gres import GpuCount
+from spawner.slurm.nodes import Node
+from spawner.slurm.resources import Shape
+
+HOSTILE = [
+    "1;id",
+    "$(id)",
+    "`id`",
+    "1\n2",
+    "1 2",
+    "--gres=gpu:8",
+    "'",
+    '"',
+    "\\",
+    "\x00",
+    "%j",
+    "ü",
+    "1" * 300,
+    "x" * 300,
+    "../../etc/passwd",
+]
+
+
+def node(name: str, gpus: dict[str, int]) -> Node:
+    return Node(
+        name=name,
+        address=name,
+        state="idle",
+        idle_are="free",
+        n_cores=40,
+        n_cores_used=0,
+        memory_mib=384_000,
+        memory_used_mib=0,
+        gpus={kind: GpuCount(total=n, free=n) for kind, n in gpus.items()},
+    )
+
+
+def partition(name: str, *nodes: Node, is_default: bool = False) -> Partition:
+    return Partition(
+        name=name, is_default=is_default, is_up=True, max_walltime_s=86400, nodes=nodes
+    )
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    return Catalog(
+        partitions={
+            "jupyter": partition("jupyter", node("n1", {"v100": 4}), is_default=True),
+            "big": partition("big", node("n2", {"a100": 8, "1g.5gb": 2})),
+        }
+    )
+
+
+@pytest.mark.parametrize("value", [2, "2", ["2"], [2]], ids=repr)
+def test_two_gpus_may_be_written_as_json_and_as_a_form_writes_them(value: object) -> None:
+    assert JobOptions.parse({"gpus": value}).n_gpus == 2
+
+
+@pytest.mark.parametrize("mapping", [{}, {"gpus": ""}, {"gpus": []}, {"gpus": [""]}], ids=repr)
+def test_no_choice_means_one_gpu_and_the_defaults_of_the_site(mapping: dict[str, object]) -> None:
+    assert JobOptions.parse(mapping) == JobOptions(n_gpus=1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["two", 1.5, 2.0, True, None, [1, 2], {"a": 1}, -1, "-1", "+1", " 1", "1.0", "٢", *HOSTILE],
+    ids=repr,
+)
+def test_what_is_no_number_of_gpus_is_refused_with_the_limit_and_the_next_step(
+    value: object,
+) -> None:
+    with pytest.raises(OptionsError) as caught:
+        JobOptions.parse({"gpus": value}, max_gpus=4)
+
+    assert "GPUs" in caught.value.message
+    assert "Choose a whole number, 1 to 4." in caught.value.message
+    assert len(caught.value.message) < 300
+
+
+@pytest.mark.parametrize("key", ["gpu_type", "partition", "account", "qos", "reservation"])
+@pytest.mark.parametrize("value", [*HOSTILE, 3, True, None, ["a", "b"], {"a": 1}], ids=repr)
+def test_a_hostile_name_is_refused(key: str, value: object) -> None:
+    with pytest.raises(OptionsError, match=key):
+        JobOptions.parse({key: value})
+
+
+@pytest.mark.parametrize("value", [*HOSTILE, 0, -1, True, None, "nan", "inf", 1e9], ids=repr)
+def test_a_hostile_length_is_refused(value: object) -> None:
+    with pytest.raises(OptionsError, match="hours"):
+        JobOptions.parse({"hours": value})
+
+
+@pytest.mark.parametrize("value", [1.5, "1.5", ["1.5"]], ids=repr)
+def test_hours_may_have_a_fraction(value: object) -> None:
+    assert JobOptions.parse({"hours": value}).walltime_s == 5400
+
+
+@pytest.mark.parametrize(
+    "key", ["runtime", "gres", "options", "prologue", "exec_prefix", "GPUS", "", "n_gpus"]
+)
+def test_an_option_that_does_not_exist_is_refused(key: str) -> None:
+    with pytest.raises(OptionsError, match="no option"):
+        JobOptions.parse({"gpus": 1, key: "x"})
+
+
+@pytest.mark.parametrize("n_gpus", [0, 5, 9, 999_999])
+def test_asking_for_a_wrong_number_of_gpus_names_the_limit(n_gpus: int, catalog: Catalog) -> None:
+    options = JobOptions.parse({"gpus": n_gpus})
+
+    with pytest.raises(OptionsError) as caught:
+        options.check(catalog, Limits(), Shape())
+
+    assert f"You asked for {n_gpus} GPUs" in caught.value.message
+    assert "the largest node has 4. Choose 1 to 4 GPUs." in caught.value.message
+
+
+def test_a_limit_of_the_user_below_the_largest_node_is_named_as_such(catalog: Catalog) -> None:
+    with pytest.raises(OptionsError, match=r"you may use 2\. Choose 1 to 2"):
+        JobOptions(n_gpus=3).check(catalog, Limits(max_gpus=2), Shape())
+
+
+def test_sessions_without_a_gpu_are_for_sites_that_allow_them(catalog: Catalog) -> None:
+    resources = JobOptions(n_gpus=0).check(catalog, Limits(min_gpus=0), Shape())
+
+    assert resources.n_gpus == 0
+
+
+def test_only_offered_partitions_can_be_asked_for(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter",))
+
+    with pytest.raises(OptionsError, match="offered to you are jupyter"):
+        JobOptions(partition="big").check(catalog, limits, Shape())
+
+
+@pytest.mark.parametrize("key", ["partition", "account", "qos", "reservation"])
+def test_where_a_site_offers_no_choice_none_can_be_made(key: str, catalog: Catalog) -> None:
+    with pytest.raises(OptionsError, match="lets nobody choose"):
+        JobOptions(**{key: "x"}).check(catalog, Limits(), Shape())
+
+
+def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"))
+
+    JobOptions(partition="big", gpu_type="a100", n_gpus=8).check(catalog, limits, Shape())
+    JobOptions(partition="big", gpu_type="1g.5gb").check(catalog, limits, Shape())
+    with pytest.raises(OptionsError, match="the partition jupyter has none"):
+        JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, Shape())
+
+
+def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_it(
+    catalog: Catalog,
+) -> None:
+    limits = Limits(partitions=("jupyter", "big"), gpu_types=("v100",))
+
+    JobOptions(gpu_type="v100").check(catalog, limits, Shape())
+    with pytest.raises(OptionsError, match="offered to you are v100"):
+        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, Shape())
+
+
+def test_a_session_longer_than_allowed_is_refused(catalog: Catalog) -> None:
+    options = JobOptions.parse({"hours": 30})
+
+    with pytest.raises(OptionsError, match="30 hours; a session may last 24 hours at most"):
+        options.check(catalog, Limits(), Shape())
+
+
+def test_a_session_goes_to_the_first_offered_partition_that_can_hold_it(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"))
+
+    assert JobOptions(n_gpus=4).choose_partition(catalog, limits) == "jupyter"
+    assert JobOptions(n_gpus=8).choose_partition(catalog, limits) == "big"
+    assert JobOptions(n_gpus=8).choose_partition(catalog, Limits()) is None
+
+
+def test_a_session_goes_where_gpus_of_its_type_are(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"))
+
+    assert JobOptions(n_gpus=2, gpu_type="a100").choose_partition(catalog, limits) == "big"
+    assert JobOptions(n_gpus=2, gpu_type="v100").choose_partition(catalog, limits) == "jupyter"
+
+
+def test_the_most_gpus_are_those_of_the_largest_node_offered(catalog: Catalog) -> None:
+    assert most_gpus(catalog, Limits()) == 4
+    assert most_gpus(catalog, Limits(partitions=("jupyter", "big"))) == 10
+    assert most_gpus(catalog, Limits(partitions=("jupyter", "big"), max_gpus=3)) == 3
+
+
+def test_a_cluster_without_gpus_says_so() -> None:
+    catalog = Catalog(partitions={"cpu": partition("cpu", node("n1", {}), is_default=True)})
+
+    with pytest.raises(OptionsError, match="0 GPUs that you may use"):
+        JobOptions(n_gpus=1).check(catalog, Limits(), Shape())

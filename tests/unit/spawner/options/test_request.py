@@ -1,0 +1,145 @@
+"""From what a user asked for to the plan of a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from spawner.errors import OptionsError, SettingsError
+from spawner.options.request import (
+    Request,
+    gpus_in_words,
+    limits_of,
+    normal_form,
+    shape_of,
+)
+from spawner.options.traits import SiteTraits
+from spawner.session.job_plan import plan_of
+from spawner.session.session import Session
+from spawner.slurm.catalog import Catalog
+from tests.unit.spawner.options.test_job_options import node, partition
+
+
+class Traits(SiteTraits):
+    """The operator's settings with batchspawner's."""
+
+    req_partition = ""
+    req_account = ""
+    req_qos = ""
+    req_reservation = ""
+    req_options = ""
+    req_prologue = ""
+    req_epilogue = ""
+
+    def get_args(self) -> list[str]:
+        return ["--debug"]
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    return Catalog(
+        partitions={
+            "jupyter": partition("jupyter", node("n1", {"v100": 4}), is_default=True),
+            "dense": partition("dense", node("n2", {"a100": 8}), node("n3", {"a100": 2})),
+        }
+    )
+
+
+def request_of(traits: Any, options: dict[str, object], catalog: Catalog) -> Request:
+    return Request.check(traits, options, catalog, limits_of(traits))
+
+
+def plan(traits: Any, options: dict[str, object], catalog: Catalog) -> Any:
+    request = request_of(traits, options, catalog)
+    session = Session.create(
+        "ada", resources=request.resources, walltime_s=request.walltime_s, token_id=1
+    )
+    return plan_of(traits, request, session, comment="c")
+
+
+def test_nothing_asked_for_is_one_gpu_for_the_sites_hours(catalog: Catalog) -> None:
+    request = request_of(Traits(), {}, catalog)
+
+    assert (request.resources.n_gpus, request.resources.n_cores) == (1, 8)
+    assert request.walltime_s == 28800
+    assert request.partition is None
+
+
+def test_cores_are_lowered_where_a_node_could_not_use_all_its_gpus(catalog: Catalog) -> None:
+    traits = Traits(partitions=["dense"])
+
+    shape = shape_of(traits, catalog, n_gpus=4, partition="dense")
+
+    assert shape.cores_per_gpu == 5
+    assert "The node n2 has 40 cores" in shape.reason
+    assert request_of(traits, {"gpus": 8}, catalog).resources.n_cores == 40
+
+
+def test_a_partition_may_have_a_rule_of_its_own(catalog: Catalog) -> None:
+    traits = Traits(partition_shapes={"dense": {"cores_per_gpu": 2}})
+
+    shape = shape_of(traits, catalog, n_gpus=1, partition="dense")
+
+    assert (shape.cores_per_gpu, shape.memory_mib_per_gpu) == (2, 384_000 // 8)
+
+
+def test_a_rule_with_an_unknown_key_is_named(catalog: Catalog) -> None:
+    traits = Traits(partition_shapes={"dense": {"cores": 2}})
+
+    with pytest.raises(SettingsError, match="Use cores_per_gpu and memory_mib_per_gpu"):
+        shape_of(traits, catalog, n_gpus=1, partition="dense")
+
+
+def test_batchspawners_partition_is_where_sessions_go(catalog: Catalog) -> None:
+    traits = Traits()
+    traits.req_partition = "dense"
+
+    assert plan(traits, {"gpus": 8}, catalog).partition == "dense"
+    with pytest.raises(OptionsError, match="offered to you are dense"):
+        request_of(traits, {"partition": "jupyter"}, catalog)
+
+
+def test_batchspawners_settings_are_defaults_of_the_job(catalog: Catalog) -> None:
+    traits = Traits(accounts=["physics"])
+    traits.req_account, traits.req_qos, traits.req_reservation = "a", "q", "r"
+    traits.req_options, traits.req_prologue = "--exclusive", "module load x"
+
+    made = plan(traits, {}, catalog)
+
+    assert (made.account, made.qos, made.reservation) == ("a", "q", "r")
+    assert (made.extra_options, made.prologue) == (("--exclusive",), "module load x")
+    assert made.server_argv[-1] == "--debug"
+    assert plan(traits, {"account": "physics"}, catalog).account == "physics"
+
+
+def test_a_session_shorter_than_the_warning_is_not_warned(catalog: Catalog) -> None:
+    traits = Traits(warning_s=600)
+
+    assert plan(traits, {"hours": "0.1"}, catalog).warning_s == 0
+    assert plan(traits, {"hours": "1"}, catalog).warning_s == 600
+
+
+def test_empty_fields_of_a_form_are_left_out() -> None:
+    form = {"gpus": ["2"], "partition": [""], "hours": [], "account": ["a", "b"]}
+
+    assert normal_form(form) == {"gpus": "2", "account": ["a", "b"]}
+
+
+def test_simulated_gpus_are_called_simulated() -> None:
+    assert gpus_in_words(1, are_simulated=True) == "1 simulated GPU"
+    assert gpus_in_words(2, are_simulated=True) == "2 simulated GPUs"
+    assert gpus_in_words(2, are_simulated=False) == "2 GPUs"
+    assert gpus_in_words(0, are_simulated=True) == "no GPU"
+
+
+def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:
+    traits = Traits(
+        group_limits={"students": {"max_gpus": 1}, "staff": {"max_gpus": 4}},
+        user_limits={"ada": {"max_gpus": 2, "max_hours": 3}},
+    )
+
+    assert limits_of(traits, ["students", "staff"], user="grace").max_gpus == 4
+    assert limits_of(traits, ["students", "staff"], user="ada").max_gpus == 2
+    assert limits_of(traits, [], user="ada").max_walltime_s == 3 * 3600
+    assert limits_of(traits).max_gpus is None

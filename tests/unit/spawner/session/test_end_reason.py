@@ -1,0 +1,62 @@
+"""Why a session ended, where Slurm's parts do not know it all at once."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from spawner.client.accounting import Accounting
+from spawner.session import end_reason
+from spawner.session.session import Session
+from spawner.slurm.jobs import JobEnd, JobKey
+from spawner.slurm.states import JobState
+
+SESSION = Session(mark="0", user="root", job_id=17, n_gpus=1)
+
+
+class LateSlurm:
+    """A Slurm whose accounting hears late who cancelled a job."""
+
+    def __init__(self, *, n_anonymous: int) -> None:
+        self.accounting = Accounting(self._no_query)
+        self._n_anonymous = n_anonymous
+
+    async def _no_query(self, argv: object) -> Any:
+        raise NotImplementedError
+
+    async def read_end(self, key: JobKey) -> JobEnd:
+        self._n_anonymous -= 1
+        uid = None if self._n_anonymous >= 0 else 0
+        return JobEnd(state=JobState.CANCELLED, cancelled_by_uid=uid)
+
+
+async def explain(slurm: Any) -> str:
+    return str(await end_reason.explain_session_end(slurm, SESSION))
+
+
+async def test_who_cancelled_a_session_is_told_when_accounting_is_some_seconds_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.01)
+
+    assert "cancelled under your own name" in await explain(LateSlurm(n_anonymous=8))
+
+
+async def test_a_cluster_without_accounting_is_not_waited_for() -> None:
+    slurm = LateSlurm(n_anonymous=99)
+    slurm.accounting.is_kept = False
+    before = time.monotonic()
+
+    assert "The session's job was cancelled." in await explain(slurm)
+
+    assert time.monotonic() - before < 1
+
+
+async def test_accounting_that_never_hears_of_it_does_not_hold_the_answer_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(end_reason, "_ACCOUNTING_TIMEOUT_S", 0.3)
+
+    assert "The session's job was cancelled." in await explain(LateSlurm(n_anonymous=99))

@@ -1,0 +1,128 @@
+"""Jobs of this hub that no session knows."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from spawner.errors import SlurmError
+from spawner.session.orphans import OrphanSearch
+from spawner.session.session import comment_of
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.states import JobState
+
+HUB = "0123456789ab"
+
+
+class FakeSlurm:
+    """Jobs, and which of them were cancelled."""
+
+    def __init__(self) -> None:
+        self.jobs: list[JobRecord] = []
+        self.cancelled: list[int] = []
+        self.refused: set[int] = set()
+
+    async def find_jobs(self) -> list[JobRecord]:
+        return self.jobs
+
+    async def cancel(self, key: JobKey) -> bool:
+        if key.job_id in self.refused:
+            raise SlurmError("sudo refused")
+        self.cancelled.append(key.job_id)
+        return True
+
+    def put(
+        self, job_id: int, mark: str, *, hub: str = HUB, state: JobState = JobState.RUNNING
+    ) -> None:
+        self.jobs.append(
+            JobRecord(
+                key=JobKey(job_id=job_id, user="ada", name=f"dsportal-{mark}"),
+                state=state,
+                node="n1",
+                starts_at="",
+                comment=comment_of(hub),
+                reason="",
+            )
+        )
+
+
+class Setting:
+    """A search on a clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.slurm = FakeSlurm()
+        self.now = 0.0
+        self.known: set[str] = set()
+        self.search = OrphanSearch(
+            self.slurm,  # type: ignore[arg-type]
+            hub=HUB,
+            known_marks=lambda: self.known,
+            interval_s=300,
+            after_s=120,
+            log=logging.getLogger("orphans"),
+            clock=lambda: self.now,
+        )
+
+
+@pytest.fixture
+def setting() -> Setting:
+    return Setting()
+
+
+async def test_an_orphan_is_told_of_first_and_cancelled_after_its_time(
+    setting: Setting, caplog: pytest.LogCaptureFixture
+) -> None:
+    setting.slurm.put(1, "aa")
+
+    await setting.search.search()
+    assert setting.slurm.cancelled == []
+    assert "Job 1 of ada belongs to no session" in caplog.text
+    setting.now = 119
+    await setting.search.search()
+    assert setting.slurm.cancelled == []
+    setting.now = 120
+    await setting.search.search()
+
+    assert setting.slurm.cancelled == [1]
+    assert caplog.text.count("belongs to no session") == 1
+
+
+async def test_known_ended_and_foreign_jobs_are_left_alone(setting: Setting) -> None:
+    setting.known = {"aa"}
+    setting.slurm.put(1, "aa")
+    setting.slurm.put(2, "bb", state=JobState.COMPLETED)
+    setting.slurm.put(3, "cc", hub="ffffffffffff")
+
+    for setting.now in (0.0, 1000.0):
+        assert await setting.search.search() == []
+
+    assert setting.slurm.cancelled == []
+
+
+async def test_a_job_that_is_taken_up_meanwhile_is_no_orphan_any_more(setting: Setting) -> None:
+    setting.slurm.put(1, "aa")
+    await setting.search.search()
+    setting.known = {"aa"}
+    setting.now = 1000
+    await setting.search.search()
+    setting.known = set()
+    setting.now = 1001
+    await setting.search.search()
+
+    assert setting.slurm.cancelled == []
+
+
+async def test_an_orphan_that_cannot_be_cancelled_keeps_no_other_alive(
+    setting: Setting, caplog: pytest.LogCaptureFixture
+) -> None:
+    setting.slurm.put(1, "aa")
+    setting.slurm.put(2, "bb")
+    setting.slurm.refused = {1}
+    await setting.search.search()
+    setting.now = 120
+
+    await setting.search.search()
+
+    assert setting.slurm.cancelled == [2]
+    assert "orphan job 1 of ada could not be cancelled: sudo refused" in caplog.text

@@ -1,0 +1,228 @@
+"""Forecast and start of sessions: recorded, kept over a restart, and told to Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import REGISTRY
+
+from spawner.errors import JobRejectedError, SlurmUnavailableError
+from spawner.forecast.forecaster import Forecaster, Question
+from spawner.forecast.store import ForecastFile
+from spawner.metrics import show_sessions, timed_call
+from spawner.options.job_options import JobOptions
+from spawner.options.request import Request
+from spawner.session.session import Session
+from spawner.session.start_metrics import expect_start, has_room, tell_of_start
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.resources import Shape
+from spawner.slurm.states import JobState
+
+LOG = logging.getLogger("forecasts")
+NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=3600)
+SINFO_LINE = (
+    "jupyter|jupyter*|up|1-00:00:00|UNLIMITED|node01|10.77.0.1|mixed|"
+    "{cores}/0/0/40|384000|{memory}|gpu:v100:4|gpu:v100:{used}(IDX:N/A)|\n"
+)
+
+
+def catalog(n_used: int) -> Catalog:
+    line = SINFO_LINE.format(cores=8 * n_used, memory=49152 * n_used, used=n_used)
+    return Catalog.parse(line)
+
+
+def request(n_gpus: int) -> Request:
+    return Request(
+        options=JobOptions.parse({"gpus": n_gpus}),
+        resources=Shape().resources(n_gpus),
+        partition="jupyter",
+        walltime_s=3600,
+    )
+
+
+class FakeCluster:
+    """A cluster with a catalog, a forecast and a record."""
+
+    def __init__(self, path: Path | None = None, *, n_used: int = 4, said: str = "") -> None:
+        self.forecasts = ForecastFile(path, log=LOG)
+        self.n_used = n_used
+        self.said = said
+        self.n_questions = 0
+        self.forecaster = Forecaster(
+            self.test_submit, clock=time.monotonic, now=lambda: datetime.now().astimezone()
+        )
+
+    async def read_catalog(self) -> Catalog:
+        return catalog(self.n_used)
+
+    async def test_submit(self, question: Question) -> str:
+        self.n_questions += 1
+        await asyncio.sleep(0)
+        if not self.said:
+            raise SlurmUnavailableError("Slurm did not answer.")
+        return self.said
+
+
+def starts_in(minutes: int) -> str:
+    moment = datetime.now() + timedelta(minutes=minutes)
+    return f"sbatch: Job 5 to start at {moment:%Y-%m-%dT%H:%M:%S} using 8 processors on node01"
+
+
+def session(mark: str = "0", *, waited_s: float = 0) -> Session:
+    return Session(mark=mark, user="ada", n_gpus=1, submitted_at=time.time() - waited_s)
+
+
+def running_since(seconds: float) -> JobRecord:
+    started_at = datetime.now() - timedelta(seconds=seconds)
+    return JobRecord(
+        key=JobKey(job_id=5, user="ada", name="dsportal-0"),
+        state=JobState.RUNNING,
+        node="node01",
+        starts_at=f"{started_at:%Y-%m-%dT%H:%M:%S}",
+        comment="",
+        reason="None",
+    )
+
+
+def metric(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+@pytest.mark.parametrize(("n_used", "n_gpus", "fits"), [(0, 4, True), (3, 1, True), (3, 2, False)])
+def test_a_session_has_room_where_one_node_has_its_gpus_free(
+    n_used: int, n_gpus: int, fits: bool
+) -> None:
+    assert has_room(catalog(n_used), request(n_gpus)) is fits
+
+
+async def test_where_there_is_room_slurm_is_not_asked() -> None:
+    cluster: Any = FakeCluster(n_used=0)
+
+    await expect_start(cluster, session(), request(1), QUESTION)
+
+    assert cluster.n_questions == 0
+
+
+async def test_a_session_that_was_to_wait_an_hour_and_started_at_once_is_an_error_of_an_hour() -> (
+    None
+):
+    cluster: Any = FakeCluster(said=starts_in(60))
+    before = metric("dsportal_forecast_error_seconds_count")
+
+    await expect_start(cluster, session(), request(1), QUESTION)
+    tell_of_start(cluster, session(), running_since(0))
+
+    accuracy = cluster.forecasts.accuracy
+    assert accuracy.n_sessions == 1
+    assert accuracy.median_error_s == pytest.approx(3600, abs=10)
+    assert accuracy.median_late_s == pytest.approx(-3600, abs=10)
+    assert metric("dsportal_forecast_error_seconds_count") == before + 1
+
+
+async def test_many_sessions_at_once_cost_slurm_one_question() -> None:
+    cluster: Any = FakeCluster(said=starts_in(60))
+
+    await asyncio.gather(
+        *(expect_start(cluster, session(str(n)), request(1), QUESTION) for n in range(50))
+    )
+
+    assert cluster.n_questions == 1
+
+
+async def test_no_forecast_keeps_no_session_from_its_start() -> None:
+    cluster: Any = FakeCluster(said="")
+
+    await expect_start(cluster, session(), request(1), QUESTION)
+    tell_of_start(cluster, session(), running_since(0))
+    tell_of_start(cluster, session(), None)
+
+    assert cluster.forecasts.accuracy is None
+
+
+def test_waiting_and_starting_are_told_apart() -> None:
+    names = ("dsportal_session_wait_seconds_sum", "dsportal_session_start_seconds_sum")
+    before = [metric(name) for name in names]
+
+    tell_of_start(FakeCluster(), session(waited_s=100), running_since(10))
+
+    waited_s, started_s = (metric(name) - value for name, value in zip(names, before, strict=True))
+    assert waited_s == pytest.approx(90, abs=3)
+    assert started_s == pytest.approx(10, abs=3)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Iterator[Path]:
+    return tmp_path / "forecasts.json"
+
+
+def test_forecasts_survive_a_restart_of_the_hub(path: Path) -> None:
+    before = ForecastFile(path, log=LOG)
+    before.expect("done", NOW + timedelta(hours=1), made_at=NOW)
+    before.expect("open", NOW + timedelta(hours=2), made_at=NOW)
+    before.start("done", NOW + timedelta(hours=1, minutes=10))
+    before.close()
+
+    after = ForecastFile(path, log=LOG)
+    assert after.accuracy is not None
+    assert (after.accuracy.n_sessions, after.accuracy.median_error_s) == (1, 600)
+    after.start("open", NOW + timedelta(hours=2, minutes=30))
+
+    assert (after.accuracy.n_sessions, after.accuracy.median_error_s) == (2, 1200)
+
+
+def test_a_session_that_was_cancelled_does_not_count(path: Path) -> None:
+    forecasts = ForecastFile(path, log=LOG)
+    forecasts.expect("gone", NOW + timedelta(hours=1), made_at=NOW)
+    forecasts.forget("gone")
+    forecasts.start("gone", NOW)
+    forecasts.close()
+
+    assert ForecastFile(path, log=LOG).accuracy is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"late_s": ["x"], "open": {}}', "null"])
+def test_a_broken_file_begins_anew(path: Path, text: str) -> None:
+    path.write_text(text)
+
+    assert ForecastFile(path, log=LOG).accuracy is None
+
+
+def test_a_file_that_cannot_be_written_loses_no_session(tmp_path: Path) -> None:
+    forecasts = ForecastFile(tmp_path / "missing" / "forecasts.json", log=LOG)
+    forecasts.expect("0", NOW + timedelta(hours=1), made_at=NOW)
+    forecasts.start("0", NOW)
+    forecasts.close()
+
+    assert forecasts.accuracy is not None
+
+
+def test_calls_are_counted_by_command_and_failures_by_kind() -> None:
+    before = metric("dsportal_slurm_call_seconds_count", command="squeue")
+    with timed_call("squeue"):
+        pass
+    for error in (SlurmUnavailableError("no"), JobRejectedError("no")):
+        with pytest.raises(type(error)), timed_call("squeue"):
+            raise error
+
+    assert metric("dsportal_slurm_call_seconds_count", command="squeue") == before + 3
+    for kind in ("no_answer", "rejected"):
+        assert metric("dsportal_slurm_failures_total", command="squeue", kind=kind) >= 1
+
+
+def test_sessions_are_counted_when_the_metrics_are_read() -> None:
+    numbers = {"waiting": 3}
+    show_sessions(lambda: numbers)
+    numbers["running"] = 2
+
+    assert metric("dsportal_sessions", state="waiting") == 3
+    assert metric("dsportal_sessions", state="running") == 2
+    assert metric("dsportal_sessions", state="starting") == 0

@@ -1,0 +1,97 @@
+"""What Slurm's commands print about jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from spawner.slurm.jobs import JobKey, match_job, parse_sacct, parse_scontrol_job, parse_squeue
+from spawner.slurm.states import JobState
+
+KEY = JobKey(job_id=42, user="ada", name="dsportal-0123")
+
+
+def test_a_running_job_is_read_with_its_node() -> None:
+    (record,) = parse_squeue(
+        "m|42|ada|RUNNING|node01|2026-11-20T20:33:00|2026-11-21T04:33:00|7:59:30|dsportal-0123|"
+        "data-scientist-portal hub=ab|None",
+        "m",
+    )
+
+    assert record.key == KEY
+    assert record.state is JobState.RUNNING
+    assert (record.node, record.starts_at) == ("node01", "2026-11-20T20:33:00")
+    assert record.ends_at == "2026-11-21T04:33:00"
+    assert record.left_s == 8 * 3600 - 30
+    assert record.comment == "data-scientist-portal hub=ab"
+
+
+def test_a_waiting_job_has_no_node_and_a_reason_with_any_text() -> None:
+    (record,) = parse_squeue(
+        "m|42|ada|PENDING|n/a|N/A|N/A|INVALID|dsportal-0123|(null)|"
+        "ReqNodeNotAvail, UnavailableNodes:n[1|2]",
+        "m",
+    )
+
+    assert (record.node, record.starts_at, record.comment) == ("", "", "")
+    assert record.reason == "ReqNodeNotAvail, UnavailableNodes:n[1|2]"
+
+
+def test_lines_that_are_no_job_are_left_out() -> None:
+    assert parse_squeue("slurm_load_jobs error: x\n\n42|ada\n", "m") == []
+
+
+def test_a_job_that_got_the_id_later_is_not_taken_for_the_session() -> None:
+    records = parse_squeue(
+        "m|42|grace|RUNNING|node01|N/A|N/A|INVALID|dsportal-0123|c|None\n"
+        "m|42|ada|RUNNING|node01|N/A|N/A|INVALID|dsportal-9999|c|None\n",
+        "m",
+    )
+
+    assert match_job(KEY, records) is None
+
+
+def test_a_job_name_with_separators_cannot_pass_for_another_job() -> None:
+    records = parse_squeue(
+        "m|42|mallory|RUNNING|node01|N/A|N/A|INVALID|x|42|ada|RUNNING|dsportal-0123", "m"
+    )
+
+    assert match_job(KEY, records) is None
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\x0b", "\x85", "\u2028"])
+def test_a_comment_with_line_breaks_cannot_add_a_line_about_another_job(line_break: str) -> None:
+    comment = f"x{line_break}42|ada|RUNNING|evil.example|n/a|n/a|dsportal-0123|c|None"
+    records = parse_squeue(f"m|43|mallory|RUNNING|node01|N/A|N/A|INVALID|x|{comment}|None\n", "m")
+
+    assert match_job(KEY, records) is None
+
+
+def test_accounting_says_who_cancelled_a_job() -> None:
+    ends = parse_sacct(
+        "42~m~ada~m~CANCELLED by 20002~m~0:15~m~node01~m~dsportal-0123~m~None\n", "~m~"
+    )
+
+    end = ends[KEY]
+    assert end.state is JobState.CANCELLED
+    assert end.cancelled_by_uid == 20002
+    assert (end.exit_code, end.signal, end.node) == (0, 15, "node01")
+
+
+def test_a_job_that_never_had_a_node_has_none() -> None:
+    ends = parse_sacct(
+        "42~m~ada~m~CANCELLED by 0~m~0:0~m~None assigned~m~dsportal-0123~m~None\n", "~m~"
+    )
+
+    assert ends[KEY].node == ""
+
+
+def test_scontrol_says_how_a_job_ended() -> None:
+    ends = parse_scontrol_job(
+        "JobId=42 JobName=dsportal-0123 UserId=ada(20001) GroupId=dsusers(20000) MCS_label=N/A "
+        "JobState=FAILED Reason=NonZeroExitCode Dependency=(null) Requeue=0 ExitCode=7:0 "
+        "BatchHost=node01 Comment=a JobState=COMPLETED ExitCode=0:0\n"
+    )
+
+    end = ends[KEY]
+    assert end.state is JobState.FAILED
+    assert (end.exit_code, end.reason, end.node) == (7, "NonZeroExitCode", "node01")

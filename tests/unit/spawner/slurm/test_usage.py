@@ -1,0 +1,126 @@
+"""GPU hours from what sacct prints, and what is said where accounting does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from spawner.client.accounting import Accounting
+from spawner.client.command import query
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.usage import Allocation, gpu_hours, parse_allocations
+
+GOLDEN = (Path(__file__).parents[1] / "golden" / "slurm-22.05" / "sacct-gpus.txt").read_text()
+NOON = datetime(2026, 11, 20, 12)
+
+
+def held(start_h: float, end_h: float | None, n_gpus: int = 1) -> Allocation:
+    ends_at = None if end_h is None else NOON + timedelta(hours=end_h)
+    return Allocation(starts_at=NOON + timedelta(hours=start_h), ends_at=ends_at, n_gpus=n_gpus)
+
+
+def test_a_capture_of_sacct_gives_one_allocation_for_each_job_with_gpus() -> None:
+    first, second = datetime(2026, 11, 21, 7, 50, 48), datetime(2026, 11, 21, 7, 51, 13)
+
+    assert parse_allocations(GOLDEN) == [
+        Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=2),
+        Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=1),
+        Allocation(starts_at=second, ends_at=None, n_gpus=4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tres", "n_gpus"),
+    [
+        ("billing=8,cpu=8,gres/gpu:v100=2,gres/gpu=2,mem=96G,node=1", 2),
+        ("cpu=8,gres/gpu=4", 4),
+        ("cpu=8,gres/gpu:a100=1,gres/gpu:v100=2", 3),
+    ],
+)
+def test_gpus_are_counted_once_however_they_are_listed(tres: str, n_gpus: int) -> None:
+    (allocation,) = parse_allocations(f"7|2026-11-20T12:00:00|2026-11-20T13:00:00|{tres}\n")
+
+    assert allocation.n_gpus == n_gpus
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7|Unknown|Unknown|cpu=8,gres/gpu=4",
+        "7|None|Unknown|cpu=8,gres/gpu=4",
+        "7|2026-11-20T12:00:00|Unknown|cpu=8,mem=4G",
+        "7.batch|2026-11-20T12:00:00|Unknown|gres/gpu=1",
+        "7|2026-11-20T12:00:00|Unknown",
+        "sacct: error: nothing",
+        "",
+    ],
+)
+def test_waiting_jobs_jobs_without_gpus_and_other_lines_are_left_out(line: str) -> None:
+    assert parse_allocations(line) == []
+
+
+@pytest.mark.parametrize(
+    ("allocation", "hours"),
+    [
+        (held(1, 3, n_gpus=2), 4.0),
+        (held(-5, 1), 1.0),
+        (held(9, 12), 1.0),
+        (held(8, None), 2.0),
+        (held(-5, -4), 0.0),
+        (held(11, 12), 0.0),
+    ],
+)
+def test_only_what_falls_between_the_two_moments_counts(
+    allocation: Allocation, hours: float
+) -> None:
+    until = NOON + timedelta(hours=10)
+
+    assert gpu_hours([allocation], since=NOON, until=until) == pytest.approx(hours)
+
+
+@pytest.fixture
+def accounting(tmp_path: Path) -> Callable[[str], Accounting]:
+    """Return a function that makes an accounting whose sacct is a shell script."""
+
+    def make(script: str) -> Accounting:
+        program = tmp_path / "sacct"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+        return Accounting(partial(query, timeout_s=5, path=f"{tmp_path}:/usr/bin:/bin"))
+
+    return make
+
+
+async def test_accounting_that_is_down_is_told_in_a_sentence(
+    accounting: Callable[[str], Accounting],
+) -> None:
+    down = accounting("echo 'sacct: error: slurm_persist_conn_open: failed' >&2; exit 1")
+
+    with pytest.raises(SlurmUnavailableError, match="accounting does not answer"):
+        await down.read_allocations("ada", NOON)
+
+
+async def test_a_cluster_without_accounting_is_not_called_down(
+    accounting: Callable[[str], Accounting],
+) -> None:
+    none = accounting("echo 'Slurm accounting storage is disabled' >&2; exit 1")
+
+    with pytest.raises(SlurmError, match="keeps no accounting") as caught:
+        await none.read_allocations("ada", NOON)
+
+    assert not isinstance(caught.value, SlurmUnavailableError)
+
+
+async def test_sacct_is_asked_for_one_user_from_one_moment_on(
+    accounting: Callable[[str], Accounting],
+) -> None:
+    echo = accounting(
+        'case "$*" in *"--user=ada --starttime=2026-11-20T12:00:00"*) ;; *) exit 1;; esac\n'
+        "echo '7|2026-11-20T12:00:00|Unknown|gres/gpu=1'"
+    )
+
+    assert len(await echo.read_allocations("ada", NOON)) == 1
