@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tomllib
+
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SITE_VARIABLE = "PORTAL_ENVIRONMENTS_FILE"
 SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")

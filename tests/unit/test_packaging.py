@@ -31,8 +31,6 @@ REQUIREMENTS = {
     'jupyterhub<7,>=6.1; extra == "hub"',
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
     'prometheus-client>=0.20; extra == "hub"',
-    'tomli>=2; python_version < "3.11" and extra == "hub"',
-    'tomli>=2; python_version < "3.11" and extra == "server"',
     'httpcore>=1; extra == "server"',
     'jupyter-server>=2.15; extra == "server"',
     'jupyter-server-proxy>=4.4; extra == "server"',
@@ -81,7 +79,7 @@ def test_the_wheel_says_what_it_is(metadata: Message) -> None:
     assert metadata["Name"] == "data_scientist_portal"
     assert metadata["Version"] == spawner.__version__
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata["Requires-Python"] == ">=3.11"
 
 
 def test_every_requirement_arrives_in_the_wheel(metadata: Message) -> None:

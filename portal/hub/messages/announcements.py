@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,13 +12,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import tomllib
+
 from portal.hub.settings.schema import closest
 from spawner.errors import SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _KEYS = ("text", "level", "from", "until")
 _MOST_CHARACTERS = 1000

@@ -7,11 +7,12 @@ offered until it says so.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
@@ -36,11 +37,6 @@ from portal.hub.settings.site import (
 from portal.hub.settings.tools import EnvironmentSettings, TensorBoardSettings, ToolSettings
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
