@@ -13,7 +13,7 @@ import ipaddress
 import os
 import ssl
 from collections.abc import MutableMapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,7 +135,7 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
 
     key = ec.generate_private_key(ec.SECP256R1())
     subject = name_of(name)
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError

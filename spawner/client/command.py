@@ -66,7 +66,7 @@ async def run_command(
         raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     try:
         out, err = await asyncio.wait_for(process.communicate(stdin.encode()), timeout=timeout_s)
-    except asyncio.TimeoutError as error:
+    except TimeoutError as error:
         stderr = f"{argv[0]} gave no answer in {timeout_s:g} s"
         raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     finally:

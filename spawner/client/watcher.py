@@ -264,5 +264,5 @@ class Watcher:
 async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:
     try:
         await asyncio.wait_for(event.wait(), timeout_s)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         return

@@ -368,7 +368,7 @@ class SessionJob:
         timeout_s = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             await asyncio.wait_for(awaitable, timeout_s)
-        except asyncio.TimeoutError as error:
+        except TimeoutError as error:
             raise await self._failure(is_late=True) from error
 
     async def _wait_for_answer(self, probe: Awaitable[object], watch: Watch, port: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from spawner.errors import SlurmError
 from spawner.forecast.forecaster import Question
@@ -42,7 +42,7 @@ async def expect_start(
         request: What it asks for.
         question: The same, as Slurm is asked for a forecast.
     """
-    made_at = datetime.now(timezone.utc)
+    made_at = datetime.now(UTC)
     with contextlib.suppress(SlurmError, asyncio.TimeoutError):
         if has_room(await cluster.read_catalog(), request):
             cluster.forecasts.expect(session.mark, made_at, made_at=made_at)
@@ -131,4 +131,4 @@ def _parse_start(record: JobRecord | None) -> datetime | None:
 
 
 def _seconds_since(moment: datetime) -> float:
-    return max(0.0, (datetime.now(timezone.utc) - moment).total_seconds())
+    return max(0.0, (datetime.now(UTC) - moment).total_seconds())

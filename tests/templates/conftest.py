@@ -7,12 +7,12 @@ import pwd
 import secrets
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import pytest
-import tomllib
 
 pytest.register_assert_rewrite("tests.support.launch_contract")
 

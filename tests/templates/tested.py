@@ -24,7 +24,7 @@ def note(name: str, notebook: dict[str, Any], *, seconds: float, figures: dict[s
         figures: What it handed out.
     """
     kernel = notebook["metadata"]["kernelspec"]["name"]
-    today = datetime.datetime.now(datetime.timezone.utc).date()
+    today = datetime.datetime.now(datetime.UTC).date()
     _executed[name] = {
         "date": today.isoformat(),
         "versions": versions_of(kernel),

@@ -55,7 +55,7 @@ class OperationHandler(APIHandler):
             return "not asked"
         try:
             await asyncio.wait_for(cluster.read_catalog(), _SLURM_PATIENCE_S)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return "no answer"
         except PortalError as error:
             return error.message

@@ -269,7 +269,7 @@ class Admission(Authenticator):
             account = await in_thread(
                 self._account_threads, partial(read_account, name), deadline_s
             )
-        except (asyncio.TimeoutError, OSError) as error:
+        except (TimeoutError, OSError) as error:
             raise self.no_answer("the look-up of your UNIX account did not answer") from error
         except (KeyError, ValueError):
             account = None

@@ -236,7 +236,7 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
 
         try:
             return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
-        except asyncio.TimeoutError as error:
+        except TimeoutError as error:
             raise self.no_answer("the LDAP server did not answer in time") from error
         except LdapServerError as error:
             if error.is_untrusted:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import ldap3
@@ -176,7 +176,7 @@ def certificate_end(server: LdapServer, *, ca_file: str, timeout_s: float) -> da
         raise LdapServerError(str(error), is_untrusted=_is_untrusted(error)) from error
     finally:
         close(connection)
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(end), timezone.utc)
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(end), UTC)
 
 
 def _connection(

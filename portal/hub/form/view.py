@@ -192,7 +192,7 @@ async def _read_reservations(spawner: Any) -> Mapping[str, Reservation] | None:
         known: Mapping[str, Reservation] = await asyncio.wait_for(
             spawner.read_reservations(), _RESERVATIONS_WAIT_S
         )
-    except (PortalError, asyncio.TimeoutError):
+    except (TimeoutError, PortalError):
         return None
     return known
 

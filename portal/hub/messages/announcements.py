@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from enum import Enum
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 from portal.hub.settings.schema import closest
 from spawner.errors import SettingsError
@@ -104,7 +103,7 @@ class AnnouncementBoard:
         path: Path,
         *,
         log: logging.Logger | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = path

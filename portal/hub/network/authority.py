@@ -7,7 +7,7 @@ runs goes on trusting what it signs after its certificate was renewed.
 from __future__ import annotations
 
 import os
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def ensure_certificates(folder: Path, address: str, *, now: datetime | None = No
     Returns:
         Whether anything is new.
     """
-    now = now or datetime.now(timezone.utc)
+    now = now or datetime.now(UTC)
     folder.mkdir(mode=0o700, exist_ok=True)
     key = _ensure_key(folder / KEY_FILE)
     authority = _read(folder / AUTHORITY_FILE)

@@ -68,7 +68,7 @@ class SessionProxy(ConfigurableHTTPProxy):
                 if start != self._start:
                     await self.restore_routes()
                     self._start = start
-            except (aiohttp.ClientError, OSError, TimeoutError, asyncio.TimeoutError) as error:
+            except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 self.log.debug("The proxy does not answer: %s", error)
             except Exception:
                 self.log.exception("The routes of the sessions could not be given to the proxy")

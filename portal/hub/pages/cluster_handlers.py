@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,7 +45,7 @@ class ClusterHandler(BaseHandler):
 
     async def _describe(self, *, is_admin: bool) -> ClusterView:
         spawner = self.current_user.spawner
-        sessions = list_sessions(self.users.values(), datetime.now(timezone.utc))
+        sessions = list_sessions(self.users.values(), datetime.now(UTC))
         catalog, problem = None, ""
         try:
             catalog = offered(await spawner.read_catalog(), spawner.partitions)

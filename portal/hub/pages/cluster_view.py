@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from portal.hub.formatting import format_age, format_hours
@@ -252,7 +252,7 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
     is_started = record is not None and record.state.phase is Phase.RUNNING
     began_at = _start_of(record) if is_started else None
     if began_at is None and session is not None and session.submitted_at:
-        began_at = datetime.fromtimestamp(session.submitted_at, timezone.utc)
+        began_at = datetime.fromtimestamp(session.submitted_at, UTC)
     return SessionRow(
         user=user,
         name=name,
@@ -280,7 +280,7 @@ def _idle_s(spawner: Any, now: datetime) -> float | None:
     last: datetime | None = spawner.orm_spawner.last_activity
     if last is None:
         return None
-    return max(0.0, (now - last.replace(tzinfo=timezone.utc)).total_seconds())
+    return max(0.0, (now - last.replace(tzinfo=UTC)).total_seconds())
 
 
 def _start_of(record: JobRecord | None) -> datetime | None:

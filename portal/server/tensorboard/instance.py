@@ -76,7 +76,7 @@ class TensorBoard:
         self.process.terminate()
         try:
             await asyncio.wait_for(self.process.wait(), _STOP_TIMEOUT_S)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             await _kill(self.process)
 
 
@@ -187,7 +187,7 @@ async def start_tensorboard(
         on_failure.push_async_callback(spare.discard)
         try:
             note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise TensorBoardError(
                 f"TensorBoard did not start within {timeout_s:g} s. "
                 f"Try again when the node is less busy.{spare.last_words()}"

@@ -193,7 +193,7 @@ class TensorBoards(LoggingConfigurable):
 
         try:
             return await asyncio.wait_for(asyncio.to_thread(resolve), self.storage_timeout_s)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise StorageTimeoutError(
                 f"TensorBoard was asked for “{names[0]}”; its file system gave no answer within "
                 f"{self.storage_timeout_s:g} s. Try again, or tell the administrators."

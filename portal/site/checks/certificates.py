@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -26,7 +26,7 @@ def judge_end(what: str, end: datetime) -> Finding:
     Returns:
         A warning from three weeks before the end.
     """
-    left = end - datetime.now(timezone.utc)
+    left = end - datetime.now(UTC)
     day = f"{end:%Y-%m-%d}"
     if left <= timedelta(0):
         return problem(f"{what}: the certificate expired on {day}.", "Renew it.")
@@ -138,6 +138,4 @@ def end_of(connection: ssl.SSLSocket) -> datetime:
         The end, in UTC.
     """
     certificate = connection.getpeercert() or {}
-    return datetime.fromtimestamp(
-        ssl.cert_time_to_seconds(str(certificate["notAfter"])), timezone.utc
-    )
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)

@@ -80,7 +80,7 @@ async def _run(check: Check) -> Report:
 async def _findings_of(check: Check) -> list[Finding]:
     try:
         return await asyncio.wait_for(check.run(), check.timeout_s)
-    except asyncio.TimeoutError:
+    except TimeoutError:
         return [
             problem(
                 f"no answer in {check.timeout_s:g} s.",

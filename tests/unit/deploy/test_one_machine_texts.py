@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import render_sudoers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +30,7 @@ class FakeProcess:
         if self.n_uses_left:
             self.n_uses_left -= 1
             await self.boards.find_or_wake("board")
-        raise asyncio.TimeoutError
+        raise TimeoutError
 
 
 async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(

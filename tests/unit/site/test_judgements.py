@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -156,7 +156,7 @@ def test_a_partition_and_a_gpu_type_that_slurm_lacks_are_problems(settings: Sett
     ("days", "grade"), [(-1, Grade.PROBLEM), (5, Grade.WARNING), (90, Grade.OK)]
 )
 def test_certificates_warn_before_they_expire(days: int, grade: Grade) -> None:
-    end = datetime.now(timezone.utc) + timedelta(days=days)
+    end = datetime.now(UTC) + timedelta(days=days)
 
     assert judge_end("https://portal.example.com", end).grade is grade
 

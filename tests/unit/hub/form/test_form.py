@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +25,7 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
 from tests.hub.private_hub import node_line
 
-NOON = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 class Page(HTMLParser):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from portal.hub.messages.announcements import (
 )
 from spawner.errors import SettingsError
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -36,8 +36,8 @@ def test_an_announcement_has_a_text_a_level_and_times(path: Path) -> None:
         Announcement(
             text="Maintenance <soon>",
             level=Level.WARNING,
-            begins_at=datetime(2026, 11, 20, 8, tzinfo=timezone.utc),
-            ends_at=datetime(2026, 11, 21, 7, tzinfo=timezone.utc),
+            begins_at=datetime(2026, 11, 20, 8, tzinfo=UTC),
+            ends_at=datetime(2026, 11, 21, 7, tzinfo=UTC),
         ),
         Announcement(text="Welcome"),
     )

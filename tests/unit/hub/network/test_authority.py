@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from cryptography.x509.verification import PolicyBuilder, Store
 from portal.hub.network.authority import AUTHORITY_DAYS, IDENTITY_DAYS, ensure_certificates
 from spawner.certificates import AUTHORITY_FILE, IDENTITY_FILE
 
-NOW = datetime.now(timezone.utc)
+NOW = datetime.now(UTC)
 ADDRESS = "head.example.com"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,7 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 def sinfo(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Question, Rejection, parse_test_only
 
-NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=UTC)
 QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=28800)
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "test-only.txt"
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from spawner.slurm.resources import Shape
 from spawner.slurm.states import JobState
 
 LOG = logging.getLogger("forecasts")
-NOW = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=3600)
 SINFO_LINE = (
     "jupyter|jupyter*|up|1-00:00:00|UNLIMITED|node01|10.77.0.1|mixed|"
