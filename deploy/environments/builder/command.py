@@ -13,6 +13,7 @@ from pathlib import Path
 
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
+from deploy.environments.builder.interpreter import keep_python, python_of, refuse_python
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
@@ -54,6 +55,12 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         help="TensorFlow and PyTorch with the CUDA libraries or without; later builds keep it "
         "(default: gpu where nvidia-smi lists one)",
     )
+    add(
+        "--python",
+        type=Path,
+        metavar="PATH",
+        help="interpreter of the environments; later builds keep it (default: /usr/bin/python3)",
+    )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
     add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
     given = parser.parse_args(argv)
@@ -65,6 +72,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         prefix=given.prefix.absolute(),
         datasets_dir=given.datasets.absolute(),
         log_dir=given.logs.absolute(),
+        python=given.python or python_of(given.prefix),
         flavour=Flavour(given.flavour) if given.flavour else flavour_of(given.prefix),
         own_node=given.own_node,
         with_mpi=given.with_mpi,
@@ -106,11 +114,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{error.what} {error.next_step}", file=sys.stderr)
         return 2
     names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        refuse_python(plan.python)
+    except StepError as error:
+        print(f"{error.what} {error.next_step}", file=sys.stderr)
+        return 2
     os.umask(0o022)
     before = time.monotonic()
     try:
         with one_build_at_a_time(plan.prefix):
             keep_flavour(plan.prefix, plan.flavour)
+            keep_python(plan.prefix, plan.python)
             ended = build_targets(with_needs(names), plan)
     except PermissionError as error:
         print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)

@@ -13,7 +13,7 @@ from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.extras import resolve_extras
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
-from deploy.environments.builder.plan import PYTHON, Plan, python_version
+from deploy.environments.builder.plan import Plan, version_of
 from deploy.environments.builder.process import output_of, run
 
 # Installed by targets of their own, not named in the locks.
@@ -93,7 +93,7 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
     # Names the Pythons that have locks where this one has none.
     read_pins(lock)
     env_dir = plan.environment(uv.NAME)
-    _ensure_environment(env_dir, log)
+    _ensure_environment(plan, env_dir, log)
     pip = (env_dir / "bin/python", "-m", "pip", "install", "--no-deps", "--require-hashes")
     run((*pip, "-r", lock), log=log, next_step=REGISTRY_HINT)
 
@@ -115,7 +115,7 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     lock = lock or plan.pins(name)
     pins = read_pins(lock)
     env_dir = plan.environment(name)
-    _ensure_environment(env_dir, log)
+    _ensure_environment(plan, env_dir, log)
     extras = resolve_extras(plan, name, lock, log)
     installed = installed_packages(plan, env_dir)
     wanted = {*pins, *(read_pins(extras) if extras else ())}
@@ -137,16 +137,28 @@ def _install(plan: Plan, env_dir: Path, *words: str | Path, log: IO[str]) -> Non
     uv.run_pip(plan, "install", env_dir, *options, *words, log=log, next_step=REGISTRY_HINT)
 
 
-def _ensure_environment(env_dir: Path, log: IO[str]) -> None:
-    if not _is_usable(env_dir):
-        ensure_packages(["python3-venv"], log)
+def _ensure_environment(plan: Plan, env_dir: Path, log: IO[str]) -> None:
+    if not _is_usable(plan, env_dir):
+        if not has_venv(plan.python):
+            ensure_packages(["python3-venv"], log)
         shutil.rmtree(env_dir, ignore_errors=True)
-        run([PYTHON, "-m", "venv", env_dir], log=log)
+        run([plan.python, "-m", "venv", env_dir], log=log)
 
 
-def _is_usable(env_dir: Path) -> bool:
-    """Return whether the environment is one of the system's present Python."""
-    return output_of([env_dir / "bin/python", "-V"]) == python_version()
+def has_venv(python: Path) -> bool:
+    """Return whether an interpreter can make environments; Debian has that in a package apart.
+
+    Args:
+        python: The interpreter.
+    """
+    return output_of([python, "-c", "import ensurepip, venv"]) is not None
+
+
+def _is_usable(plan: Plan, env_dir: Path) -> bool:
+    """Return whether the environment is one of the present Python."""
+    python = env_dir / "bin/python"
+    is_same = python.resolve() == plan.python.resolve()
+    return is_same and output_of([python, "-V"]) == version_of(plan.python)
 
 
 def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:

@@ -96,7 +96,7 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
                 "Without -IS settings of the user and packages of the site would take part in it:"
                 " put that line first.",
             )
-        write_program(path, text)
+        write_program(path, text.replace("/usr/bin/python3", str(plan.python), 1))
         print(f"installed {path}", file=log)
 
 

@@ -20,7 +20,7 @@ from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.plan import Plan, python_version
+from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 from deploy.environments.builder.target import PROGRAMS_DIR
 
@@ -134,7 +134,7 @@ def recipe(plan: Plan) -> str:
     """
     lock = (plan.recipes_dir / "horovod.txt").read_text()
     patches = [f"{path}: {new}" for path, (_, new) in PATCHES.items()]
-    return "\n".join([python_version(), lock, *patches, *(["with MPI"] if plan.with_mpi else [])])
+    return "\n".join([plan.interpreter, lock, *patches, *(["with MPI"] if plan.with_mpi else [])])
 
 
 def build_wheel(plan: Plan, log: IO[str]) -> Path:

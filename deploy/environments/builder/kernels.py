@@ -11,7 +11,7 @@ from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.horovod import tensorflow_version
-from deploy.environments.builder.plan import Plan, python_version
+from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
 R_PACKAGES = ("r-base-core", "r-cran-irkernel")
@@ -118,7 +118,7 @@ def install_python3(plan: Plan, log: IO[str]) -> None:
         plan: Folders and choices.
         log: Open log file.
     """
-    release = _python_release()
+    release = plan.python_release
     env_dir = plan.environment("server")
     spec = python_spec(env_dir, "Python 3", _start(plan), name=PYTHON3_NAME, release=release)
     _write_spec(plan, PYTHON3_NAME, spec)
@@ -154,7 +154,7 @@ def install_mxnet(plan: Plan) -> None:
     """
     env_dir = plan.environment(MXNET_NAME)
     version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
-    release = f"{version}-py{_python_release()}"
+    release = f"{version}-py{plan.python_release}"
     name = f"MXNet {version}"
     spec = python_spec(env_dir, name, _start(plan), name=MXNET_NAME, release=release)
     _write_spec(plan, MXNET_NAME, spec)
@@ -162,11 +162,6 @@ def install_mxnet(plan: Plan) -> None:
 
 def _start(plan: Plan, program: Path = PYTHON_START) -> str:
     return (plan.source_dir / program).read_text(encoding="utf-8")
-
-
-def _python_release() -> str:
-    """Return such as "3.11": packages of one Python are not those of the next."""
-    return ".".join(python_version().removeprefix("Python ").split(".")[:2])
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
@@ -179,7 +174,7 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
         f"TensorFlow {release}",
         _start(plan),
         name="tensorflow",
-        release=f"{release}-py{_python_release()}",
+        release=f"{release}-py{plan.python_release}",
         PATH=path,
         TF_CPP_MIN_LOG_LEVEL="1",
     )
@@ -196,7 +191,7 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
         f"PyTorch {release}",
         _start(plan),
         name="pytorch",
-        release=f"{release}-py{_python_release()}",
+        release=f"{release}-py{plan.python_release}",
         PATH=path,
         KERAS_BACKEND="torch",
     )

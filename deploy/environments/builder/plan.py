@@ -16,13 +16,16 @@ FLAVOURED = frozenset({"tensorflow", "pytorch"})
 
 
 @functools.cache
-def python_version() -> str:
-    """Return the version of the system's Python.
+def version_of(python: Path) -> str:
+    """Return the version of an interpreter.
+
+    Args:
+        python: Its path.
 
     Returns:
         Such as "Python 3.11.2"; empty where there is none.
     """
-    return output_of([PYTHON, "-V"]) or ""
+    return output_of([python, "-V"]) or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,7 @@ class Plan:
         log_dir: Folder that gets one build-NAME.log for each target.
         settings_dir: Folder of portal.toml, and of the site's lists of packages beside it.
         source_dir: The checkout that is installed.
+        python: The interpreter of all environments.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         own_node: Take Node.js from the Python package index even where the machine has one.
         with_mpi: Compile Horovod with MPI beside Gloo.
@@ -45,6 +49,7 @@ class Plan:
     log_dir: Path = Path("/var/log/data-scientist-portal")
     settings_dir: Path = Path("/etc/data-scientist-portal")
     source_dir: Path = SOURCE_DIR
+    python: Path = PYTHON
     flavour: Flavour = Flavour.CPU
     own_node: bool = False
     with_mpi: bool = False
@@ -55,10 +60,20 @@ class Plan:
         return self.source_dir / "deploy" / "environments"
 
     @property
+    def python_release(self) -> str:
+        """Such as "3.11": packages of one Python are not those of the next."""
+        return ".".join(version_of(self.python).removeprefix("Python ").split(".")[:2])
+
+    @property
+    def interpreter(self) -> str:
+        """Version, and path if it was chosen: an environment of another one is made anew."""
+        version = version_of(self.python)
+        return version if self.python == PYTHON else f"{version} {self.python}"
+
+    @property
     def locks_dir(self) -> Path:
-        """Folder of the locks for the system's Python, such as locks/3.11."""
-        release = ".".join(python_version().rpartition(" ")[2].split(".")[:2])
-        return self.recipes_dir / "locks" / release
+        """Folder of the locks for the Python, such as locks/3.11."""
+        return self.recipes_dir / "locks" / self.python_release
 
     @property
     def wheelhouse_dir(self) -> Path:
@@ -103,7 +118,7 @@ class Plan:
             name: As for `environment`.
 
         Returns:
-            Path of NAME.txt for the system's Python, or of NAME-FLAVOUR.txt.
+            Path of NAME.txt for the Python, or of NAME-FLAVOUR.txt.
         """
         flavour = f"-{self.flavour.value}" if name in FLAVOURED else ""
         return self.locks_dir / f"{name}{flavour}.txt"

@@ -26,7 +26,7 @@ from deploy.environments.builder import (
     unpacked,
     uv,
 )
-from deploy.environments.builder.plan import Plan, python_version
+from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
 
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
@@ -38,7 +38,7 @@ def _environment_target(name: str, summary: str) -> Target:
 
     def made_from(plan: Plan) -> list[Path | str]:
         own = [extras.extras_path(plan, name)] if name in extras.ENVIRONMENTS else []
-        return [plan.pins(name), *own, python_version()]
+        return [plan.pins(name), *own, plan.interpreter]
 
     def results(plan: Plan) -> list[Path]:
         return [plan.environment(name) / "bin/python"]
@@ -76,7 +76,7 @@ def _unpacked_target(name: str, summary: str, package: str, program: str) -> Tar
 
 def _server_sources(plan: Plan) -> Iterable[Path | str]:
     own = extras.extras_path(plan, "server")
-    return [plan.pins("server"), own, server.settings_dir(plan), python_version()]
+    return [plan.pins("server"), own, server.settings_dir(plan), plan.interpreter]
 
 
 def _package_sources(plan: Plan) -> Iterable[Path | str]:
@@ -107,7 +107,7 @@ TARGETS = (
         name=uv.NAME,
         summary="installing uv, which installs all other Python packages",
         build=environment.install_uv,
-        made_from=lambda plan: [plan.pins(uv.NAME), python_version()],
+        made_from=lambda plan: [plan.pins(uv.NAME), plan.interpreter],
         results=lambda plan: [uv.uv_program(plan)],
     ),
     # The longest chain first.
@@ -134,7 +134,7 @@ TARGETS = (
         name=pytorch.NAME,
         summary="installing PyTorch",
         build=pytorch.install_pytorch,
-        made_from=lambda plan: [*pytorch.locks(plan), python_version()],
+        made_from=lambda plan: [*pytorch.locks(plan), plan.interpreter],
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=("uv",),
         code=("pytorch",),
@@ -146,7 +146,7 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("mxnet"),
             plan.source_dir / kernels.PYTHON_START,
-            python_version(),
+            plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
         needs=("uv", "server"),
@@ -179,7 +179,7 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("server"),
             plan.source_dir / kernels.PYTHON_START,
-            python_version(),
+            plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
         needs=("server",),
@@ -193,7 +193,7 @@ TARGETS = (
             plan.pins("tensorflow"),
             *pytorch.locks(plan),
             plan.source_dir / kernels.PYTHON_START,
-            python_version(),
+            plan.interpreter,
         ],
         results=lambda plan: [
             kernels.spec_dir(plan, name) / "kernel.json" for name in kernels.NAMES
@@ -224,7 +224,8 @@ TARGETS = (
         summary="installing the programs that sudo allows",
         build=files.install_launcher,
         made_from=lambda plan: [
-            plan.source_dir / "spawner" / name for name in files.launcher_programs(plan)
+            *(plan.source_dir / "spawner" / name for name in files.launcher_programs(plan)),
+            str(plan.python),
         ],
         results=lambda plan: list(files.launcher_programs(plan).values()),
         code=("files",),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +28,7 @@ from deploy.site.installer.pieces import (
     UsersGroup,
     check_sudoers,
 )
+from deploy.site.installer.requirements import COMMAND, python_for, refuse_lacks
 from deploy.site.installer.site import MARK, Site
 from deploy.site.installer.texts import (
     JUPYTERHUB_CONFIG,
@@ -44,7 +43,6 @@ from deploy.site.installer.units import LOGS, render_units
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", re.ASCII)
-COMMAND = "deploy/site/install"
 SLURM_VARIABLES = Path("/etc/data-scientist-portal/slurm.env")
 
 
@@ -61,9 +59,9 @@ def main(argv: Sequence[str]) -> int:
     wanted = parse_arguments(argv)
     os.umask(0o022)
     try:
-        _refuse_lacks(root_needed=not wanted.check)
-        refuse_unknown_sources()
         site = site_of(wanted)
+        refuse_lacks(site.python, root_needed=not wanted.check)
+        refuse_unknown_sources()
         pieces = pieces_of(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
     except (StepError, OSError) as error:
@@ -104,6 +102,12 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         type=Path,
         metavar="FILE",
         help="the cluster's slurm.conf (default: $SLURM_CONF, else where Slurm looks by itself)",
+    )
+    add(
+        "--python",
+        type=Path,
+        metavar="PATH",
+        help="interpreter, at this path on the nodes, too (default: as now, else /usr/bin/python3)",
     )
     add(
         "--cpu",
@@ -156,6 +160,7 @@ def site_of(wanted: argparse.Namespace) -> Site:
         with_mpi=wanted.with_mpi,
         flavour=Flavour.CPU if wanted.cpu else Flavour.GPU,
         with_frameworks=not wanted.without_frameworks,
+        python=python_for(wanted.python),
         slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
     )
 
@@ -288,21 +293,6 @@ def _install(site: Site, pieces: Sequence[Piece]) -> int:
     print(f"\n{n_done} of {len(pieces)} changed." if n_done else "\nAll is in place.")
     print(advice_of(site, is_new=is_new))
     return 0
-
-
-def _refuse_lacks(*, root_needed: bool) -> None:
-    if root_needed and os.geteuid() != 0:
-        raise StepError(
-            f"{COMMAND} needs root: it makes an account, units and a rule of sudo.",
-            next_step=f"Run it as root, or see what it would do: {COMMAND} --check ...",
-        )
-    lacking = [name for name in ("sudo", "visudo", "sbatch") if shutil.which(name) is None]
-    lacking += ["python3-venv"] if importlib.util.find_spec("ensurepip") is None else []
-    if lacking:
-        raise StepError(
-            f"This host lacks {', '.join(lacking)}.",
-            next_step="Install them; this host has to be one from which users submit jobs.",
-        )
 
 
 def _reload_units() -> None:

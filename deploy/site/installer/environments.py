@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deploy.environments.builder.command import one_build_at_a_time
+from deploy.environments.builder.interpreter import keep_python
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.target import is_current
@@ -59,6 +60,7 @@ class Environments:
             StepError: If one cannot be built; the builder has told why.
         """
         with one_build_at_a_time(self.plan.prefix):
+            keep_python(self.plan.prefix, self.plan.python)
             ended = build_targets(with_needs(self.targets), self.plan)
         lost = [one.name for one in ended if one.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}]
         if lost:
@@ -88,6 +90,7 @@ def environments_of(site: Site) -> list[Environments]:
                 prefix=site.prefix / site.version,
                 log_dir=site.log_dir,
                 settings_dir=site.settings_dir,
+                python=site.python,
             ),
             targets=HUB_TARGETS,
         ),
@@ -100,6 +103,7 @@ def environments_of(site: Site) -> list[Environments]:
                 datasets_dir=site.shared / site.version / "datasets",
                 log_dir=site.log_dir / "sessions",
                 settings_dir=site.settings_dir,
+                python=site.python,
                 flavour=site.flavour,
                 with_mpi=site.with_mpi,
             ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.environments.builder.flavour import Flavour
+from deploy.environments.builder.plan import PYTHON
 from deploy.one_machine.accounts import ACCOUNT
 
 MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."
@@ -24,6 +25,7 @@ class Site:
         with_mpi: Compile it with MPI beside Gloo.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
+        python: The interpreter of the environments; the nodes need it under the same path.
         slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
         root: Where "/" is; another folder only in tests.
         account: The hub's account.
@@ -37,6 +39,7 @@ class Site:
     with_mpi: bool = False
     flavour: Flavour = Flavour.GPU
     with_frameworks: bool = True
+    python: Path = PYTHON
     slurm_conf: Path | None = None
     root: Path = Path("/")
     account: str = ACCOUNT

@@ -6,13 +6,16 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deploy.environments.builder.flavour import Flavour
+from deploy.environments.builder.interpreter import keep_python
 from deploy.environments.builder.package_sources import SETTING
+from deploy.environments.builder.plan import PYTHON
 from deploy.one_machine.environments import refuse_unknown_sources
 from deploy.one_machine.errors import StepError
 from deploy.site.installer.advice import advice_of
@@ -34,6 +37,7 @@ from deploy.site.installer.pieces import (
     UsersGroup,
     check_sudoers,
 )
+from deploy.site.installer.requirements import python_for
 from deploy.site.installer.site import MARK, Site
 from deploy.site.installer.texts import (
     JUPYTERHUB_CONFIG,
@@ -334,6 +338,28 @@ def test_a_site_gets_frameworks_for_gpus_unless_it_says_otherwise(tmp_path: Path
     ]
 
     assert flavours == [Flavour.GPU, Flavour.CPU]
+
+
+def test_a_site_chooses_its_python_once(tmp_path: Path) -> None:
+    words = ["--shared", str(tmp_path / "shared"), "--users-group", "users"]
+    chosen = site_of(parse([*words, "--python", sys.executable]))
+    in_use = tmp_path / "1.0"
+    in_use.mkdir()
+    keep_python(in_use, chosen.python)
+
+    assert {each.plan.python for each in environments_of(chosen)} == {Path(sys.executable)}
+    assert python_for(None, in_use) == Path(sys.executable)
+    assert python_for(PYTHON, in_use) == PYTHON
+    assert python_for(None, tmp_path / "none") == PYTHON
+
+
+def test_a_python_without_locks_is_refused_before_anything_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--shared", str(tmp_path / "shared"), "--users-group", "users"]
+
+    assert main(["--check", *words, "--python", "/bin/true"]) == 1
+    assert "/bin/true is no Python that can be run." in capsys.readouterr().err
 
 
 def test_a_wrong_source_of_packages_is_named_before_anything_is_done(

@@ -1,0 +1,60 @@
+"""The Python of an installation: the system's own, or one that was chosen for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.plan import PYTHON, SOURCE_DIR, version_of
+
+LOCKS_DIR = SOURCE_DIR / "deploy/environments/locks"
+
+
+def python_of(prefix: Path) -> Path:
+    """Return the interpreter that an installation keeps.
+
+    Args:
+        prefix: Folder of the results of builds.
+
+    Returns:
+        What was chosen there, else the system's.
+    """
+    path = _note(prefix)
+    return Path(path.read_text().strip()) if path.exists() else PYTHON
+
+
+def keep_python(prefix: Path, python: Path) -> None:
+    """Let later builds keep a choice.
+
+    Args:
+        prefix: Folder of the results of builds.
+        python: The choice; the system's is not noted.
+    """
+    if python == PYTHON:
+        _note(prefix).unlink(missing_ok=True)
+    else:
+        _note(prefix).write_text(f"{python}\n")
+
+
+def refuse_python(python: Path) -> None:
+    """See whether environments can be made with an interpreter.
+
+    Args:
+        python: Its path.
+
+    Raises:
+        StepError: If it is none, or one that no packages are locked for.
+    """
+    releases = sorted(path.name for path in LOCKS_DIR.iterdir())
+    ours = f"Name a Python {', '.join(releases[:-1])} or {releases[-1]} with --python PATH."
+    if not python.is_absolute():
+        raise StepError(f"{python} is no absolute path.", ours)
+    version = version_of(python)
+    if not version.startswith("Python 3."):
+        raise StepError(f"{python} is no Python that can be run.", ours)
+    if ".".join(version.removeprefix("Python ").split(".")[:2]) not in releases:
+        raise StepError(f"{python} is {version}, for which no packages are locked.", ours)
+
+
+def _note(prefix: Path) -> Path:
+    return prefix / "python"

@@ -1,0 +1,62 @@
+"""What an installation needs of this host; what is missing is named, never installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from deploy.environments.builder.environment import has_venv
+from deploy.environments.builder.errors import StepError as BuildError
+from deploy.environments.builder.interpreter import python_of, refuse_python
+from deploy.one_machine.errors import StepError
+
+COMMAND = "deploy/site/install"
+PROGRAMS = ("sudo", "visudo", "sbatch")
+VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
+
+
+def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Path:
+    """Return the interpreter of the environments.
+
+    Args:
+        named: The one on the command line.
+        version_in_use: Folder of the version that runs now, if one does.
+
+    Returns:
+        The one named, else that of the version in use, else the system's.
+
+    Raises:
+        StepError: If it is none, or one that no packages are locked for.
+    """
+    python = named or python_of(version_in_use)
+    try:
+        refuse_python(python)
+    except BuildError as error:
+        raise StepError(error.what, next_step=error.next_step) from error
+    return python
+
+
+def refuse_lacks(python: Path, *, root_needed: bool) -> None:
+    """See whether this host can be installed on.
+
+    Args:
+        python: The interpreter of the environments.
+        root_needed: Something is to be changed.
+
+    Raises:
+        StepError: If something is missing.
+    """
+    if root_needed and os.geteuid() != 0:
+        raise StepError(
+            f"{COMMAND} needs root: it makes an account, units and a rule of sudo.",
+            next_step=f"Run it as root, or see what it would do: {COMMAND} --check ...",
+        )
+    lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not has_venv(python):
+        lacking.append(f"ensurepip of {python} (package python3-venv on Debian)")
+    if lacking:
+        raise StepError(
+            f"This host lacks {', '.join(lacking)}.",
+            next_step="Install them; this host has to be one from which users submit jobs.",
+        )
