@@ -27,6 +27,10 @@ from typing import Any
 LISTEN_S = 12.0
 LOOK_S = 60.0
 MARK = "dsportal-check: "
+# How the answer of a look begins where something loaded.
+VERSION = "version "
+# And where the node has not the Python of an environment.
+NEEDS = "needs "
 
 
 def main() -> None:
@@ -154,9 +158,37 @@ def look_at_environment(path: str, name: str) -> str:
         What is wrong, or "version " and that of the portal's package.
     """
     python = os.path.join(path, "bin", "python")
+    if wanted := lacking_python(path):
+        return wanted
     if not os.access(python, os.X_OK):
         return "missing"
     return imported(python, "import " + MODULES[name] + PRINT_VERSION)
+
+
+def lacking_python(path: str) -> str:
+    """Compare the Python that an environment was made for with what it finds on this node.
+
+    Args:
+        path: Folder of the environment, whose bin/python is a link to a program of the node.
+
+    Returns:
+        NEEDS and what is lacking; empty for nothing, and where there is no environment.
+    """
+    settings = Path(path, "pyvenv.cfg")
+    if not settings.is_file():
+        return ""
+    pairs = (line.partition("=") for line in settings.read_text().splitlines())
+    made_for = {name.strip(): value.strip() for name, _, value in pairs}.get("version", "")
+    release = ".".join(made_for.split(".")[:2])
+    link = os.path.join(path, "bin", "python")
+    program = os.path.realpath(link)
+    if os.path.islink(link) and not os.path.exists(link):
+        return NEEDS + f"Python {release} at {program}, which is not there"
+    said = imported(link, "import platform; print(platform.python_version())")
+    found = said[len(VERSION) :] if said.startswith(VERSION) else ""
+    if not found or not release or found.split(".")[:2] == release.split("."):
+        return ""
+    return NEEDS + f"Python {release}, and {program} there is {found}"
 
 
 def look_at_kernels(server: str) -> dict[str, str]:
@@ -172,11 +204,14 @@ def look_at_kernels(server: str) -> dict[str, str]:
     for spec in sorted(Path(server, "share/jupyter/kernels").glob("*/kernel.json")):
         kernel = json.loads(spec.read_text())
         program = kernel["argv"][0]
-        if not os.access(program, os.X_OK):
+        environment = os.path.dirname(os.path.dirname(program))
+        if kernel.get("language") == "python" and (wanted := lacking_python(environment)):
+            results[spec.parent.name] = wanted
+        elif not os.access(program, os.X_OK):
             results[spec.parent.name] = f"{program} is missing"
         elif kernel.get("language") == "python":
             said = imported(program, "import ipykernel; print(ipykernel.__version__)")
-            results[spec.parent.name] = "" if said.startswith("version ") else said
+            results[spec.parent.name] = "" if said.startswith(VERSION) else said
         else:
             results[spec.parent.name] = ""
     return results
@@ -200,7 +235,7 @@ def imported(python: str, code: str) -> str:
         cwd="/",
     )
     if done.returncode == 0:
-        return "version " + done.stdout.decode().strip()
+        return VERSION + done.stdout.decode().strip()
     last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
     return (last or [f"exit status {done.returncode}"])[0][:300]
 

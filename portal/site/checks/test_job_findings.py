@@ -7,6 +7,7 @@ from typing import Any
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.node_probe import NEEDS, VERSION
 from portal.site.checks.test_job import Trial, run_trial
 from spawner import __version__
 from spawner.client.slurm import Slurm
@@ -14,7 +15,10 @@ from spawner.errors import JobRejectedError
 from spawner.slurm.states import Phase
 
 MOST_CLOCK_S = 2.0
-_LOADED = "version "
+PYTHON_CURE = (
+    "Install that Python on the nodes, or run deploy/site/install with --python and one that this"
+    " host and all nodes have under the same path, be it on the shared file system."
+)
 
 
 async def check_partition(
@@ -165,17 +169,20 @@ def _environments(found: Mapping[str, Any], settings: Settings, node: str) -> li
     }
     for name, path in paths.items():
         said = _said(found, f"environment {name}")
-        if not said.startswith(_LOADED):
+        if said.startswith(NEEDS):
+            worse = problem if name == "server" else warning
+            findings.append(worse(f"{path} on {node} {said}.", PYTHON_CURE))
+        elif not said.startswith(VERSION):
             findings.append(
                 (problem if name == "server" else warning)(
                     f"{path} does not load on {node}: {said or 'no answer'}.",
                     f"Share it with the nodes, or correct {name} in [environments].",
                 )
             )
-        elif said.removeprefix(_LOADED) != __version__:
+        elif said.removeprefix(VERSION) != __version__:
             findings.append(
                 warning(
-                    f"{path} on {node} has version {said.removeprefix(_LOADED)} of the portal, the"
+                    f"{path} on {node} has version {said.removeprefix(VERSION)} of the portal, the"
                     f" hub {__version__}.",
                     "Run deploy/site/install, which brings both to the same version.",
                 )
@@ -183,7 +190,10 @@ def _environments(found: Mapping[str, Any], settings: Settings, node: str) -> li
     kernels = found.get("kernels")
     if isinstance(kernels, Mapping):
         findings += [
-            warning(f"the kernel {name} does not start on {node}: {said}.", "Build it again.")
+            warning(
+                f"the kernel {name} does not start on {node}: {said}.",
+                PYTHON_CURE if str(said).startswith(NEEDS) else "Build it again.",
+            )
             for name, said in kernels.items()
             if said
         ]

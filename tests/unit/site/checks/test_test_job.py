@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import socket
 import subprocess
+import sys
 import threading
+import venv
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
+from portal.site.checks.node_probe import lacking_python, look_at_environment
 from portal.site.checks.test_job import Trial, build_trial, parse_found, question_of
 from portal.site.checks.test_job_findings import judge_trial
 from spawner import __version__
@@ -36,6 +41,7 @@ FOUND: dict[str, Any] = {
     "environment tensorboard": f"version {__version__}",
     "kernels": {"python3": ""},
 }
+OTHER_PYTHON = "needs Python 3.11, and /usr/bin/python3.13 there is 3.13.5"
 GOOD = Trial(
     key=KEY, record=RECORD, was_reached=True, clock_s=0.1, found=FOUND, address="10.0.0.1:30000"
 )
@@ -115,7 +121,12 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
         (lambda: replace(GOOD, found=FOUND | {"home": "Read-only"}), "the home cannot be written"),
         (lambda: replace(GOOD, found=FOUND | {"environment server": "missing"}), "does not load"),
         (lambda: replace(GOOD, found=FOUND | {"environment server": "version 0.0.1"}), "0.0.1"),
+        (
+            lambda: replace(GOOD, found=FOUND | {"environment server": OTHER_PYTHON}),
+            "/usr/bin/python3.13 there is 3.13.5. Install that Python on the nodes",
+        ),
         (lambda: replace(GOOD, found=FOUND | {"kernels": {"r": "gone"}}), "the kernel r"),
+        (lambda: replace(GOOD, found=FOUND | {"kernels": {"t": OTHER_PYTHON}}), "--python"),
         (lambda: replace(GOOD, found=None, log="disk full"), "disk full"),
         (
             lambda: replace(
@@ -125,8 +136,8 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
         ),
     ],
     ids=[
-        *("port", "clock", "hub", "isilon", "home", "no server", "old server", "kernel"),
-        *("no log", "queue"),
+        *("port", "clock", "hub", "isilon", "home", "no server", "old server", "other python"),
+        *("kernel", "python of a kernel", "no log", "queue"),
     ],
 )
 def test_each_fault_is_told_with_its_cure(
@@ -137,3 +148,27 @@ def test_each_fault_is_told_with_its_cure(
     assert said in f"{finding.sentence} {finding.cure}"
     assert finding.grade is not Grade.OK
     assert finding.cure
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("/no/python3.12", "needs Python 3.1 at /no/python3.12, which is not there"),
+        (sys.executable, "needs Python 3.1, and {} there is {}"),
+    ],
+    ids=["none", "another"],
+)
+def test_a_node_whose_python_is_another_one_says_so(tmp_path: Path, python: str, said: str) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").symlink_to(python)
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.1.9\n")
+    expected = said.format(os.path.realpath(python), platform.python_version())
+
+    assert look_at_environment(str(tmp_path), "server") == expected
+
+
+def test_an_environment_of_the_node_s_python_is_loaded(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", symlinks=True)
+
+    assert lacking_python(str(tmp_path / "env")) == ""
+    assert "No module named" in look_at_environment(str(tmp_path / "env"), "tensorboard")
