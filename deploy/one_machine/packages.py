@@ -91,15 +91,15 @@ def ensure_packages() -> str:
     Raises:
         StepError: If this is not Debian or a package cannot be installed.
     """
+    if not succeeds(["apt-get", "--version"]):
+        raise StepError(
+            "There is no apt-get on this machine; deploy/up is for Debian 12 and 13.",
+            next_step="Use such a machine, or deploy/site/install: see docs/administrators.md.",
+        )
     remove_policy()
     missing = missing_packages(CLUSTER_PACKAGES)
     if not missing:
         return "all installed"
-    if not succeeds(["apt-get", "--version"]):
-        raise StepError(
-            "There is no apt-get on this machine; deploy/up is for Debian 12.",
-            next_step="Use a Debian 12 machine, or follow docs/administrators.md.",
-        )
     if answers := answers_for(missing):
         run(["debconf-set-selections"], stdin=answers)
     quiet = clean_environment()

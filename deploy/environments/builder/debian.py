@@ -1,21 +1,31 @@
-"""Packages of Debian that the targets need."""
+"""Packages of the system that the targets need: Debian's are installed, others only named."""
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.errors import StepError
-from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.process import SYSTEM_PATH, output_of, run
 
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
+# What RHEL's family calls them, where that is not Debian's name, and what each is needed for.
+RPM_NAMES = {
+    "g++": "gcc-c++",
+    "python3-venv": "python3",
+    "libopenmpi-dev": "openmpi-devel",
+    "openmpi-bin": "openmpi",
+}
+PROGRAMS = {"g++": "g++", "cmake": "cmake", "make": "make", "libopenmpi-dev": "mpicc"}
+PROGRAMS |= {"openmpi-bin": "mpirun"}
 _one_at_a_time = threading.Lock()
 
 
 def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
-    """Install the packages that are missing.
+    """Install the packages that are missing; without apt-get see whether what they bring is there.
 
     Args:
         names: Names of Debian packages.
@@ -23,13 +33,39 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
 
     Raises:
         StepError: If a package can be installed neither from the present package lists nor
-            after renewing them.
+            after renewing them, or there is no apt-get.
     """
+    if shutil.which(APT_GET[0], path=SYSTEM_PATH) is None:
+        refuse_lacks(names)
+        return
     with _one_at_a_time:
         missing = [name for name in names if not is_installed(name)]
         if not missing:
             return
         _run_apt("install", "--no-install-recommends", names=missing, log=log)
+
+
+def refuse_lacks(names: Sequence[str]) -> None:
+    """See whether the programs of packages are there on a system without apt-get.
+
+    Args:
+        names: Names of Debian packages.
+
+    Raises:
+        StepError: If one is missing; it names what RHEL's family has in place of Debian's.
+    """
+    lacking = [name for name in names if not _has_program(name)]
+    if lacking:
+        rpms = " ".join(RPM_NAMES.get(name, name.replace("-dev", "-devel")) for name in lacking)
+        raise StepError(
+            f"This system has no apt-get, and lacks what Debian has in {', '.join(lacking)}.",
+            f"Install it, for instance by 'dnf install {rpms}', then run this again.",
+        )
+
+
+def _has_program(package: str) -> bool:
+    program = PROGRAMS.get(package)
+    return program is not None and shutil.which(program, path=SYSTEM_PATH) is not None
 
 
 def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:

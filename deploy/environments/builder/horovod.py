@@ -21,11 +21,11 @@ from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, output_of, run
 from deploy.environments.builder.target import PROGRAMS_DIR
 
 VERSION = "0.28.1"
-BUILD_PACKAGES = ("g++", "cmake", "make", "python3-dev")
+BUILD_PACKAGES = ("g++", "cmake", "make")
 MPI_PACKAGES = ("libopenmpi-dev", "openmpi-bin")
 CHECK = PROGRAMS_DIR / "allreduce_check.py"
 
@@ -153,7 +153,9 @@ def build_wheel(plan: Plan, log: IO[str]) -> Path:
     Source:
         https://horovod.readthedocs.io/en/stable/install_include.html
     """
-    ensure_packages((*BUILD_PACKAGES, *(MPI_PACKAGES if plan.with_mpi else ())), log)
+    headers = () if has_headers(plan.python) else (headers_package(plan.python),)
+    mpi = MPI_PACKAGES if plan.with_mpi else ()
+    ensure_packages((*BUILD_PACKAGES, *headers, *mpi), log)
     python = plan.environment("tensorflow") / "bin/python"
     with tempfile.TemporaryDirectory(prefix="dsportal-horovod-") as folder:
         source = _patched_source(plan, python, Path(folder), log)
@@ -169,6 +171,28 @@ def build_wheel(plan: Plan, log: IO[str]) -> Path:
         wheel = Path(shutil.copy(built, plan.wheelhouse_dir))
     _recipe_path(wheel).write_text(recipe(plan))
     return wheel
+
+
+def has_headers(python: Path) -> bool:
+    """Return whether extensions can be compiled for an interpreter.
+
+    Args:
+        python: Its path.
+    """
+    folder = output_of([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"])
+    return folder is not None and Path(folder, "Python.h").is_file()
+
+
+def headers_package(python: Path) -> str:
+    """Return Debian's package with the headers of an interpreter.
+
+    Args:
+        python: Its path.
+
+    Returns:
+        Such as "python3-dev" or "python3.12-dev".
+    """
+    return f"{python.name}-dev"
 
 
 def _build_environment(plan: Plan) -> dict[str, str]:
