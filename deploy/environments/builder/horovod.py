@@ -39,6 +39,13 @@ PATCHES = {
         "  assert(global_context.IsEnabled());\n  gloo_iface_ = global_context.gloo_iface_;\n",
     ),
 }
+# What GCC 14 refuses to compile. What is compiled stays the same, so an older wheel is as good.
+COMPILER_PATCHES = {
+    "third_party/flatbuffers/include/flatbuffers/stl_emulation.h": (
+        "  pointer const data_;\n  const size_type count_;\n",
+        "  pointer data_;\n  size_type count_;\n",
+    ),
+}
 
 
 def tensorflow_version(pins: Path) -> str:
@@ -204,6 +211,8 @@ def _build_environment(plan: Plan) -> dict[str, str]:
         HOROVOD_WITHOUT_MXNET="1",
         HOROVOD_WITH_GLOO="1",
         HOROVOD_LOCAL_VERSION=local_version(plan),
+        # common.h leans on other headers for it, and those of GCC 14 do not bring it.
+        CXXFLAGS="-include stdexcept",
         LDFLAGS="-Wl,-s",
         MAKEFLAGS=f"-j{os.cpu_count()}",
         # cmake 4 refuses the old minimum of Horovod's bundled libraries.
@@ -233,7 +242,7 @@ def _patched_source(plan: Plan, python: Path, folder: Path, log: IO[str]) -> Pat
     )
     run(["tar", "-xzf", folder / f"horovod-{VERSION}.tar.gz", "-C", folder], log=log)
     source = folder / f"horovod-{VERSION}"
-    for name, (old, new) in PATCHES.items():
+    for name, (old, new) in (PATCHES | COMPILER_PATCHES).items():
         replace_once(source / name, old, new)
     return source
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder import horovod
 from deploy.environments.builder.command import parse_arguments
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod import VERSION, find_wheel, local_version, recipe
@@ -51,3 +52,12 @@ def test_a_wheel_that_was_made_in_another_way_is_not_taken(plan: Plan) -> None:
     put_wheel(with_mpi).with_suffix(".recipe").write_text(recipe(plan))
 
     assert find_wheel(with_mpi) is None
+
+
+def test_what_a_newer_compiler_asks_for_makes_no_wheel_anew(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = put_wheel(plan)
+    monkeypatch.setitem(horovod.COMPILER_PATCHES, "a.h", ("const int x;", "int x;"))
+
+    assert find_wheel(plan) == wheel
