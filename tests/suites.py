@@ -135,6 +135,13 @@ SUITES = (
         is_default=False,
     ),
     Suite(
+        name="platforms",
+        folder="platforms",
+        options=("-s",),
+        needs_cluster=False,
+        is_default=False,
+    ),
+    Suite(
         name="environments",
         folder="environments",
         options=("-s",),

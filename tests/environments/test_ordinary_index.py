@@ -17,33 +17,10 @@ from deploy.environments.builder.environment import PINS_FILE, read_pins
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import clean_environment
+from tests.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
 TARGETS = ("server", "tensorflow", "pytorch", "kernels", "package")
 BUILD_TIMEOUT_S = 3000
-TRAIN_TENSORFLOW = """
-import keras, numpy as np
-from portal.launch import run
-model = keras.Sequential([keras.layers.Dense(1)])
-model.compile("sgd", "mse")
-x = np.arange(8, dtype="float32").reshape(-1, 1)
-losses = [model.train_on_batch(x, 2 * x) for _ in range(2)]
-print("falls", losses[1] < losses[0])
-"""
-TRAIN_PYTORCH = """
-import torch
-from portal.launch import run
-model = torch.nn.Linear(1, 1)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-x = torch.arange(8.0).reshape(-1, 1)
-losses = []
-for _ in range(2):
-    optimizer.zero_grad()
-    loss = torch.nn.functional.mse_loss(model(x), 2 * x)
-    loss.backward()
-    optimizer.step()
-    losses.append(loss.item())
-print("falls", losses[1] < losses[0])
-"""
 RUN_CELL = """
 import sys, nbformat, nbclient
 notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(sys.argv[2])])

@@ -1,7 +1,8 @@
-"""Process 1 of the foreign machine: init.py FOLDER CHECKOUT, run in new namespaces.
+"""Process 1 of the foreign machine: init.py FOLDER CHECKOUT [FILES], run in new namespaces.
 
 It lays a layer in memory over this machine's files, hides what deploy/up keeps there, and makes
-that the root. When it is killed, the kernel takes all away: processes, mounts, network, files.
+that the root; or FILES, the root of another system. When it is killed, the kernel takes all away:
+processes, mounts, network, and the files in memory.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ HIDDEN = (
     "var/log/data-scientist-portal",
 )
 PORTAL_ACCOUNT = "dsportal"
+AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 ACCOUNT_FILES = ("passwd", "shadow", "group", "gshadow")
 # Of the layer in memory; the environments of hub and sessions take about half a gigabyte.
 LAYER_SIZE = "6g"
 
 
-def main(folder: Path, checkout: Path) -> None:
+def main(folder: Path, checkout: Path, files: Path | None = None) -> None:
     """Become the foreign machine.
 
     Args:
         folder: An empty folder, used as long as this process lives.
         checkout: The sources, visible in the machine at the same place.
+        files: Root of another system; None for a layer over this machine's.
     """
-    new_root = make_root(folder)
-    for name in ACCOUNT_FILES:
-        forget_account(new_root / "etc" / name)
+    new_root = show_root(folder, files) if files else make_root(folder)
     mount_parts(new_root, checkout)
     os.chdir(new_root)
     mount_point = Path("old-root")
@@ -50,7 +51,7 @@ def main(folder: Path, checkout: Path) -> None:
     run("pivot_root", ".", str(mount_point))
     os.chdir("/")
     run("umount", "--lazy", f"/{mount_point}")
-    Path("/home").mkdir()
+    Path("/home").mkdir(exist_ok=True)
     print("ready", flush=True)
     bury_the_dead()
 
@@ -65,7 +66,17 @@ def make_root(folder: Path) -> Path:
         hide(layer, Path(name))
     options = f"lowerdir=/,upperdir={layer},workdir={work}"
     run("mount", "-t", "overlay", "-o", options, "overlay", str(new_root))
+    for name in ACCOUNT_FILES:
+        forget_account(new_root / "etc" / name)
     return new_root
+
+
+def show_root(folder: Path, files: Path) -> Path:
+    """Show the files of another system, which trusts the authorities that this one does."""
+    run("mount", "--bind", str(files), str(folder))
+    if AUTHORITIES.exists() and (folder / AUTHORITIES.relative_to("/")).exists():
+        shutil.copyfile(AUTHORITIES, folder / AUTHORITIES.relative_to("/"))
+    return folder
 
 
 def hide(layer: Path, path: Path) -> None:
@@ -121,4 +132,4 @@ def run(*argv: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*(Path(word) for word in sys.argv[1:]))

@@ -21,12 +21,18 @@ POLICY = "/usr/sbin/policy-rc.d"
 
 
 class Machine:
-    """Namespaces that end with this object."""
+    """Namespaces that end with this object.
 
-    def __init__(self) -> None:
+    Args:
+        files: Root of another system, which is used as it lies there; None for a layer over this
+            machine's files.
+    """
+
+    def __init__(self, files: Path | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="foreign-", dir="/var/tmp"))
         namespaces = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
-        init = ("/usr/bin/python3", "-I", str(INIT), str(self.folder), str(CHECKOUT))
+        init = ["/usr/bin/python3", "-I", str(INIT), str(self.folder), str(CHECKOUT)]
+        init += [] if files is None else [str(files)]
         with self.folder.with_suffix(".log").open("wb") as log:
             self._unshare = subprocess.Popen(
                 ["unshare", *namespaces, *init],
@@ -110,7 +116,7 @@ class Machine:
         target.chmod(mode)
 
     def close(self) -> None:
-        """End the machine; nothing is left of it."""
+        """End the machine; nothing is left of it but files of another system."""
         os.kill(self.pid, signal.SIGKILL)
         self._unshare.wait(30)
         if self._unshare.stdout is not None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.debian_root import CACHE_DIR, ensure_root
+
 CHECKOUT = Path(__file__).parents[2]
-ROOTS = Path("/var/cache/data-scientist-portal/slurm-roots")
-MIRROR = "http://deb.debian.org/debian"
+ROOTS = CACHE_DIR / "slurm-roots"
 PACKAGES = (
     *("slurmctld", "slurmd", "slurm-client", "slurmdbd", "slurm-wlm-mysql-plugin", "munge"),
     *("mariadb-server", "sudo", "iproute2", "procps", "hostname"),
     *("python3", "python3-pytest", "python3-pytest-asyncio", "python3-prometheus-client"),
 )
-BUILD_TIMEOUT_S = 1800
 RUN_TIMEOUT_S = 600
 # In name spaces of its own: a mount of the checkout, a network without anybody, its own host name.
 RUN = """\
@@ -35,35 +33,6 @@ exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 PYTHONPA
 """
 
 
-def ensure_root(suite: str) -> Path:
-    """Return the root of a Debian, made once."""
-    root = ROOTS / suite
-    if (root / "complete").exists():
-        return root
-    if os.geteuid() != 0 or not shutil.which("debootstrap"):
-        pytest.skip("a root of another Debian needs root and debootstrap")
-    shutil.rmtree(root, ignore_errors=True)
-    done = subprocess.run(
-        [
-            "debootstrap",
-            "--variant=minbase",
-            f"--include={','.join(PACKAGES)}",
-            suite,
-            root,
-            MIRROR,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=BUILD_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        shutil.rmtree(root, ignore_errors=True)
-        pytest.skip(f"{suite} cannot be had: {done.stdout.splitlines()[-1:]}")
-    (root / "complete").touch()
-    return root
-
-
 def release_of(root: Path) -> str:
     asked = ["chroot", root, "dpkg-query", "--show", "slurmctld"]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
@@ -71,7 +40,7 @@ def release_of(root: Path) -> str:
 
 @pytest.mark.parametrize("suite", ["trixie", "sid"])
 def test_the_contract_is_kept_by_the_slurm_of(suite: str) -> None:
-    root = ensure_root(suite)
+    root = ensure_root(ROOTS / suite, suite, PACKAGES)
     print(f"\n{suite}: {release_of(root)}")
     report = root / "tmp/contract.xml"
     report.unlink(missing_ok=True)

@@ -7,9 +7,10 @@ import json
 import uuid
 from typing import Any
 
+from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.notebook_server import NotebookServer
 
 
 def offered(server: NotebookServer) -> dict[str, str]:
@@ -37,8 +38,7 @@ async def run_cells(
     """Start a kernel, run cells in it one after another and return what each showed."""
     wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
     kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
-    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
-    socket = await websocket_connect(channels, connect_timeout=60)
+    socket = await _connect(server, kernel)
     shown = [await _run(socket, code) for code in cells]
     socket.close()
     while await socket.read_message() is not None:
@@ -50,8 +50,7 @@ async def run_cells(
 async def run_until(server: NotebookServer, kernel_name: str, code: str, text: str) -> None:
     """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
-    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels?token={TOKEN}"
-    socket = await websocket_connect(channels, connect_timeout=60)
+    socket = await _connect(server, kernel)
     await _send(socket, code)
     shown = ""
     async with asyncio.timeout(60):
@@ -63,6 +62,12 @@ async def run_until(server: NotebookServer, kernel_name: str, code: str, text: s
     while await socket.read_message() is not None:
         pass
     ask(server, "DELETE", f"api/kernels/{kernel}")
+
+
+async def _connect(server: NotebookServer, kernel: str) -> WebSocketClientConnection:
+    channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels"
+    headers = {"Authorization": server.http.headers["Authorization"]}
+    return await websocket_connect(HTTPRequest(channels, headers=headers, connect_timeout=60))
 
 
 async def _send(socket: WebSocketClientConnection, code: str) -> str:

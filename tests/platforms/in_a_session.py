@@ -1,0 +1,83 @@
+"""The portal as its user finds it, on another Debian: run there by test_debian.py."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.support.eventually import eventually
+from tests.support.kernels import offered, run_cell
+from tests.support.portal_client import ADDRESS, PortalClient
+from tests.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
+
+USER = "ada"
+SEE_PYTHON = "import os, sys; print(sys.version_info[:2], os.environ['SLURM_JOB_ID'])"
+CELLS = {
+    "python3": (SEE_PYTHON, "(3, "),
+    "tensorflow": (TRAIN_TENSORFLOW, "falls True"),
+    "pytorch": (TRAIN_PYTORCH, "falls True"),
+    "ir": ("cat(6 * 7)", "42"),
+}
+
+
+class Session:
+    """A session of the portal, asked as tests.support.kernels asks a notebook server."""
+
+    def __init__(self) -> None:
+        self.client = PortalClient(USER)
+        self.client.login()
+        self.token = self.client.token()
+        self.host = ADDRESS
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = f"token {self.token}"
+
+    def start(self) -> None:
+        answer = self.client.rest("POST", f"/users/{USER}/server", self.token, json={"gpus": 1})
+        answer.raise_for_status()
+        eventually(lambda: self.state()["ready"], timeout_s=120)
+
+    def state(self) -> dict:
+        return self.client.rest("GET", f"/users/{USER}", self.token).json()["servers"].get("", {})
+
+    def stop(self) -> None:
+        self.client.rest("DELETE", f"/users/{USER}/server", self.token)
+        eventually(lambda: not self.state(), timeout_s=60)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    session = Session()
+    session.start()
+    yield session
+    session.stop()
+
+
+def test_the_launcher_offers_every_kernel(session: Session) -> None:
+    assert set(offered(session)) == set(CELLS)
+
+
+@pytest.mark.parametrize("kernel", CELLS)
+async def test_a_notebook_computes_with_the_kernel(session: Session, kernel: str) -> None:
+    code, expected = CELLS[kernel]
+
+    assert expected in await run_cell(session, kernel, code)
+
+
+@pytest.mark.parametrize("page", ["lab", "tree", "nbclassic/tree"])
+def test_the_page_opens(session: Session, page: str) -> None:
+    answer = session.http.get(f"{ADDRESS}/user/{USER}/{page}", timeout=60)
+
+    assert answer.status_code == 200
+
+
+def test_dsportal_check_finds_nothing_broken(session: Session) -> None:
+    session.stop()
+    program = Path("/opt/data-scientist-portal/environments/hub/bin/dsportal")
+    argv = [program, "check", "--user", USER]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
