@@ -18,6 +18,8 @@ from deploy.one_machine.process import Daemon, ensure_started
 
 START_TIMEOUT_S = 60
 USABLE_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
+# In Debian 13 slurmd is a link of alternatives to the second.
+SLURMD_NAMES = frozenset({"slurmd", "slurmd-wlm"})
 NSLCD_RUN_DIR = Path("/run/nslcd")
 
 
@@ -65,7 +67,7 @@ def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
     if ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus)):
         return f"started, {node.host.address}"
     record = running(node.host.name)
-    if record is not None and not _has_slurmd(record.pid):
+    if record is not None and not has_slurmd(record.pid):
         # The node has power but no slurmd: its jobs live on while that is started again.
         namespaces = ("--net", "--uts", "--mount", "--pid")
         run(["nsenter", f"--target={record.pid}", *namespaces, "slurmd"])
@@ -73,11 +75,16 @@ def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
     return "runs"
 
 
-def _has_slurmd(init_pid: int) -> bool:
+def has_slurmd(init_pid: int) -> bool:
+    """Return whether slurmd runs on a node.
+
+    Args:
+        init_pid: The node's process 1, as this machine numbers it.
+    """
     namespace = os.readlink(f"/proc/{init_pid}/ns/pid")
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if (folder / "comm").read_text().strip() == "slurmd" and (
+            if (folder / "comm").read_text().strip() in SLURMD_NAMES and (
                 os.readlink(folder / "ns" / "pid") == namespace
             ):
                 return start_ticks_of(int(folder.name)) is not None

@@ -209,7 +209,7 @@ def test_a_slurmd_that_is_killed_and_comes_back_harms_no_session(ready: PrivateH
     before = ready.session(USER)
     node = _run("squeue", "-h", "-j", str(before["job_id"]), "-o", "%B")
 
-    parts.on_node(node, "pkill", "-KILL", "-x", "slurmd")
+    parts.on_node(node, "pkill", "-KILL", "-x", "slurmd(-wlm)?")
     parts.start(node)
 
     eventually(lambda: _node_states() <= {"idle", "mixed"}, timeout_s=60)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from deploy.one_machine import cli, network
 from deploy.one_machine.cluster import simulated_hosts
 from deploy.one_machine.controller import node_names
+from deploy.one_machine.node import has_slurmd
 from deploy.one_machine.slurm import render_slurm_conf
 from tests.unit.deploy.clusters import SIMULATED
 
@@ -36,3 +42,13 @@ def test_a_number_of_nodes_that_cannot_be_is_refused_with_those_that_can(capsys,
         cli.up(["--simulated-nodes", number])
 
     assert "--simulated-nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["slurmd", "slurmd-wlm"])
+def test_slurmd_is_found_under_the_names_that_debian_gives_it(tmp_path: Path, name: str) -> None:
+    program = shutil.copy("/bin/sleep", tmp_path / name)
+    with subprocess.Popen([program, "60"]) as process:
+        try:
+            assert has_slurmd(os.getpid())
+        finally:
+            process.kill()
