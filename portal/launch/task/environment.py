@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portal.launch.errors import StepError
+from portal.launch.gpus import gpu_variables, visible_gpus
 from portal.launch.task.placement import Placement
 
 # What srun needs to know about the job that it runs in. Everything else that Slurm put into the
@@ -62,11 +62,11 @@ def rank_environment(
         interface: Network interface towards the other nodes, such as "ib0"; empty where it is not
             known. Ranks on one node use the loopback interface.
         one_gpu_each: Show each rank its own GPU alone. Functions for PyTorch choose theirs by
-            LOCAL_RANK, as torchrun has it, and so see all of the node.
+            LOCAL_RANK, as torchrun has it, and so see those of all ranks of the node.
         mpi: Let Horovod's ranks meet over MPI, which srun has told their places, not over Gloo.
 
     Returns:
-        Variables to set: Horovod's, the number of threads, and the one GPU of this rank.
+        Variables to set: Horovod's, PyTorch's, the number of threads, and the rank's GPU.
         HOROVOD_CYCLE_TIME, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH stay as a user set
         them.
 
@@ -94,8 +94,11 @@ def rank_environment(
         **(_MPI if mpi else _gloo_variables(rendezvous, interface)),
         **_torch_variables(placement),
         **_interface_variables(interface),
-        **_gpu_variables(
-            placement, environ, simulated_gpus=simulated_gpus, one_gpu_each=one_gpu_each
+        **gpu_variables(
+            placement,
+            visible_gpus(environ),
+            simulated_gpus=simulated_gpus,
+            one_gpu_each=one_gpu_each,
         ),
     }
 
@@ -141,18 +144,3 @@ def _interface_variables(interface: str) -> dict[str, str]:
         return {}
     nccl = {} if interface == "lo" else {"NCCL_SOCKET_IFNAME": interface}
     return {"GLOO_SOCKET_IFNAME": interface, **nccl}
-
-
-def _gpu_variables(
-    placement: Placement, environ: Mapping[str, str], *, simulated_gpus: bool, one_gpu_each: bool
-) -> dict[str, str]:
-    gpus = [gpu for gpu in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
-    if placement.local_rank < len(gpus):
-        return {"CUDA_VISIBLE_DEVICES": gpus[placement.local_rank]} if one_gpu_each else {}
-    if simulated_gpus:
-        return {}
-    raise StepError(
-        f"Node {placement.node} has {placement.local_size} ranks and Slurm shows them "
-        f"{len(gpus)} GPUs (CUDA_VISIBLE_DEVICES). Each rank needs its own: tell the "
-        "administrators."
-    )

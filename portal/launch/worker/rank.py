@@ -18,6 +18,7 @@ from types import TracebackType
 
 from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
 from portal.launch.errors import LaunchError, StepError
+from portal.launch.gpus import name_mig
 from portal.launch.rendezvous.client import StoreClient
 from portal.launch.rendezvous.import_hooks import check_size, install_guards
 from portal.launch.rendezvous.network import address_towards, interface_of
@@ -75,7 +76,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     os.environ.update(
         rank_environment(
             placement,
-            os.environ,
+            name_mig(os.environ),
             n_threads=_n_threads(plan, placement),
             simulated_gpus=plan.simulated_gpus,
             rendezvous=(address, int(port)),

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
-from portal.launch.errors import StepError
 from portal.launch.task.environment import rank_environment, step_environment
 from portal.launch.task.placement import Placement
 
@@ -83,22 +80,6 @@ def test_cores_are_divided_whatever_the_site_set():
     values = environment(0, {"OMP_NUM_THREADS": "64", "TF_NUM_INTRAOP_THREADS": "64"})
 
     assert values["OMP_NUM_THREADS"] == values["TF_NUM_INTRAOP_THREADS"] == "8"
-
-
-def test_each_rank_sees_its_own_gpu():
-    environ = {"CUDA_VISIBLE_DEVICES": "0,GPU-7f3a"}
-
-    assert environment(0, environ, simulated_gpus=False)["CUDA_VISIBLE_DEVICES"] == "0"
-    assert environment(1, environ, simulated_gpus=False)["CUDA_VISIBLE_DEVICES"] == "GPU-7f3a"
-
-
-def test_two_ranks_never_share_a_real_gpu():
-    with pytest.raises(StepError, match="2 ranks and Slurm shows them 1 GPUs"):
-        environment(1, {"CUDA_VISIBLE_DEVICES": "0"}, simulated_gpus=False)
-
-
-def test_simulated_gpus_need_not_be_visible():
-    assert "CUDA_VISIBLE_DEVICES" not in environment(1, {})
 
 
 def test_horovods_cycle_is_longer_on_cpus_only_and_a_user_can_set_it():
