@@ -26,6 +26,12 @@ _STOCK_REFUSAL = (
     "'import portal.launch.horovod_keras as hvd'; its names are the same."
 )
 
+_HOST_MEMORY = (
+    "This Horovod is built without NCCL: gradients are averaged through host memory, which is "
+    "slower than the GPUs' own links. PyTorch's DistributedDataParallel averages over NCCL; or "
+    "ask the administrators for a Horovod with NCCL."
+)
+
 _SIZE_CAUSES = {
     "Horovod": (
         "The Horovod of this environment was built without Gloo, or the function changed "
@@ -40,9 +46,17 @@ _SIZE_CAUSES = {
 
 
 def install_guards(
-    n_ranks: int, rank: int = 0, address: str = "", n_nodes: int = 1, *, mpi: bool = False
+    n_ranks: int,
+    rank: int = 0,
+    address: str = "",
+    n_nodes: int = 1,
+    *,
+    mpi: bool = False,
+    simulated_gpus: bool = True,
 ) -> None:
     """Watch what this rank imports, and refuse what would train without averaging.
+
+    Rank 0 of a run on GPUs also says if Horovod is built without NCCL, once.
 
     Args:
         n_ranks: Ranks of the run, which Horovod or PyTorch must find too.
@@ -50,11 +64,13 @@ def install_guards(
         address: Host, port and secret of the run's store, for PyTorch and MXNet.
         n_nodes: Nodes of the run.
         mpi: True where Horovod's ranks meet over MPI.
+        simulated_gpus: True where the GPUs of the session do not compute.
     """
+    says_nccl = rank == 0 and n_ranks > 1 and not simulated_gpus
     horovod = "Horovod over MPI" if mpi else "Horovod"
     patches: dict[str, Patch] = {
         "horovod.common.basics": functools.partial(
-            _check_size_after_init, n_ranks=n_ranks, framework=horovod
+            _check_after_init, n_ranks=n_ranks, framework=horovod, says_nccl=says_nccl
         ),
         "torch.distributed.rendezvous": functools.partial(
             _use_run_store, address=address, rank=rank, n_ranks=n_ranks
@@ -107,14 +123,17 @@ def _refuse_stock_optimizers(module: ModuleType) -> None:
             setattr(module, name, refuse_stock_optimizer(name))
 
 
-def _check_size_after_init(module: ModuleType, n_ranks: int, framework: str) -> None:
+def _check_after_init(module: ModuleType, n_ranks: int, framework: str, *, says_nccl: bool) -> None:
     basics = module.HorovodBasics
     stock_init = basics.init
+    unsaid = [_HOST_MEMORY] if says_nccl else []
 
     @functools.wraps(stock_init)
     def init(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = stock_init(self, *args, **kwargs)
         check_size(self.size(), n_ranks, framework)
+        if unsaid and not self.nccl_built():
+            print(unsaid.pop(), flush=True)
         return result
 
     basics.init = init

@@ -94,7 +94,14 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     _enter(plan.working_dir, placement.node)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    install_guards(plan.n_ranks, placement.rank, address, plan.n_nodes, mpi=plan.mpi)
+    install_guards(
+        plan.n_ranks,
+        placement.rank,
+        address,
+        plan.n_nodes,
+        mpi=plan.mpi,
+        simulated_gpus=plan.simulated_gpus,
+    )
     return progress.begin(address, placement.rank)
 
 

@@ -94,3 +94,24 @@ def test_ranks_that_mpi_did_not_join_are_refused(modules):
 
     assert "2 ranks were started and Horovod over MPI sees 1" in said
     assert "does not understand PMIx" in said
+
+
+@pytest.mark.parametrize(
+    ("rank", "simulated_gpus", "nccl", "n_said"),
+    [(0, False, 0, 1), (1, False, 0, 0), (0, True, 0, 0), (0, False, 23203, 0)],
+)
+def test_a_horovod_without_nccl_is_named_once_where_ranks_have_gpus(
+    modules, rank, simulated_gpus, nccl, n_said
+):
+    basics = modules / "horovod/common/basics.py"
+    basics.write_text(
+        basics.read_text().replace("return 1", "return 2")
+        + f"    def nccl_built(self):\n        return {nccl}\n"
+    )
+    start = "from horovod.common.basics import HorovodBasics\n" + 2 * "HorovodBasics().init()\n"
+    guards = f"install_guards(2, {rank}, simulated_gpus={simulated_gpus})\n"
+
+    done = run(modules, guards + start)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("averaged through host memory") == n_said
