@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from deploy.environments.builder import cuda
 from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
 from deploy.environments.builder.interpreter import keep_python, python_of, refuse_python
@@ -20,6 +21,7 @@ from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.targets import (
     ALL,
     BY_NAME,
+    ONLY_FOR_GPUS,
     ONLY_FOR_TESTS,
     OPTIONAL,
     TARGETS,
@@ -35,12 +37,16 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
 
     Returns:
         Names of the targets, and folders and choices.
+
+    Raises:
+        StepError: If --cuda names no CUDA toolkit.
     """
-    names = "\n".join(f"  {target.name:<13}{target.summary}" for target in TARGETS)
+    names = "\n".join(f"  {target.name:<17}{target.summary}" for target in TARGETS)
     parser = argparse.ArgumentParser(
         prog="deploy/environments/build",
         description="Build the environments and files of the portal; keep what is current.",
-        epilog=f"targets:\n  {'all':<13}all but {', '.join((*OPTIONAL, *ONLY_FOR_TESTS))}\n{names}",
+        epilog=f"targets:\n  {'all':<17}all but {', '.join((*OPTIONAL, *ONLY_FOR_TESTS))}; in the "
+        f"flavour gpu {', '.join(ONLY_FOR_GPUS)}, too\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     plan = Plan()
@@ -63,20 +69,36 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
     add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
+    add(
+        "--cuda",
+        metavar="DIR",
+        help="CUDA toolkit that Horovod is compiled with in the flavour gpu, such as "
+        f"/usr/local/cuda, or '{cuda.FROM_INDEX}'; later builds keep it (default: "
+        f"{cuda.FROM_INDEX}, NVIDIA's compiler from the Python package index)",
+    )
     given = parser.parse_args(argv)
     unknown = [name for name in given.targets if name != "all" and name not in BY_NAME]
     if unknown:
         parser.error(f"no target '{unknown[0]}'. There are: all, {', '.join(BY_NAME)}.")
-    chosen = [n for name in given.targets for n in (ALL if name == "all" else [name])]
+    flavour = Flavour(given.flavour) if given.flavour else flavour_of(given.prefix)
+    everything = (*ALL, *(ONLY_FOR_GPUS if flavour is Flavour.GPU else ()))
+    chosen = [n for name in given.targets for n in (everything if name == "all" else [name])]
     return chosen, Plan(
         prefix=given.prefix.absolute(),
         datasets_dir=given.datasets.absolute(),
         log_dir=given.logs.absolute(),
         python=given.python or python_of(given.prefix),
-        flavour=Flavour(given.flavour) if given.flavour else flavour_of(given.prefix),
+        flavour=flavour,
         own_node=given.own_node,
         with_mpi=given.with_mpi,
+        cuda_home=_cuda_home(given.cuda, given.prefix),
     )
+
+
+def _cuda_home(given: str | None, prefix: Path) -> Path | None:
+    if given is None:
+        return cuda.cuda_of(prefix)
+    return None if given == cuda.FROM_INDEX else cuda.check_home(Path(given).absolute())
 
 
 @contextlib.contextmanager
@@ -110,11 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         package_sources(os.environ)
-    except StepError as error:
-        print(f"{error.what} {error.next_step}", file=sys.stderr)
-        return 2
-    names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
-    try:
+        names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
         refuse_python(plan.python)
     except StepError as error:
         print(f"{error.what} {error.next_step}", file=sys.stderr)
@@ -125,6 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with one_build_at_a_time(plan.prefix):
             keep_flavour(plan.prefix, plan.flavour)
             keep_python(plan.prefix, plan.python)
+            cuda.keep_cuda(plan.prefix, plan.cuda_home)
             ended = build_targets(with_needs(names), plan)
     except PermissionError as error:
         print(f"{error.filename} cannot be written. Run this as root.", file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import IO, Any
 from deploy.environments.builder import pytorch
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import read_pins
-from deploy.environments.builder.horovod import tensorflow_version
+from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 

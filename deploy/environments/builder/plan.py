@@ -42,6 +42,8 @@ class Plan:
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         own_node: Take Node.js from the Python package index even where the machine has one.
         with_mpi: Compile Horovod with MPI beside Gloo.
+        cuda_home: Folder of the CUDA toolkit that Horovod is compiled with in the flavour gpu;
+            None for the compiler from the index.
     """
 
     prefix: Path = Path("/opt/data-scientist-portal")
@@ -53,6 +55,7 @@ class Plan:
     flavour: Flavour = Flavour.CPU
     own_node: bool = False
     with_mpi: bool = False
+    cuda_home: Path | None = None
 
     @property
     def recipes_dir(self) -> Path:

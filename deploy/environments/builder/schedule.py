@@ -139,4 +139,4 @@ def say(name: str, *lines: str) -> None:
     """
     with _one_line_at_a_time:
         for line in lines:
-            print(f"{name:<12}{line}", flush=True)
+            print(f"{name:<11} {line}", flush=True)

@@ -15,6 +15,7 @@ from deploy.environments.builder import (
     extras,
     files,
     horovod,
+    horovod_build,
     image,
     kernels,
     modules,
@@ -26,6 +27,7 @@ from deploy.environments.builder import (
     unpacked,
     uv,
 )
+from deploy.environments.builder.horovod_build import Framework
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
 
@@ -116,10 +118,10 @@ TARGETS = (
         name="horovod",
         summary="compiling Horovod for this TensorFlow, about 3 minutes on 2 cores",
         build=horovod.install_horovod,
-        made_from=lambda plan: [horovod.recipe(plan), horovod.CHECK],
+        made_from=horovod_build.made_from,
         results=lambda plan: [plan.environment("tensorflow") / "bin/horovodrun"],
         needs=("tensorflow",),
-        code=("horovod",),
+        code=horovod_build.CODE,
     ),
     Target(
         name="server",
@@ -138,6 +140,18 @@ TARGETS = (
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=("uv",),
         code=("pytorch",),
+    ),
+    Target(
+        name="horovod-pytorch",
+        summary="compiling Horovod for this PyTorch",
+        build=lambda plan, log: horovod.install_horovod(plan, log, Framework.PYTORCH),
+        made_from=lambda plan: horovod_build.made_from(plan, Framework.PYTORCH),
+        # Where it cannot be built for GPUs, PyTorch has none.
+        results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
+        needs=(pytorch.NAME,),
+        # One compiler at a time.
+        after=("horovod",),
+        code=horovod_build.CODE,
     ),
     Target(
         name="mxnet",
@@ -245,7 +259,10 @@ TARGETS = (
         made_from=_package_sources,
         results=_package_results,
         needs=("uv",),
-        after=("hub", "server", "tensorboard", "tensorflow", "horovod", "pytorch", "mxnet"),
+        after=(
+            *("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet"),
+            *("horovod", "horovod-pytorch"),
+        ),
         code=("package",),
     ),
     _environment_target("test", "installing the tools that test the portal"),
@@ -326,8 +343,10 @@ ONLY_FOR_TESTS = (
     *("test", "browser", "axe", "ansible", "promtool", "nginx"),
     *("modules", "jython", "registry", "apptainer", "image"),
 )
-OPTIONAL = ("mxnet",)
+OPTIONAL = ("mxnet", "horovod-pytorch")
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
+# Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.
+ONLY_FOR_GPUS = ("horovod-pytorch",)
 
 
 def with_needs(names: Iterable[str]) -> list[Target]:

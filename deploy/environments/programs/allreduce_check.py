@@ -1,24 +1,48 @@
-"""Run by two ranks after Horovod was built: each must see the sum over both."""
+"""Run by two ranks after Horovod was built: each must see the sum over both.
+
+    horovodrun -np 2 python allreduce_check.py [tensorflow|pytorch] [--nccl]
+
+With --nccl, Horovod has to be built with NCCL; nothing is asked of a GPU.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
-
-import horovod.tensorflow as hvd
-import tensorflow as tf
+from typing import Any
 
 
 def main() -> int:
     """Add up one number of each rank.
 
     Returns:
-        0 if every rank got the sum and there was more than one rank, else 1.
+        0 if every rank got the sum, there was more than one rank, and Horovod has what was asked
+        for, else 1.
     """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("framework", nargs="?", default="tensorflow")
+    parser.add_argument("--nccl", action="store_true")
+    wanted = parser.parse_args()
+    hvd, make_tensor = _load(wanted.framework)
     hvd.init()
-    total = float(hvd.allreduce(tf.constant(float(hvd.rank() + 1)), op=hvd.Sum))
+    total = float(hvd.allreduce(make_tensor(float(hvd.rank() + 1)), op=hvd.Sum))
     expected = hvd.size() * (hvd.size() + 1) / 2
     print(f"rank {hvd.rank()} of {hvd.size()}: sum {total}, expected {expected}")
-    return 0 if hvd.size() > 1 and total == expected else 1
+    print(f"NCCL: {hvd.nccl_built()}")
+    has_all = bool(hvd.nccl_built()) or not wanted.nccl
+    return 0 if hvd.size() > 1 and total == expected and has_all else 1
+
+
+def _load(framework: str) -> tuple[Any, Any]:
+    if framework == "pytorch":
+        import horovod.torch
+        import torch
+
+        return horovod.torch, torch.tensor
+    import horovod.tensorflow
+    import tensorflow as tf
+
+    return horovod.tensorflow, tf.constant
 
 
 if __name__ == "__main__":

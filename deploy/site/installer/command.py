@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.environments.builder import cuda
+from deploy.environments.builder.errors import StepError as BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.one_machine.accounts import render_sudoers
 from deploy.one_machine.command import run
@@ -119,6 +121,13 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     frameworks.add_argument(
         "--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo"
     )
+    add(
+        "--cuda",
+        type=Path,
+        metavar="DIR",
+        help="CUDA toolkit to compile Horovod with, such as /usr/local/cuda (default: NVIDIA's "
+        "compiler from the Python package index)",
+    )
     frameworks.add_argument(
         "--without-frameworks",
         action="store_true",
@@ -159,10 +168,18 @@ def site_of(wanted: argparse.Namespace) -> Site:
         with_horovod=wanted.with_horovod or wanted.with_mpi,
         with_mpi=wanted.with_mpi,
         flavour=Flavour.CPU if wanted.cpu else Flavour.GPU,
+        cuda_home=_cuda_home(wanted.cuda),
         with_frameworks=not wanted.without_frameworks,
         python=python_for(wanted.python),
         slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
     )
+
+
+def _cuda_home(named: Path | None) -> Path | None:
+    try:
+        return None if named is None else cuda.check_home(named.absolute())
+    except BuildError as error:
+        raise StepError(error.what, next_step=error.next_step) from error
 
 
 def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:

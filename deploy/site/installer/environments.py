@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deploy.environments.builder.command import one_build_at_a_time
+from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.interpreter import keep_python
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.target import is_current
-from deploy.environments.builder.targets import with_needs
+from deploy.environments.builder.targets import ONLY_FOR_GPUS, with_needs
 from deploy.one_machine.errors import StepError
 from deploy.site.installer.site import Site
 
@@ -82,7 +83,7 @@ def environments_of(site: Site) -> list[Environments]:
     """
     left_out = () if site.with_frameworks else FRAMEWORK_TARGETS
     sessions = [name for name in SESSION_TARGETS if name not in left_out]
-    sessions += ["horovod"] if site.with_horovod else []
+    sessions += _horovod_targets(site)
     return [
         Environments(
             what="hub, proxy and launcher",
@@ -105,8 +106,15 @@ def environments_of(site: Site) -> list[Environments]:
                 settings_dir=site.settings_dir,
                 python=site.python,
                 flavour=site.flavour,
+                cuda_home=site.cuda_home,
                 with_mpi=site.with_mpi,
             ),
             targets=sessions,
         ),
     ]
+
+
+def _horovod_targets(site: Site) -> tuple[str, ...]:
+    if not site.with_horovod:
+        return ()
+    return ("horovod", *(ONLY_FOR_GPUS if site.flavour is Flavour.GPU else ()))

@@ -24,6 +24,7 @@ class Site:
         with_horovod: Compile Horovod, which takes minutes and a compiler.
         with_mpi: Compile it with MPI beside Gloo.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
+        cuda_home: CUDA toolkit that Horovod is compiled with; None for the one from the index.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
         python: The interpreter of the environments; the nodes need it under the same path.
         slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
@@ -38,6 +39,7 @@ class Site:
     with_horovod: bool = False
     with_mpi: bool = False
     flavour: Flavour = Flavour.GPU
+    cuda_home: Path | None = None
     with_frameworks: bool = True
     python: Path = PYTHON
     slurm_conf: Path | None = None

@@ -62,6 +62,8 @@ def test_the_installer_understands_what_the_role_asks() -> None:
     assert parse_arguments(installer_argv(data_scientist_portal_with_mpi=True)[1:]).with_mpi
     assert parse_arguments(installer_argv(data_scientist_portal_cpu=True)[1:]).cpu
     assert not parse_arguments(installer_argv()[1:]).cpu
+    cuda = parse_arguments(installer_argv(data_scientist_portal_cuda="/usr/local/cuda")[1:]).cuda
+    assert str(cuda) == "/usr/local/cuda"
     assert parse_arguments(installer_argv()[1:]).version == ""
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from deploy.environments.builder.environment import canonical_name, install_uv, read_pins
 from deploy.environments.builder.errors import StepError
-from deploy.environments.builder.horovod import replace_once, tensorflow_version
+from deploy.environments.builder.horovod_build import tensorflow_version
+from deploy.environments.builder.horovod_source import replace_once
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import clean_environment

@@ -1,0 +1,172 @@
+"""One way to compile Horovod: for which framework, with which CUDA, from what. Pure."""
+
+from __future__ import annotations
+
+import enum
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.environments.builder import cuda, horovod_source
+from deploy.environments.builder.environment import PINS_FILE, read_pins
+from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.flavour import Flavour
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.process import SYSTEM_PATH
+from deploy.environments.builder.target import PROGRAMS_DIR
+
+CHECK = PROGRAMS_DIR / "allreduce_check.py"
+# Modules that decide what a build looks like.
+CODE = ("horovod", "horovod_build", "horovod_source", "cuda")
+
+
+class Framework(enum.Enum):
+    """What a Horovod is compiled for; the name is that of the environment."""
+
+    TENSORFLOW = "tensorflow"
+    PYTORCH = "pytorch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """One way to compile Horovod.
+
+    Args:
+        plan: Folders and choices.
+        framework: What it is compiled for.
+        toolkit: The CUDA toolkit for operations on NCCL; None for none.
+    """
+
+    plan: Plan
+    framework: Framework = Framework.TENSORFLOW
+    toolkit: cuda.Toolkit | None = None
+
+    @property
+    def env_dir(self) -> Path:
+        """Environment of the framework."""
+        return self.plan.environment(self.framework.value)
+
+
+def tensorflow_version(pins: Path) -> str:
+    """Return the TensorFlow version of a pinned file.
+
+    Args:
+        pins: Pinned file of a TensorFlow environment.
+
+    Returns:
+        Such as "2.21.0".
+
+    Raises:
+        StepError: If the file pins no TensorFlow.
+    """
+    versions = read_pins(pins)
+    for name in ("tensorflow", "tensorflow-cpu"):
+        if name in versions:
+            return versions[name]
+    raise StepError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
+
+
+def local_version(build: Build) -> str:
+    """Return what marks a wheel as built for one framework, CUDA, and with MPI.
+
+    Args:
+        build: What is compiled, and how.
+
+    Returns:
+        Such as "tf2.21.0", with MPI "tf2.21.0.mpi", with NCCL "tf2.21.0.cu13"; for a TensorFlow
+        with CUDA without NCCL "tf2.21.0.gpu".
+    """
+    plan = build.plan
+    if build.framework is Framework.TENSORFLOW:
+        version = f"tf{tensorflow_version(plan.pins('tensorflow'))}"
+    else:
+        version = f"torch{read_pins(build.env_dir / PINS_FILE)['torch'].partition('+')[0]}"
+    gpu = ".gpu" if plan.flavour is Flavour.GPU else ""
+    nccl = f".cu{build.toolkit.major}" if build.toolkit else gpu
+    mpi = ".mpi" if plan.with_mpi else ""
+    return f"{version}{nccl}{mpi}"
+
+
+def patches(build: Build) -> tuple[horovod_source.Patch, ...]:
+    """Return what is changed in Horovod's source.
+
+    Args:
+        build: What is compiled, and how.
+
+    Returns:
+        The changes, in order.
+    """
+    return (
+        *horovod_source.COMMON,
+        *horovod_source.COMPILER,
+        *(horovod_source.PYTORCH if build.framework is Framework.PYTORCH else ()),
+        *(horovod_source.NCCL if build.toolkit else ()),
+    )
+
+
+def recipe(build: Build) -> str:
+    """Return what a wheel depends on beside its framework.
+
+    Args:
+        build: What is compiled, and how.
+
+    Returns:
+        Text that two builds share only where the same wheel serves both.
+    """
+    plan = build.plan
+    lock = (plan.recipes_dir / horovod_source.LOCK).read_text()
+    changes = [f"{patch.path}: {patch.new}" for patch in patches(build) if patch.makes_another]
+    mpi = ["with MPI"] if plan.with_mpi else []
+    return "\n".join([plan.interpreter, lock, *changes, *mpi, *_compiler(build)])
+
+
+def _compiler(build: Build) -> list[str]:
+    if build.toolkit is None:
+        return []
+    if build.toolkit.home is not None:
+        return [f"compiled with {build.toolkit.home}"]
+    return [(build.plan.recipes_dir / cuda.LOCK).read_text()]
+
+
+def made_from(plan: Plan, framework: Framework = Framework.TENSORFLOW) -> list[Path | str]:
+    """Return what an installed Horovod depends on.
+
+    Args:
+        plan: Folders and choices.
+        framework: What it is compiled for.
+
+    Returns:
+        Files and texts.
+    """
+    gpu: list[Path | str] = [plan.recipes_dir / cuda.LOCK, f"--cuda {plan.cuda_home}"]
+    recipe_of_cpu = recipe(Build(plan=plan, framework=framework))
+    return [recipe_of_cpu, CHECK, *(gpu if plan.flavour is Flavour.GPU else [])]
+
+
+def build_environment(build: Build, cuda_home: Path | None) -> dict[str, str]:
+    """Return the variables of the build, apart from those for NCCL.
+
+    Args:
+        build: What is compiled, and how.
+        cuda_home: Folder of the CUDA toolkit; None for none.
+
+    Returns:
+        PATH, which begins with the environment and the toolkit, and the settings of the build.
+    """
+    is_tensorflow = build.framework is Framework.TENSORFLOW
+    own = [build.env_dir / "bin", *([cuda_home / "bin"] if cuda_home else [])]
+    return {
+        "PATH": ":".join([*map(str, own), SYSTEM_PATH]),
+        "HOROVOD_WITH_TENSORFLOW" if is_tensorflow else "HOROVOD_WITHOUT_TENSORFLOW": "1",
+        "HOROVOD_WITHOUT_PYTORCH" if is_tensorflow else "HOROVOD_WITH_PYTORCH": "1",
+        "HOROVOD_WITHOUT_MXNET": "1",
+        "HOROVOD_WITH_GLOO": "1",
+        "HOROVOD_LOCAL_VERSION": local_version(build),
+        # common.h leans on other headers for it, and those of GCC 14 do not bring it.
+        "CXXFLAGS": "-include stdexcept",
+        "LDFLAGS": "-Wl,-s",
+        "MAKEFLAGS": f"-j{os.cpu_count()}",
+        # cmake 4 refuses the old minimum of Horovod's bundled libraries.
+        "CMAKE_POLICY_VERSION_MINIMUM": "3.5",
+        "HOROVOD_WITH_MPI" if build.plan.with_mpi else "HOROVOD_WITHOUT_MPI": "1",
+    }
