@@ -8,6 +8,8 @@ Horovod 0.28.1 of 2023 is its last release.
   listens on whatever address the host name resolves to.
 * PyTorch's headers ask for C++20, and nvcc 13 for C++17 or newer.
 * mpi_ops.cc calls a function of TensorFlow for the CUDA stream that TensorFlow no longer exports.
+* TensorFlow exports functions of the CUDA that it is made for, which the linker would take in place
+  of those of the compiler's CUDA; the library for GPUs brings its own.
 * The library for GPUs finds the NCCL beside its framework, also before the framework has loaded it.
 """
 
@@ -90,9 +92,15 @@ _LIBRARY_PATH = (
     'set(CMAKE_INSTALL_RPATH "$ORIGIN/../../nvidia/nccl/lib" "$ORIGIN/../../tensorflow"'
     ' "$ORIGIN/../../torch/lib")\n'
 )
+_RUNTIME_IF = (
+    '        if(NCCL_LIBRARY_FILE_NAME MATCHES "static" AND '
+    'lowercase_CMAKE_CUDA_RUNTIME_LIBRARY STREQUAL "static")\n'
+)
+_RUNTIME_ALWAYS = '        if(lowercase_CMAKE_CUDA_RUNTIME_LIBRARY STREQUAL "static")\n'
 _CUDA_DIR = "horovod/common/ops/cuda/CMakeLists.txt"
 NCCL = (
     Patch("CMakeLists.txt", _PROJECT, _PROJECT + _LIBRARY_PATH),
+    Patch("CMakeLists.txt", _RUNTIME_IF, _RUNTIME_ALWAYS),
     Patch("horovod/tensorflow/mpi_ops.cc", _STREAM_HEADER, _STREAM_OF),
     Patch(_CUDA_DIR, "set(CMAKE_CUDA_STANDARD 11)\n", "set(CMAKE_CUDA_STANDARD 17)\n"),
     # Each is compiled for every C++ ABI that a framework may have, and for each kind of GPU.
