@@ -75,7 +75,8 @@ def _install(build: Build, log: IO[str]) -> None:
         log=log,
     )
     env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
-    check = (CHECK, build.framework.value, *(("--nccl",) if build.toolkit else ()))
+    check: list[str | Path] = [CHECK, build.framework.value]
+    check += ["--nccl"] if build.toolkit else []
     for way in ("--gloo", "--mpi") if plan.with_mpi else ("--gloo",):
         ranks = ["-np", "2", "-H", "localhost:2", way, "--disable-cache"]
         run(
