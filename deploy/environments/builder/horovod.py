@@ -75,12 +75,11 @@ def _install(build: Build, log: IO[str]) -> None:
         log=log,
     )
     env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
-    check: list[str | Path] = [CHECK, build.framework.value]
-    check += ["--nccl"] if build.toolkit else []
+    check = [build.framework.value, *(["--nccl"] if build.toolkit else [])]
     for way in ("--gloo", "--mpi") if plan.with_mpi else ("--gloo",):
         ranks = ["-np", "2", "-H", "localhost:2", way, "--disable-cache"]
         run(
-            [bin_dir / "horovodrun", *ranks, bin_dir / "python", *check],
+            [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK, *check],
             log=log,
             env=env,
             next_step=f"Delete {wheel} and run the build again: it then compiles Horovod anew.",
