@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from deploy.one_machine.layout import PORTAL_TOML
 from tests.slurm.conftest import USER
+from tests.support.eventually import eventually
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 
@@ -21,7 +23,7 @@ def check(settings: Path, *options: str) -> tuple[int, dict[str, list[dict[str, 
         check=False,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=600,
     )
     assert done.stderr == ""
     found: dict[str, list[dict[str, Any]]] = {}
@@ -47,7 +49,7 @@ def replaced(path: Path, old: str, new: str) -> None:
 
 
 def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
-    exit_code, found = check(PORTAL_TOML, "--user", USER)
+    exit_code, found = check(PORTAL_TOML, "--user", USER, "--wait", "150")
 
     grades = {name: {one["grade"] for one in ones} for name, ones in found.items()}
     assert exit_code == 0
@@ -56,8 +58,22 @@ def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
     assert "port 8000 is open on 0.0.0.0 without TLS" in found["tls"][0]["sentence"]
     # Without a front end there is nothing to say of TLS and cookies.
     assert grades.pop("hardening") <= {"ok", "warning", "skipped"}
+    assert grades.pop("gpus-jupyter") == {"ok", "skipped"}
     assert set().union(*grades.values()) == {"ok"}
     assert "ran on node0" in found["trial-jupyter"][0]["sentence"]
+    hardware, frameworks, here, pair = (one["sentence"] for one in found["gpus-jupyter"])
+    assert "simulated: /dev/nvidia" in hardware
+    assert "NCCL were not tried" in hardware
+    assert re.search("PyTorch .* sees 0 GPUs; TensorFlow .* sees 0 GPUs", frameworks)
+    assert re.search(r"2 processes through Gloo, on cores: [\d.]+ GB/s", here)
+    assert re.search(r"node0. and node0.: all-reduce of 8 MiB .* Gloo.*: [\d.]+ GB/s", pair)
+
+
+def test_no_job_of_a_check_is_left_behind() -> None:
+    check(PORTAL_TOML, "--user", USER, "--only", "gpus", "--wait", "0")
+
+    squeue = ["squeue", "--noheader", "--user", USER, "--format=%j"]
+    eventually(lambda: "dsportal-check" not in subprocess.check_output(squeue, text=True), 30)
 
 
 def test_nodes_that_do_not_reach_the_hub_are_told_by_a_job(changed: Path) -> None:

@@ -31,6 +31,7 @@ from portal.site.checks.slurm import (
 from portal.site.checks.sudo import check_rights
 from portal.site.checks.test_job_findings import check_partition
 from portal.site.checks.user import check_storage
+from portal.site.gpu_findings import check_gpus, timeout_of
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError
 from spawner.options.traits import SiteTraits
@@ -114,6 +115,16 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
         )
         for partition in settings.partitions
     ]
+    gpus = [
+        Check(
+            name=f"gpus-{partition}",
+            run=partial(
+                check_gpus, slurm, settings, user=user, partition=partition, wait_s=arguments.wait
+            ),
+            timeout_s=timeout_of(arguments.wait),
+        )
+        for partition in settings.partitions
+    ]
     return [
         Check(name="settings", run=partial(check_settings, settings, arguments.settings)),
         Check(name="slurm", run=partial(check_slurm, slurm)),
@@ -131,6 +142,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
         Check(name="hardening", run=partial(check_hardening, settings)),
         Check(name="versions", run=check_versions),
         *trials,
+        *gpus,
     ]
 
 

@@ -7,8 +7,10 @@ import contextlib
 import json
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from portal.hub.settings.loader import Settings
@@ -106,18 +108,62 @@ def build_trial(settings: Settings, *, name: str, partition: str, n_gpus: int) -
         "--no-requeue",
         *([f"--gpus-per-node={n_gpus}"] if n_gpus else []),
     ]
-    probe = Path(node_probe.__file__).read_text(encoding="utf-8")
+    return Job(argv=tuple(argv), script=script_of(node_probe))
+
+
+def text_of(program: ModuleType) -> str:
+    """Return a program that runs on a node.
+
+    Args:
+        program: Module that needs nothing but Python's own library.
+
+    Returns:
+        Its text.
+    """
+    return Path(str(program.__file__)).read_text(encoding="utf-8")
+
+
+def script_of(program: ModuleType) -> str:
+    """Return the batch script that is a program.
+
+    Args:
+        program: Module that needs nothing but Python's own library.
+
+    Returns:
+        Lines of bash.
+    """
     # The node's own Python where the environment of the notebook server is not there: to say so.
     lines = (
         "#!/bin/bash",
         'python="$PROBE_PYTHON"',
         '[ -x "$python" ] || python=/usr/bin/python3',
         "exec \"$python\" -I - <<'END_OF_PROBE'",
-        probe,
+        text_of(program),
         "END_OF_PROBE",
         "",
     )
-    return Job(argv=tuple(argv), script="\n".join(lines))
+    return "\n".join(lines)
+
+
+def environment_of(settings: Settings, question: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a program on a node finds in its environment.
+
+    Args:
+        settings: The site's settings.
+        question: What it is asked.
+
+    Returns:
+        Variables of its job.
+    """
+    return {
+        "PROBE_QUESTION": json.dumps(question),
+        "PROBE_PYTHON": str(settings.environments.server / "bin/python"),
+    }
+
+
+def new_name() -> str:
+    """Return a name that no other job has."""
+    return f"dsportal-check-{secrets.token_hex(4)}"
 
 
 async def run_trial(
@@ -143,14 +189,10 @@ async def run_trial(
     secret = secrets.token_hex(16)
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
     port = secrets.choice(ports)
-    name = f"dsportal-check-{secrets.token_hex(4)}"
+    name = new_name()
     question = question_of(settings, port=port, secret=secret)
-    environment = {
-        "PROBE_QUESTION": json.dumps(question),
-        "PROBE_PYTHON": str(settings.environments.server / "bin/python"),
-    }
     job = build_trial(settings, name=name, partition=partition, n_gpus=n_gpus)
-    submission = await slurm.submit(user, job, environment)
+    submission = await slurm.submit(user, job, environment_of(settings, question))
     key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
         return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)
@@ -160,7 +202,7 @@ async def run_trial(
 
 
 async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: float) -> Trial:
-    record = await _wait(slurm, key, {Phase.WAITING}, wait_s)
+    record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
     if record is not None and record.state.phase is Phase.WAITING:
         return Trial(key=key, record=record)
     address, clock_s = "", None
@@ -170,7 +212,7 @@ async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: 
         host = nodes.get(record.node, record.node)
         address = f"{host}:{port}"
         clock_s = await _meet(host, port, secret)
-    record = await _wait(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
+    record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
     log = await slurm.read_log(key)
     return Trial(
         key=key,
@@ -183,9 +225,23 @@ async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: 
     )
 
 
-async def _wait(
+async def wait_while(
     slurm: Slurm, key: JobKey, while_in: set[Phase], timeout_s: float
 ) -> JobRecord | None:
+    """Wait until a job leaves some phases.
+
+    Args:
+        slurm: The cluster.
+        key: The job.
+        while_in: The phases.
+        timeout_s: Seconds after which it is not waited for.
+
+    Returns:
+        What Slurm said of it last; None where it has forgotten the job.
+
+    Raises:
+        SlurmError: If Slurm did not answer.
+    """
     give_up_at = time.monotonic() + timeout_s
     while True:
         records = [one for one in await slurm.find_jobs(name=key.name) if one.key == key]

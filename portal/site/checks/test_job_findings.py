@@ -64,29 +64,15 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
     Returns:
         At least one finding.
     """
-    record = trial.record
-    if record is not None and record.state.phase is Phase.WAITING:
-        return [
-            skipped(
-                f"the job did not start in {partition} in time; Slurm says: {record.reason}.",
-                "Give it longer with --wait SECONDS, or look at docs/reasons.md.",
-            )
-        ]
-    node = record.node if record is not None and record.node else partition
-    if trial.found is None:
-        state = record.state.value if record is not None else "forgotten"
-        last = trial.log.strip().splitlines()[-1:] or ["nothing is in its log"]
-        return [
-            problem(
-                f"job {trial.key.job_id} on {node} ended ({state}) without a word: {last[0]}.",
-                f"Mount the home folders on {node}, so that Slurm can write the job's log there.",
-            )
-        ]
+    if (silence := judge_silence(trial, partition)) is not None:
+        return [silence]
+    found = trial.found or {}
+    node = node_of(trial, partition)
     faults = [
         *_network(trial, settings, node),
         *_clock(trial, node),
-        *_storage(trial.found, settings, node),
-        *_environments(trial.found, settings, node),
+        *_storage(found, settings, node),
+        *_environments(found, settings, node),
     ]
     seen = f"{partition}: a job of {trial.key.user} ran on {node}"
     if faults:
@@ -94,9 +80,49 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
     return [
         ok(
             f"{seen}, reached the hub and was reached at {trial.address}; clock, storage,"
-            f" environments and {len(trial.found.get('kernels', {}))} kernels are in order."
+            f" environments and {len(found.get('kernels', {}))} kernels are in order."
         )
     ]
+
+
+def node_of(trial: Trial, place: str) -> str:
+    """Return where a trial job ran.
+
+    Args:
+        trial: What became of it.
+        place: Where it should run, such as its partition.
+
+    Returns:
+        Its node; the place where it had none.
+    """
+    return trial.record.node if trial.record is not None and trial.record.node else place
+
+
+def judge_silence(trial: Trial, place: str) -> Finding | None:
+    """Return why a trial job told nothing.
+
+    Args:
+        trial: What became of it.
+        place: Where it should run, such as its partition.
+
+    Returns:
+        That it waited too long, or ended without a word; None where it told something.
+    """
+    record = trial.record
+    if record is not None and record.state.phase is Phase.WAITING:
+        return skipped(
+            f"the job did not start in {place} in time; Slurm says: {record.reason}.",
+            "Give it longer with --wait SECONDS, or look at docs/reasons.md.",
+        )
+    if trial.found is not None:
+        return None
+    node = node_of(trial, place)
+    state = record.state.value if record is not None else "forgotten"
+    last = trial.log.strip().splitlines()[-1:] or ["nothing is in its log"]
+    return problem(
+        f"job {trial.key.job_id} on {node} ended ({state}) without a word: {last[0]}.",
+        f"Mount the home folders on {node}, so that Slurm can write the job's log there.",
+    )
 
 
 def _network(trial: Trial, settings: Settings, node: str) -> list[Finding]:

@@ -1,0 +1,132 @@
+"""Which GPUs a look at a partition asks Slurm for, and the job that has them."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from portal.hub.settings.loader import Settings
+from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD
+from spawner.slurm.job_script import Job
+from spawner.slurm.nodes import Node
+
+MOST_GPUS = 2
+# Less than a session has, so that the job fits in beside others.
+MOST_CORES_PER_GPU = 2
+MOST_MIB_PER_GPU = 6144
+SECONDS_PER_MINUTE = 60
+# Source: MIG User Guide of NVIDIA, "MIG Profile Names", as Slurm takes them for types.
+_MIG_PROFILE = re.compile(r"[0-9]+g\.[0-9]+gb.*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuRequest:
+    """The GPUs that a job asks for.
+
+    Attributes:
+        partition: Where.
+        gpu_type: Slurm's name of their type; empty for any.
+        n_gpus: How many, 1 or more.
+        nodes: Two nodes that have them, for ranks on both; empty where there are not two.
+    """
+
+    partition: str
+    gpu_type: str
+    n_gpus: int
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The partition and the type, for sentences."""
+        return f"{self.partition}, {self.gpu_type}" if self.gpu_type else self.partition
+
+
+def requests_of(catalog: Catalog, settings: Settings, partition: str) -> list[GpuRequest]:
+    """Return what has to be asked for to see each type of GPU that a partition offers.
+
+    Args:
+        catalog: What the cluster has now.
+        settings: The site's settings.
+        partition: The partition.
+
+    Returns:
+        A request for each type; none where the partition has no GPU that a job could have.
+    """
+    if partition not in catalog.partitions:
+        return []
+    kinds = catalog.gpu_types(partition)
+    offered = settings.choices.gpu_types
+    kinds = tuple(kind for kind in kinds if not offered or kind in offered)
+    if not kinds and not offered:
+        kinds = ("",)
+    requests = (_request(catalog, settings, partition, kind) for kind in kinds)
+    return [request for request in requests if request is not None]
+
+
+def _request(
+    catalog: Catalog, settings: Settings, partition: str, gpu_type: str
+) -> GpuRequest | None:
+    nodes = [node for node in catalog.nodes(partition) if _usable(node, gpu_type)]
+    if not nodes:
+        return None
+    # Of a GPU that is shared or cut into parts, a program sees one.
+    is_part = gpu_type == SHARD or _MIG_PROFILE.fullmatch(gpu_type)
+    largest = max(_usable(node, gpu_type) for node in nodes)
+    most = 1 if is_part else min(MOST_GPUS, settings.choices.max_gpus or MOST_GPUS)
+    nodes.sort(key=lambda node: -node.count_gpus(gpu_type or None).free)
+    return GpuRequest(
+        partition=partition,
+        gpu_type=gpu_type,
+        n_gpus=min(most, largest),
+        nodes=tuple(nodes[:2]) if len(nodes) > 1 and not is_part else (),
+    )
+
+
+def _usable(node: Node, gpu_type: str) -> int:
+    count = node.count_gpus(gpu_type or None)
+    return count.total - count.down
+
+
+def build_gpu_job(
+    settings: Settings,
+    request: GpuRequest,
+    *,
+    name: str,
+    script: str,
+    walltime_s: float,
+    node: str = "",
+) -> Job:
+    """Return a job that has GPUs.
+
+    Args:
+        settings: The site's settings.
+        request: The GPUs.
+        name: Name of the job.
+        script: What it runs.
+        walltime_s: How long it may last, in seconds.
+        node: Where; empty for any node of the partition.
+
+    Returns:
+        Options of sbatch and the script.
+    """
+    rule = settings.partitions[request.partition]
+    cores = rule.cores_per_gpu or settings.resources.cores_per_gpu
+    memory_mib = rule.shape.get("memory_mib_per_gpu", settings.resources.memory_mib_per_gpu)
+    counted = f"{request.gpu_type}:{request.n_gpus}" if request.gpu_type else str(request.n_gpus)
+    argv = (
+        f"--job-name={name}",
+        f"--partition={request.partition}",
+        "--nodes=1",
+        "--ntasks=1",
+        f"--cpus-per-task={min(cores, MOST_CORES_PER_GPU) * request.n_gpus}",
+        f"--mem={min(memory_mib, MOST_MIB_PER_GPU) * request.n_gpus}M",
+        f"--time={math.ceil(walltime_s / SECONDS_PER_MINUTE)}",
+        "--no-requeue",
+        f"--gres=shard:{request.n_gpus}"
+        if request.gpu_type == SHARD
+        else f"--gpus-per-node={counted}",
+        *([f"--nodelist={node}"] if node else []),
+    )
+    return Job(argv=argv, script=script)

@@ -1,0 +1,159 @@
+"""Short jobs that look at the GPUs of a partition, as a user, by the way that sessions take."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from portal.hub.settings.loader import Settings
+from portal.site import allreduce, framework_probe, gpu_probe, rank_starter
+from portal.site.checks.test_job import (
+    Trial,
+    environment_of,
+    new_name,
+    parse_found,
+    script_of,
+    text_of,
+    wait_while,
+)
+from portal.site.gpu_request import GpuRequest, build_gpu_job
+from portal.site.nvidia import NVIDIA_SMI_ARGV
+from spawner.client.slurm import Slurm
+from spawner.slurm.job_script import Job
+from spawner.slurm.jobs import JobKey
+from spawner.slurm.states import Phase
+
+RANKS_S = 60.0
+# The longest that the program on the node looks, and a minute for Slurm to start and to end it.
+LOOK_S = gpu_probe.LOOK_S + gpu_probe.ALLREDUCE_S + gpu_probe.NVIDIA_SMI_S + 60.0
+_MIB = 1024 * 1024
+_SIZES = {
+    "nccl": {"n_bytes": 256 * _MIB, "n_times": 20},
+    "gloo": {"n_bytes": 8 * _MIB, "n_times": 5},
+}
+
+
+def question_of(settings: Settings) -> dict[str, Any]:
+    """Return what `gpu_probe` is asked.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        A JSON object.
+    """
+    return {
+        "server": str(settings.environments.server),
+        "root": "/",
+        "nvidia_smi": list(NVIDIA_SMI_ARGV),
+        "programs": {"frameworks": text_of(framework_probe), "ranks": text_of(rank_starter)},
+        "ranks": {backend: ranks_of(settings, backend) for backend in _SIZES},
+    }
+
+
+def ranks_of(settings: Settings, backend: str) -> dict[str, Any]:
+    """Return what `rank_starter` is asked, wherever the ranks are.
+
+    Args:
+        settings: The site's settings.
+        backend: "nccl" or "gloo".
+
+    Returns:
+        A JSON object; "kernel", "n_local" and "meeting_place" have to be added.
+    """
+    return {
+        "server": str(settings.environments.server),
+        "program": text_of(allreduce),
+        "backend": backend,
+        "rank": 0,
+        "n_ranks": gpu_probe.N_RANKS,
+        "peer": "",
+        "timeout_s": RANKS_S,
+        **_SIZES[backend],
+    }
+
+
+async def run_gpu_trial(
+    slurm: Slurm, settings: Settings, request: GpuRequest, *, user: str, wait_s: float
+) -> Trial:
+    """Look at GPUs of one node.
+
+    Args:
+        slurm: The cluster.
+        settings: The site's settings.
+        request: The GPUs, on any node.
+        user: As whom.
+        wait_s: Seconds for which the job may wait in the queue.
+
+    Returns:
+        What became of it. Whatever happens, the job is not left behind.
+
+    Raises:
+        JobRejectedError: If Slurm refused it.
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    job = build_gpu_job(
+        settings, request, name=new_name(), script=script_of(gpu_probe), walltime_s=LOOK_S
+    )
+    key = await submit(slurm, job, user, environment_of(settings, question_of(settings)))
+    try:
+        return await follow(slurm, key, wait_s=wait_s, look_s=LOOK_S)
+    finally:
+        await end(slurm, key)
+
+
+async def submit(slurm: Slurm, job: Job, user: str, environment: Mapping[str, str]) -> JobKey:
+    """Submit a job.
+
+    Args:
+        slurm: The cluster.
+        job: Its options, a name among them, and its script.
+        user: As whom.
+        environment: Variables of the job.
+
+    Returns:
+        The job.
+
+    Raises:
+        JobRejectedError: If Slurm refused it.
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    submission = await slurm.submit(user, job, environment)
+    option = "--job-name="
+    (name,) = (word for word in job.argv if word.startswith(option))
+    return JobKey(job_id=submission.job_id, user=user, name=name.removeprefix(option))
+
+
+async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> Trial:
+    """Wait for a job to end, and read what it found.
+
+    Args:
+        slurm: The cluster.
+        key: The job.
+        wait_s: Seconds for which it may wait in the queue.
+        look_s: Seconds for which it may run.
+
+    Returns:
+        What became of it.
+
+    Raises:
+        SlurmError: If Slurm did not answer, or the launcher could not be run.
+    """
+    record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
+    if record is not None and record.state.phase is Phase.WAITING:
+        return Trial(key=key, record=record)
+    record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, look_s) or record
+    log = await slurm.read_log(key)
+    return Trial(key=key, record=record, found=parse_found(log), log=log)
+
+
+async def end(slurm: Slurm, key: JobKey) -> None:
+    """End a job that is nothing but a look, whether it still runs or not.
+
+    Args:
+        slurm: The cluster.
+        key: The job.
+    """
+    with contextlib.suppress(Exception):
+        await slurm.cancel(key)

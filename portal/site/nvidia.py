@@ -1,0 +1,114 @@
+"""NVIDIA's driver: what nvidia-smi prints, and which driver a CUDA version needs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+
+Version = tuple[int, ...]
+
+# The columns that `parse_gpus` reads; older drivers refuse the whole question for an unknown one.
+NVIDIA_SMI_ARGV = (
+    "nvidia-smi",
+    "--query-gpu=index,uuid,name,driver_version,memory.total",
+    "--format=csv,noheader,nounits",
+)
+_N_COLUMNS = 5
+# The oldest driver of each major version of CUDA, on Linux; a minor version needs no newer one.
+# Source: docs.nvidia.com/deploy/cuda-compatibility, "Minor Version Compatibility", table 1.
+MINIMUM_DRIVERS: dict[int, Version] = {11: (450,), 12: (525,), 13: (580,)}
+_VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvidiaGpu:
+    """One GPU as nvidia-smi tells it.
+
+    Attributes:
+        uuid: NVIDIA's own name of this very GPU.
+        name: Its model.
+        driver: Version of the driver, such as "570.86.15".
+        memory_mib: Its memory; None where the driver does not say.
+    """
+
+    uuid: str
+    name: str
+    driver: str
+    memory_mib: int | None
+
+
+def parse_version(text: str) -> Version:
+    """Return a version as numbers.
+
+    Args:
+        text: Such as "570.86.15", or "12.8" for CUDA.
+
+    Returns:
+        Its numbers; none where it is no version.
+    """
+    found = _VERSION.match(text.strip())
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def parse_gpus(text: str) -> tuple[NvidiaGpu, ...]:
+    """Return the GPUs that nvidia-smi lists.
+
+    Args:
+        text: What `NVIDIA_SMI_ARGV` printed.
+
+    Returns:
+        The GPUs in its order; a line of another form, such as a warning, is passed over.
+
+    Source:
+        nvidia-smi(1), --query-gpu and --format.
+    """
+    rows = csv.reader(text.splitlines(), skipinitialspace=True)
+    return tuple(
+        NvidiaGpu(
+            uuid=row[1].strip(),
+            name=row[2].strip(),
+            driver=row[3].strip(),
+            memory_mib=int(row[4]) if row[4].strip().isdecimal() else None,
+        )
+        for row in rows
+        if len(row) == _N_COLUMNS and row[1].startswith("GPU-")
+    )
+
+
+def needed_driver(cuda: str) -> Version:
+    """Return the oldest driver that runs what was built for a CUDA version.
+
+    Args:
+        cuda: Version of CUDA, such as "12.8".
+
+    Returns:
+        The driver's version; none where the table has no such CUDA.
+    """
+    return MINIMUM_DRIVERS.get((parse_version(cuda) or (0,))[0], ())
+
+
+def is_too_old(driver: str, cuda: str) -> bool:
+    """Tell whether a driver cannot run what was built for a CUDA version.
+
+    Args:
+        driver: Version of the driver, such as "570.86.15"; empty for unknown.
+        cuda: Version of CUDA, such as "12.8".
+
+    Returns:
+        False where one of them is not known.
+    """
+    version = parse_version(driver)
+    return bool(version) and version < needed_driver(cuda)
+
+
+def to_text(version: Version) -> str:
+    """Return a version as people write it.
+
+    Args:
+        version: Its numbers.
+
+    Returns:
+        Such as "570.86.15", with the numbers that were given.
+    """
+    return ".".join(str(number) for number in version)
