@@ -154,10 +154,14 @@ def _judge_driver(answer: GpuAnswer, request: GpuRequest, place: str) -> list[Fi
                 " cgroup.conf needs them right. Users need rights to read and write them.",
             )
         )
+    if not gpus:
+        findings.append(
+            problem(f"{place}: nvidia-smi lists no GPU.", "Look at dmesg, and at cgroup.conf.")
+        )
     if not findings:
-        names = ", ".join(sorted({gpu.name for gpu in gpus})) or "a GPU"
-        driver = gpus[0].driver if gpus else "unknown"
-        findings.append(ok(f"{place}: Slurm gave {len(answer.given)} of {names}, driver {driver}."))
+        names = ", ".join(sorted({gpu.name for gpu in gpus}))
+        sentence = f"{place}: Slurm gave {len(answer.given)} of {names}, driver {gpus[0].driver}."
+        findings.append(ok(sentence))
     return findings
 
 

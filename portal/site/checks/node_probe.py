@@ -47,6 +47,7 @@ def main() -> None:
     }
     for name, path in question["environments"].items():
         looks[f"environment {name}"] = partial(look_at_environment, path, name)
+    looks["workplace"] = lambda: look_at_workplace(question["workplace"])
     threads = [look(found, name, do) for name, do in looks.items()]
     kernels = look(found, "kernels", lambda: look_at_kernels(question["environments"]["server"]))
     listen(question, found)
@@ -137,6 +138,27 @@ def look_at_storage(folder: str, *, is_mount: bool) -> str:
     except OSError as error:
         return str(error.strerror)
     return "not mounted" if is_mount and not os.path.ismount(folder) else ""
+
+
+def look_at_workplace(question: dict[str, Any]) -> dict[str, Any]:
+    """Look at what a user works with, by a program of its own.
+
+    Args:
+        question: What it is asked, and "program", its text.
+
+    Returns:
+        What it found.
+    """
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", question["program"]],
+        input=json.dumps(question).encode(),
+        capture_output=True,
+        timeout=LOOK_S - 5,
+        cwd="/",
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 # What has to load in an environment, by its name; nothing for those that sessions do not start.

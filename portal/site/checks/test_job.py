@@ -14,8 +14,10 @@ from types import ModuleType
 from typing import Any
 
 from portal.hub.settings.loader import Settings
+from portal.site import workplace_probe
 from portal.site.checks import node_probe
 from portal.site.checks.node_probe import MARK
+from portal.site.workplace_findings import workplace_question
 from spawner.certificates import AUTHORITY_FILE
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
@@ -78,6 +80,7 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
         "isilon": str(settings.storage.isilon),
         "isilon_is_mount": settings.preflight.isilon_is_mount,
         "templates": str(settings.storage.templates),
+        "workplace": workplace_question(settings) | {"program": text_of(workplace_probe)},
         "environments": {
             "server": str(settings.environments.server),
             "tensorboard": str(settings.environments.tensorboard),

@@ -9,6 +9,7 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.node_probe import NEEDS, VERSION
 from portal.site.checks.test_job import Trial, run_trial
+from portal.site.workplace_findings import describe_space, judge_workplace
 from spawner import __version__
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
@@ -73,14 +74,17 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
         *_clock(trial, node),
         *_storage(found, settings, node),
         *_environments(found, settings, node),
+        *judge_workplace(found.get("workplace"), settings, node),
     ]
     seen = f"{partition}: a job of {trial.key.user} ran on {node}"
     if faults:
         return faults
+    space = describe_space(found.get("workplace"))
     return [
         ok(
             f"{seen}, reached the hub and was reached at {trial.address}; clock, storage,"
-            f" environments and {len(found.get('kernels', {}))} kernels are in order."
+            f" environments, {len(found.get('kernels', {}))} kernels and the data of the templates"
+            f" are in order{'; ' * bool(space)}{space}."
         )
     ]
 

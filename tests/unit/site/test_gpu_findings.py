@@ -120,6 +120,11 @@ def test_a_site_that_does_not_say_that_it_simulates_is_warned(settings: Settings
             "was built for CUDA 12.8, which needs driver 525 or newer; there is 470.256.02",
             "Install driver 525 or newer",
         ),
+        (
+            REAL | {"nvidia_smi": {"rc": 0, "said": "No devices were found"}},
+            "lists no GPU",
+            "dmesg",
+        ),
         (REAL | {"given": ["0"]}, "asked for 2 GPUs and CUDA_VISIBLE_DEVICES names 1", "gres.conf"),
         (
             REAL | {"devices": {"/dev/nvidia0": "", "/dev/nvidia1": "Operation not permitted"}},
@@ -146,7 +151,14 @@ def test_a_site_that_does_not_say_that_it_simulates_is_warned(settings: Settings
         ),
     ],
     ids=[
-        *("no program", "driver updated", "driver not loaded", "old driver", "too few given"),
+        *(
+            "no program",
+            "driver updated",
+            "driver not loaded",
+            "old driver",
+            "no gpu",
+            "too few given",
+        ),
         *("closed device", "cpu flavour", "old gpu", "libraries", "no word", "import", "no answer"),
     ],
 )

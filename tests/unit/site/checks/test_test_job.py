@@ -40,6 +40,7 @@ FOUND: dict[str, Any] = {
     "environment server": f"version {__version__}",
     "environment tensorboard": f"version {__version__}",
     "kernels": {"python3": ""},
+    "workplace": {"lacking": {}, "data": {}, "free_mib": {}},
 }
 OTHER_PYTHON = "needs Python 3.11, and /usr/bin/python3.13 there is 3.13.5"
 GOOD = Trial(

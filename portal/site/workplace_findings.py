@@ -1,0 +1,124 @@
+"""What a user finds at work on a node, in words: the templates' kernels and data, and space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.loader import Settings
+from portal.site.checks.finding import Finding, warning
+
+# Data that the portal's own templates read, below a folder `datasets`.
+DATA = ("datasets/mnist/mnist-10k.npz",)
+# Kernels that few sites have; the launcher leaves out templates for them.
+RARE_KERNELS = frozenset({"ir", "mxnet"})
+# A session starts with less, min_free_mib of [preflight], but a training soon ends there.
+LEAST_FREE_MIB = 1024
+MIB_PER_GIB = 1024
+_MOST_NAMED = 3
+_N_LETTERS = 300
+
+
+def workplace_question(settings: Settings) -> dict[str, Any]:
+    """Return what `workplace_probe` is asked.
+
+    Args:
+        settings: The site's settings.
+
+    Returns:
+        A JSON object.
+    """
+    storage, environments = settings.storage, settings.environments
+    return {
+        "server": str(environments.server),
+        "registry": str(environments.registry),
+        "templates": str(storage.templates),
+        "isilon": str(storage.isilon),
+        "data": list(DATA),
+        "data_folders": [str(storage.isilon), str(Path(storage.templates).parent)],
+    }
+
+
+def judge_workplace(found: object, settings: Settings, node: str) -> list[Finding]:
+    """Return what of a node would stop a user at work.
+
+    Args:
+        found: What `workplace_probe` found; a job of a user could have printed anything else.
+        settings: The site's settings.
+        node: Its name.
+
+    Returns:
+        A finding for each fault.
+    """
+    if not isinstance(found, dict):
+        said = str(found or "no answer")[:_N_LETTERS]
+        return [
+            warning(
+                f"what templates need and the free space are not known on {node}: {said}.",
+                "Run the check again; look at the file servers of the home and of the templates.",
+            )
+        ]
+    return [
+        *_kernels(_table(found.get("lacking")), node),
+        *_data(_table(found.get("data")), settings, node),
+        *_space(_table(found.get("free_mib")), node),
+    ]
+
+
+def describe_space(found: object) -> str:
+    """Return how much space there is.
+
+    Args:
+        found: What `workplace_probe` found.
+
+    Returns:
+        Such as "/home/ada has 12.0 GiB free, /srv/isilon 900.5"; empty where it is not known.
+    """
+    free = _table(_table(found).get("free_mib")).items()
+    known = [(str(one)[:_N_LETTERS], mib / MIB_PER_GIB) for one, mib in free if _is_number(mib)]
+    words = [f"{folder} has {gib:.1f} GiB free" for folder, gib in known[:1]]
+    return ", ".join([*words, *(f"{folder} {gib:.1f}" for folder, gib in known[1:])])
+
+
+def _kernels(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
+    for kernel, names in found.items():
+        if kernel in RARE_KERNELS or not isinstance(names, list) or not names:
+            continue
+        named = ", ".join(str(name)[:60] for name in names[:_MOST_NAMED])
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        yield warning(
+            f"templates need the kernel {kernel[:60]}, which sessions on {node} lack: {named}"
+            f"{more}.",
+            "Run deploy/site/install without --without-frameworks, or build the environment of"
+            " that name again.",
+        )
+
+
+def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[Finding]:
+    for name, said in found.items():
+        if said:
+            yield warning(
+                f"templates read {name[:60]}, which is not to be read on {node}:"
+                f" {str(said)[:_N_LETTERS]}.",
+                "deploy/site/install brings it beside the templates; or put it below"
+                f" {settings.storage.isilon}.",
+            )
+
+
+def _space(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
+    for folder, free_mib in found.items():
+        if _is_number(free_mib) and free_mib < LEAST_FREE_MIB:
+            yield warning(
+                f"{folder[:_N_LETTERS]} on {node} has {free_mib} MiB free, less than"
+                f" {LEAST_FREE_MIB}: checkpoints soon fill it.",
+                "Free space there, or enlarge it.",
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

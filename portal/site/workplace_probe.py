@@ -1,0 +1,144 @@
+"""What a user finds at work on a node: kernels and data of the templates, and space.
+
+`node_probe` runs it as text with its own Python, so it stands alone: only Python's own library,
+for Python 3.9 or newer. The question is a JSON object on standard input, see
+`portal.site.checks.test_job.question_of`; the answer is one line of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PYTHON_S = 20.0
+MIB = 1024 * 1024
+# How the names of kernels of the registry begin.
+REGISTERED = ("site-", "own-")
+# Where Jupyter looks for kernels beside the environment of the notebook server.
+# Source: jupyter_core, jupyter --paths; docs.jupyter.org, "Common Directories and File Locations".
+KERNEL_FOLDERS = ("~/.local/share/jupyter", "/usr/local/share/jupyter", "/usr/share/jupyter")
+_LIST_REGISTRY = """
+import json, sys
+from pathlib import Path
+from portal.environments.registry import read_registry
+registry = read_registry(Path(sys.argv[1]), Path.home())
+print(json.dumps([one.kernel_name for one in registry.environments]))
+"""
+
+
+def main() -> None:
+    """Look, and print what was found."""
+    question = json.load(sys.stdin)
+    server, templates = Path(question["server"]), Path(question["templates"])
+    found = {
+        "lacking": lacking_kernels(templates, kernel_names(server, question["registry"])),
+        "data": {
+            name: look_for(name, [Path(folder) for folder in question["data_folders"]])
+            for name in question["data"]
+        },
+        "free_mib": {folder: free_mib(folder) for folder in (str(Path.home()), question["isilon"])},
+    }
+    print(json.dumps(found), flush=True)
+
+
+def kernel_names(server: Path, registry: str) -> set[str]:
+    """Return the kernels that a session offers.
+
+    Args:
+        server: Folder of the server environment.
+        registry: The site's file of environments.
+
+    Returns:
+        Their names.
+    """
+    shared = [server / "share/jupyter", *(Path(one).expanduser() for one in KERNEL_FOLDERS)]
+    names = {spec.parent.name for one in shared for spec in one.glob("kernels/*/kernel.json")}
+    done = run([str(server / "bin/python"), "-I", "-c", _LIST_REGISTRY, registry])
+    with contextlib.suppress(ValueError):
+        names.update(json.loads(done))
+    return names
+
+
+def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
+    """Return the kernels that templates name and a session lacks.
+
+    Args:
+        templates: Folder of the templates.
+        names: The kernels that there are.
+
+    Returns:
+        The templates of each, by the kernel's name; none where the site or the user has kernels
+        of their own, which may have what the templates need under another name.
+    """
+    lacking: dict[str, list[str]] = {}
+    if any(name.startswith(REGISTERED) for name in names):
+        return lacking
+    for path in sorted([*templates.glob("*.ipynb"), *templates.glob("*/*.ipynb")]):
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            name = json.loads(path.read_text("utf-8"))["metadata"]["kernelspec"]["name"]
+            if name not in names:
+                lacking.setdefault(name, []).append(str(path.relative_to(templates)))
+    return lacking
+
+
+def look_for(name: str, folders: list[Path]) -> str:
+    """Read the beginning of a file that may be in several folders.
+
+    Args:
+        name: Its path below one of them.
+        folders: Where templates look, in this order.
+
+    Returns:
+        What is wrong; empty for nothing.
+    """
+    said = "missing"
+    for folder in folders:
+        try:
+            with Path(folder, name).open("rb") as file:
+                said = "" if file.read(1) else "empty"
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            said = f"{Path(folder, name)}: {error.strerror}"
+        break
+    return said
+
+
+def free_mib(folder: str) -> int | None:
+    """Return the space that a user can still fill.
+
+    Args:
+        folder: Where.
+
+    Returns:
+        MiB, quotas aside that the file system does not tell; None where it cannot be asked.
+    """
+    with contextlib.suppress(OSError):
+        disk = os.statvfs(folder)
+        return disk.f_bavail * disk.f_frsize // MIB
+    return None
+
+
+def run(argv: list[str]) -> str:
+    """Return what a program prints.
+
+    Args:
+        argv: The program with its arguments.
+
+    Returns:
+        Its output; empty where it cannot be run or takes too long.
+    """
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PYTHON_S, cwd="/"
+        )
+        return done.stdout.decode("utf-8", "replace")
+    return ""
+
+
+if __name__ == "__main__":
+    main()
