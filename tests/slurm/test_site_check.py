@@ -67,11 +67,6 @@ def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
     assert re.search("PyTorch .* sees 0 GPUs; TensorFlow .* sees 0 GPUs", frameworks)
     assert re.search(r"2 processes through Gloo, on cores: [\d.]+ GB/s", here)
     assert re.search(r"node0. and node0.: all-reduce of 8 MiB .* Gloo.*: [\d.]+ GB/s", pair)
-
-
-def test_no_job_of_a_check_is_left_behind() -> None:
-    check(PORTAL_TOML, "--user", USER, "--only", "gpus", "--wait", "0")
-
     squeue = ["squeue", "--noheader", "--user", USER, "--format=%j"]
     eventually(lambda: "dsportal-check" not in subprocess.check_output(squeue, text=True), 30)
 
