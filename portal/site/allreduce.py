@@ -18,6 +18,7 @@ from typing import Any
 MARK = "dsportal-check: "
 N_WARM_UP = 3
 BYTES_PER_NUMBER = 4
+MOST_S = 5.0
 
 
 def bus_gb_per_s(n_bytes: int, n_ranks: int, time_s: float) -> float:
@@ -79,7 +80,7 @@ def timed(torch: Any, dist: Any, device: Any, *, n_bytes: int, n_times: int) -> 
         dist: Its module for ranks, which have met.
         device: Where the numbers are.
         n_bytes: Length of the message of each rank, a multiple of 4.
-        n_times: How many are timed together.
+        n_times: How many are timed together at most; less than that where they take long.
 
     Returns:
         Seconds.
@@ -89,15 +90,21 @@ def timed(torch: Any, dist: Any, device: Any, *, n_bytes: int, n_times: int) -> 
         if device.type == "cuda":
             torch.cuda.synchronize()
 
+    def timed_s(n: int) -> float:
+        finish()
+        began_s = time.perf_counter()
+        for _ in range(n):
+            dist.all_reduce(numbers)
+        finish()
+        return time.perf_counter() - began_s
+
     numbers = torch.zeros(n_bytes // BYTES_PER_NUMBER, device=device)
-    for _ in range(N_WARM_UP):
-        dist.all_reduce(numbers)
-    finish()
-    began_s = time.perf_counter()
-    for _ in range(n_times):
-        dist.all_reduce(numbers)
-    finish()
-    return (time.perf_counter() - began_s) / n_times
+    timed_s(N_WARM_UP)
+    one_s = torch.tensor(timed_s(1), device=device)
+    # All ranks have to agree on a number.
+    dist.all_reduce(one_s, op=dist.ReduceOp.MAX)
+    n_times = max(1, min(n_times, int(MOST_S / one_s.item())))
+    return timed_s(n_times) / n_times
 
 
 if __name__ == "__main__":

@@ -130,11 +130,13 @@ def _add_check(commands: Any) -> None:
         "check",
         help="look at the whole site: each line with its cure",
         description="Looks at everything that sessions need. Run it as root or as the hub's "
-        "account. With --user it also runs a short job as that user in each partition.",
+        "account. With --user it also runs short jobs as that user in each partition.",
     )
     _add_settings(check)
     check.add_argument("--user", default="", metavar="NAME", help="a user of the portal")
-    check.add_argument("--gpus", type=int, default=0, help="GPUs of the short jobs (default: 0)")
+    check.add_argument(
+        "--gpus", type=int, default=0, help="GPUs of the job that looks from a node (default: 0)"
+    )
     check.add_argument(
         "--wait",
         type=float,

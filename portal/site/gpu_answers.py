@@ -67,8 +67,8 @@ class AllReduce:
     """What became of an all-reduce.
 
     Attributes:
-        kernel: The kernel whose PyTorch was used; empty for none.
-        backend: "nccl", or "gloo" on cores; empty where it was not tried.
+        kernel: The kernel whose PyTorch has to be used; empty for none.
+        backend: "nccl", or "gloo" on cores; empty where nothing can be tried.
         n_bytes: Length of the message of each rank.
         bus_gb_per_s: Bus bandwidth in 10^9 bytes a second; 0 where nothing was measured.
         is_right: The sum was right.

@@ -235,8 +235,8 @@ def look_at_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[s
         found: With "given", "is_real" and "kernels".
 
     Returns:
-        What rank 0 said; {"failed": ...} where a rank failed, {"untried": ...} where there is
-        nothing to try.
+        What rank 0 said; "failed" where a rank failed, "untried" where there is nothing to try.
+        "backend" and "kernel" are those for ranks on two nodes; missing where those cannot be.
     """
     with_torch = [name for name, one in found["kernels"].items() if "version" in torch_of(one)]
     if not with_torch:
@@ -246,10 +246,10 @@ def look_at_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[s
         torch, backend = torch_of(found["kernels"][kernel]), "nccl"
         if any(name.startswith("MIG-") for name in found["given"]):
             return {"untried": "NCCL does not join parts of a GPU (MIG)"}
+        if not 0 < len(found["given"]) <= torch["gpus"] or not torch["nccl"]:
+            return {"untried": f"PyTorch of the kernel {kernel} cannot use the GPUs"}
         if len(found["given"]) < N_RANKS:
-            return {"untried": f"the job has {len(found['given'])} GPU"}
-        if torch["gpus"] < N_RANKS or not torch["nccl"]:
-            return {"untried": f"PyTorch of the kernel {kernel} has no GPUs to use"}
+            return {"kernel": kernel, "backend": backend, "untried": "the job has one GPU"}
     with tempfile.TemporaryDirectory(prefix="dsportal-check-") as folder:
         asked = {
             **question["ranks"][backend],

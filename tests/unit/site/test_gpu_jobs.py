@@ -195,7 +195,10 @@ def test_a_node_with_a_driver_is_asked_for_all_that_it_has(
     assert found["nvidia_smi"]["said"] == "0, GPU-1, Tesla V100, 570.86.15, 32768"
     assert list(found["kernels"]) == ["pytorch"]
     assert found["kernels"]["pytorch"]["frameworks"]["torch"]["gpus"] == 1
-    assert found["allreduce"] == {"untried": "the job has 1 GPU"}
+    assert found["allreduce"]["untried"] == "the job has one GPU"
+    # Two nodes with a GPU each can still be tried.
+    assert found["allreduce"]["backend"] == "nccl"
+    assert found["allreduce"]["kernel"] == "pytorch"
 
 
 def test_a_node_without_a_driver_tries_two_processes(settings: Settings, server: Path) -> None:
