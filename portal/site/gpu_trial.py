@@ -46,6 +46,7 @@ def question_of(settings: Settings) -> dict[str, Any]:
     return {
         "server": str(settings.environments.server),
         "root": "/",
+        "is_simulated": settings.site.simulated_gpus,
         "nvidia_smi": list(NVIDIA_SMI_ARGV),
         "programs": {"frameworks": text_of(framework_probe), "ranks": text_of(rank_starter)},
         "ranks": {backend: ranks_of(settings, backend) for backend in _SIZES},

@@ -212,6 +212,34 @@ def test_a_node_without_a_driver_tries_two_processes(settings: Settings, server:
     assert found["allreduce"]["bus_gb_per_s"] == 2.5
 
 
+def test_a_card_without_a_driver_is_a_real_gpu_unless_the_site_simulates(
+    settings: Settings, server: Path
+) -> None:
+    (server / "proc/driver/nvidia").mkdir(parents=True)
+    (server / "proc/driver/nvidia/version").write_text("")
+    question = asked_of(settings, server, nvidia_smi=["false"], rank=RANK) | {"root": str(server)}
+
+    assert run_job(gpu_probe, question)["is_real"] is True
+    assert run_job(gpu_probe, question | {"is_simulated": True})["is_real"] is False
+
+
+def test_a_kernel_without_frameworks_and_one_that_is_broken_are_told(
+    settings: Settings, server: Path
+) -> None:
+    question = asked_of(settings, server, nvidia_smi=["false"], rank=RANK)
+    none, broken = 'print("dsportal-check: {}")', 'raise ImportError("libcudart.so.12")'
+
+    def kernel(program: str) -> dict[str, Any]:
+        question["programs"]["frameworks"] = program
+        found = run_job(gpu_probe, question | {"root": str(server)})
+        assert found["allreduce"] == {"untried": "no kernel has PyTorch"}
+        answer: dict[str, Any] = found["kernels"]["pytorch"]
+        return answer
+
+    assert kernel(none) == {"frameworks": {}, "reason": ""}
+    assert kernel(broken) == {"failed": "ImportError: libcudart.so.12"}
+
+
 def test_a_rank_that_fails_is_told_and_the_others_are_not_waited_for(
     settings: Settings, server: Path
 ) -> None:
