@@ -48,21 +48,29 @@ def render(reports: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _section(name: str, report: Mapping[str, Any]) -> str:
     words = report.get("words", {})
+    spread = report.get("spread", {})
     rows = [
-        (f"`{figure}`", value, words.get(figure, "")) for figure, value in report["figures"].items()
+        (f"`{figure}`", value, *_spread(spread.get(figure)), words.get(figure, ""))
+        for figure, value in report["figures"].items()
     ]
+    of_rounds = ("least", "most", "rounds") if spread else ()
     lines = [
         f"## {report.get('title', name)}",
         "",
         f"{_machine(report['machine'])}; {report['date']}; `{report['command']}`",
         "",
-        *_table(("figure", "value", "what it is"), rows),
+        *(line for path in report.get("pictures", []) for line in (f"![]({path})", "")),
+        *_table(("figure", "value", *of_rounds, "what it is"), rows),
     ]
     for table in report.get("tables", []):
         lines += ["", f"**{table['title']}**", "", *_table(table["columns"], table["rows"])]
     notes = report.get("notes", [])
     lines += ["", *(f"* {note}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
+
+
+def _spread(spread: Mapping[str, float | int] | None) -> tuple[float | int, ...]:
+    return () if spread is None else (spread["least"], spread["most"], spread["rounds"])
 
 
 def _machine(machine: str | Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from deploy.environments.builder.package_sources import SETTING
+from tests.gpu.command import run_gpu
 from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
 from tests.support.machine_packages import packages_of_machine
 
@@ -25,7 +26,8 @@ EPILOG = """\
 'push', or no name: what every change must pass. It leaves out bench, which measures,
 slurm-versions, which tries newer Slurms, platforms, which sets up a newer Debian, and environments,
 which installs everything from the ordinary index alone; 'all', before a release, has them. Neither
-tries real GPUs, MPI or MXNet, which need other builds.
+tries real GPUs, MPI or MXNet, which need other builds. 'tests/run gpu --help' is about the
+suite for a machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests
 fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
@@ -44,6 +46,8 @@ def main(argv: Sequence[str]) -> int:
     # A shell starts what runs in its background with interrupts ignored, and programs inherit that:
     # kernels under test could not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if argv and argv[0] == "gpu":
+        return run_gpu(argv[1:])
     suites, pytest_arguments = parse_arguments(argv)
     os.environ[SETTING] = packages_of_machine(os.environ)
     counts: dict[str, Counts] = {}

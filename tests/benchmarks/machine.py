@@ -118,4 +118,7 @@ def _first(cpuinfo: str, key: str) -> str:
 
 def _git(*words: str) -> str:
     argv = ["git", "-c", f"safe.directory={CHECKOUT}", "-C", str(CHECKOUT), *words]
-    return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:
+        return ""

@@ -29,6 +29,6 @@ def test_each_report_says_on_what_machine_when_and_how_it_was_measured(path: Pat
     report = json.loads(path.read_text())
 
     assert all(report[key] for key in ("machine", "date", "command", "figures"))
-    # The templates are measured where they are tested.
-    by_hand = f"tests/run bench -- -k {path.stem}"
-    assert report["command"] == ("tests/run templates" if path.stem == "templates" else by_hand)
+    # The templates are measured where they are tested, GPUs where there are some.
+    own = {name: f"tests/run {name}" for name in ("templates", "gpu")}
+    assert report["command"] == own.get(path.stem, f"tests/run bench -- -k {path.stem}")

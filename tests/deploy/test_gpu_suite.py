@@ -1,0 +1,52 @@
+"""The suite for GPUs runs on a CPU to its end, so that it is ready where there is a GPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+REPORT = CHECKOUT / "docs" / "benchmarks" / "gpu.json"
+TIMEOUT_S = 900
+# What only a GPU, more nodes or other programs can show.
+NEEDS_MORE = (
+    "nvidia-smi, NVML and MIG",
+    "the memory's bandwidth against its limit",
+    "copies between host and GPU",
+    "ranks on several nodes",
+    "convolutions in INT8 (ResNet50)",
+    "TFRecord files through portal.data",
+)
+
+
+def run_suite(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [CHECKOUT / "tests" / "run", "gpu", *words],
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def test_every_part_of_the_gpu_suite_runs_on_a_cpu() -> None:
+    before = REPORT.read_bytes() if REPORT.exists() else None
+
+    done = run_suite("--cpu")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    untried = done.stdout.partition("\nnot tried\n")[2].partition("\n\nchecks\n")[0].splitlines()
+    assert sorted(line.strip().partition(": ")[0] for line in untried) == sorted(NEEDS_MORE)
+    assert " 0 failed, " in done.stdout.splitlines()[-2]
+    assert done.stdout.splitlines()[-1].startswith("Nothing was written: ")
+    assert (REPORT.read_bytes() if REPORT.exists() else None) == before
+
+
+def test_without_a_gpu_the_gpu_suite_says_so_and_measures_nothing() -> None:
+    done = run_suite()
+
+    assert done.returncode == 2
+    assert "sees no GPU" in done.stdout
+    assert "--cpu" in done.stdout

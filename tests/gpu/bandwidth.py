@@ -1,0 +1,94 @@
+"""Memory: copies on the card against the limit of its memory, and copies to and from the host."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from typing import Any
+
+import torch
+
+from tests.gpu.bench import MIB, Bench
+
+# Nothing copies faster than the memory can; a larger share is a wrong limit or a wrong clock.
+MOST_SHARE, LEAST_SHARE = 1.02, 0.4
+
+
+def measure_bandwidth(bench: Bench) -> None:
+    """On the card, then over the bus."""
+    n_bytes = bench.sizes.copy_mib * MIB
+    source = torch.randint(256, (n_bytes,), dtype=torch.uint8, device=bench.device)
+    target = torch.zeros_like(source)
+    seconds = bench.rounds(lambda: target.copy_(source))
+    bench.found.check("A copy is the same", bool(torch.equal(source, target)))
+    speeds = [2 * n_bytes / step_s / 1e9 for step_s in seconds]
+    bench.found.figure(
+        "memory_gb_per_s",
+        f"copy of {bench.sizes.copy_mib} MiB from one place of the {bench.device_words}'s memory to"
+        " another, bytes read and bytes written counted; 10^9 bytes/s",
+        speeds,
+    )
+    limit = memory_limit_gb_per_s() if bench.is_gpu else None
+    if limit is None:
+        bench.found.untried("the memory's bandwidth against its limit", _WHY_NO_LIMIT)
+    else:
+        share = max(speeds) / limit
+        bench.found.fact("memory_limit_gb_per_s", round(limit, 1))
+        bench.found.figure(
+            "memory_share_of_limit_percent",
+            f"the same in percent of {limit:.0f} GB/s: highest memory clock x bus width x 2",
+            [100 * speed / limit for speed in speeds],
+        )
+        bench.found.check(
+            "The memory's bandwidth is below its limit, and not far below",
+            LEAST_SHARE < share < MOST_SHARE,
+            f"{share:.0%}",
+        )
+    _measure_bus(bench, target)
+
+
+_WHY_NO_LIMIT = "NVML does not say the memory's clock and the width of its bus"
+
+
+def memory_limit_gb_per_s() -> float | None:
+    """Return what the first visible card's memory could move: two transfers a clock."""
+    try:
+        nvml = importlib.import_module("pynvml")
+    except ImportError:
+        return None
+    with contextlib.suppress(nvml.NVMLError, AttributeError):
+        nvml.nvmlInit()
+        handle = _first_visible(nvml)
+        clock_mhz = nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM)
+        return limit_gb_per_s(clock_mhz, nvml.nvmlDeviceGetMemoryBusWidth(handle))
+    return None
+
+
+def limit_gb_per_s(clock_mhz: int, bus_bits: int) -> float:
+    """Return the bandwidth of memory with two transfers a clock, in 10^9 bytes/s."""
+    return 2 * clock_mhz * 1e6 * bus_bits / 8 / 1e9
+
+
+def _first_visible(nvml: Any) -> Any:
+    uuid = torch.cuda.get_device_properties(0).uuid
+    return nvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+
+
+def _measure_bus(bench: Bench, on_card: torch.Tensor) -> None:
+    if not bench.is_gpu:
+        bench.found.untried("copies between host and GPU", "there is no GPU")
+        return
+    n_bytes = on_card.numel()
+    for is_pinned in (False, True):
+        on_host = torch.zeros(n_bytes, dtype=torch.uint8, pin_memory=is_pinned)
+        kind = "pinned" if is_pinned else "pageable"
+        ways = {
+            f"host_to_gpu_{kind}_gb_per_s": lambda h=on_host: on_card.copy_(h, non_blocking=True),
+            f"gpu_to_host_{kind}_gb_per_s": lambda h=on_host: h.copy_(on_card, non_blocking=True),
+        }
+        for name, copy in ways.items():
+            bench.found.figure(
+                name,
+                f"copy of {bench.sizes.copy_mib} MiB of {kind} memory of the host; 10^9 bytes/s",
+                [n_bytes / step_s / 1e9 for step_s in bench.rounds(copy)],
+            )
