@@ -59,7 +59,11 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
         "",
         f"{_machine(report['machine'])}; {report['date']}; `{report['command']}`",
         "",
-        *(line for path in report.get("pictures", []) for line in (f"![]({path})", "")),
+        *(
+            line
+            for path in report.get("pictures", [])
+            for line in (f"![{report['title']}]({path})", "")
+        ),
         *_table(("figure", "value", *of_rounds, "what it is"), rows),
     ]
     for table in report.get("tables", []):
@@ -67,6 +71,11 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
     notes = report.get("notes", [])
     lines += ["", *(f"* {note}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
+
+
+def _pictures(report: Mapping[str, Any]) -> list[str]:
+    paths = report.get("pictures", [])
+    return [line for path in paths for line in (f"![{report['title']}]({path})", "")]
 
 
 def _spread(spread: Mapping[str, float | int] | None) -> tuple[float | int, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-from typing import Any
-
 import torch
 
 from tests.gpu.bench import MIB, Bench
+from tests.gpu.memory_limit import read_memory_bus
 
 # Nothing copies faster than the memory can; a larger share is a wrong limit or a wrong clock.
 MOST_SHARE, LEAST_SHARE = 1.02, 0.4
+_WHY_NO_LIMIT = "NVML does not say the memory's clock and the width of its bus"
 
 
 def measure_bandwidth(bench: Bench) -> None:
@@ -28,10 +26,13 @@ def measure_bandwidth(bench: Bench) -> None:
         " another, bytes read and bytes written counted; 10^9 bytes/s",
         speeds,
     )
-    limit = memory_limit_gb_per_s() if bench.is_gpu else None
-    if limit is None:
+    bus = None
+    if bench.is_gpu:
+        bus = read_memory_bus(f"GPU-{torch.cuda.get_device_properties(0).uuid}")
+    if bus is None:
         bench.found.untried("the memory's bandwidth against its limit", _WHY_NO_LIMIT)
     else:
+        limit = bus.limit_gb_per_s
         share = max(speeds) / limit
         bench.found.fact("memory_limit_gb_per_s", round(limit, 1))
         bench.found.figure(
@@ -45,33 +46,6 @@ def measure_bandwidth(bench: Bench) -> None:
             f"{share:.0%}",
         )
     _measure_bus(bench, target)
-
-
-_WHY_NO_LIMIT = "NVML does not say the memory's clock and the width of its bus"
-
-
-def memory_limit_gb_per_s() -> float | None:
-    """Return what the first visible card's memory could move: two transfers a clock."""
-    try:
-        nvml = importlib.import_module("pynvml")
-    except ImportError:
-        return None
-    with contextlib.suppress(nvml.NVMLError, AttributeError):
-        nvml.nvmlInit()
-        handle = _first_visible(nvml)
-        clock_mhz = nvml.nvmlDeviceGetMaxClockInfo(handle, nvml.NVML_CLOCK_MEM)
-        return limit_gb_per_s(clock_mhz, nvml.nvmlDeviceGetMemoryBusWidth(handle))
-    return None
-
-
-def limit_gb_per_s(clock_mhz: int, bus_bits: int) -> float:
-    """Return the bandwidth of memory with two transfers a clock, in 10^9 bytes/s."""
-    return 2 * clock_mhz * 1e6 * bus_bits / 8 / 1e9
-
-
-def _first_visible(nvml: Any) -> Any:
-    uuid = torch.cuda.get_device_properties(0).uuid
-    return nvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
 
 
 def _measure_bus(bench: Bench, on_card: torch.Tensor) -> None:

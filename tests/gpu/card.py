@@ -6,6 +6,8 @@ import contextlib
 import importlib
 import os
 import platform
+import subprocess
+import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -38,6 +40,7 @@ def describe_card(bench: Bench) -> None:
     tell("nccl", ".".join(map(str, torch.cuda.nccl.version())))
     for name, value in _of_driver().items():
         tell(name, value)
+    _check_tensorflow(bench)
 
 
 def _of_driver() -> dict[str, Any]:
@@ -62,5 +65,21 @@ def _describe_onnxruntime(bench: Bench) -> None:
         return
     providers = importlib.import_module("onnxruntime").get_available_providers()
     bench.found.fact("onnxruntime_providers", providers)
-    if bench.is_gpu and "CUDAExecutionProvider" not in providers:
-        bench.found.untried("ONNX Runtime on the GPU", "this build of it is for the CPU")
+    if bench.is_gpu:
+        has_gpu = "CUDAExecutionProvider" in providers
+        why = "this suite does not drive it" if has_gpu else "this build of it is for the CPU"
+        bench.found.untried("ONNX Runtime on the GPU", why)
+
+
+def _check_tensorflow(bench: Bench) -> None:
+    if find_spec("tensorflow") is None:
+        bench.found.untried("TensorFlow on the GPU", "it is not installed for this Python")
+        return
+    code = "import tensorflow; print(len(tensorflow.config.list_physical_devices('GPU')))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    n_seen, n_gpus = done.stdout.strip(), torch.cuda.device_count()
+    bench.found.check(
+        "TensorFlow sees as many GPUs as PyTorch", n_seen == str(n_gpus), n_seen or done.stderr
+    )

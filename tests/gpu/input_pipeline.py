@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,12 +19,15 @@ from torch.utils.data import DataLoader
 from tests.gpu.bench import Bench
 from tests.gpu.networks import BY_NAME, Load, Training
 from tests.gpu.precisions import Precision
+from tests.gpu.tfrecords import WAYS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BATCH = 64
 N_ROUNDS = 3
 MANY_IMAGES = 1 << 30
 MOST_WORKERS = 32
+# Of each of eleven measurements.
+TFRECORD_S = 0.5
 
 
 def measure_input(bench: Bench) -> None:
@@ -58,14 +62,29 @@ def measure_input(bench: Bench) -> None:
             pin_memory=bench.is_gpu,
         )
         _watch(bench, name, words, _on_device(loader, bench), training, batch)
+    _measure_tfrecords(bench)
+
+
+def _measure_tfrecords(bench: Bench) -> None:
+    what = "TFRecord files through portal.data"
     if find_spec("tensorflow") is None:
-        bench.found.untried(
-            "TFRecord files through portal.data", "TensorFlow is not installed for this Python"
-        )
-    else:
-        bench.found.untried(
-            "TFRecord files through portal.data",
-            "TensorFlow and PyTorch would share the GPU; the template notebooks measure them",
+        bench.found.untried(what, "TensorFlow is not installed for this Python")
+        return
+    folders = (str(bench.folder / "jpegs"), str(bench.folder / "tfrecords"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gpu.tfrecords", *folders, str(TFRECORD_S)],
+        capture_output=True,
+        text=True,
+        timeout=max(1.0, bench.left_s),
+        check=False,
+    )
+    bench.found.check(f"{what} are written and read", done.returncode == 0, done.stderr[-500:])
+    for way, images_per_s in json.loads(done.stdout or "{}").items():
+        bench.found.figure(
+            f"tensorflow_{way.replace(' ', '_')}_images_per_s",
+            f"portal.data through TensorFlow: {WAYS[way]}, read, decoded and cut to 224 x 224, "
+            "nothing trained; out of the page cache at the start",
+            [images_per_s],
         )
 
 

@@ -56,7 +56,8 @@ class Precision(Enum):
 def allow_tf32(is_allowed: bool) -> None:
     """Let products of FP32 values be computed with TF32, or not."""
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    if hasattr(matmul, "fp32_precision"):
+    # Since PyTorch 2.9; it refuses a mixture of the old settings and the new.
+    if hasattr(matmul, "fp32_precision") and hasattr(cudnn, "conv"):
         matmul.fp32_precision = cudnn.conv.fp32_precision = "tf32" if is_allowed else "ieee"
     else:
         matmul.allow_tf32 = cudnn.allow_tf32 = is_allowed

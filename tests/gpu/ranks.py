@@ -73,10 +73,10 @@ def session_environment(folder: Path, *, n_gpus: int, is_gpu: bool) -> dict[str,
     if find_spec("cloudpickle") is None:
         # Functions of a module, as here, travel by their names.
         (modules / "cloudpickle.py").write_text("from pickle import dumps\n")
-    inherited = ("LD_LIBRARY_PATH", "CUDA_HOME", "NCCL_DEBUG")
+    of_others = ("SLURM", "SRUN_", "SBATCH_", "PORTAL_", "HOROVOD_")
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(n_gpus)))
     return {
-        **{name: os.environ[name] for name in inherited if name in os.environ},
+        **{name: value for name, value in os.environ.items() if not name.startswith(of_others)},
         "HOME": str(folder),
         "PATH": f"{programs}:{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "PYTHONPATH": f"{modules}:{CHECKOUT}",

@@ -76,7 +76,7 @@ def test_the_page_of_benchmarks_shows_spread_checks_and_what_was_not_tried() -> 
     assert "| ResNet50, images/s | 200 | 400 | - | 600 | 3.00 |" in page
     assert "| A GPU at rest counts as idle | **NO** | (31.0,) |" in page
     assert "| links between GPUs | there is one GPU |" in page
-    assert "![](images/gpu.svg)" in page
+    assert "![GPU: Made-up GPU](images/gpu.svg)" in page
 
 
 def test_the_plot_has_a_bar_for_each_figure_of_its_panels(tmp_path: Path) -> None:
