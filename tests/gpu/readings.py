@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +14,7 @@ from importlib.util import find_spec
 
 import torch
 
-from deploy.one_machine.gpus import find_gpus, format_gres
+from deploy.one_machine.gpus import find_gpus, format_gres, parse_nvidia_smi
 from portal.server.session.gpus import GpuReading, Gpus
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation, is_used
 from tests.gpu.bench import MIB, Bench
@@ -88,19 +90,28 @@ def check_readings(bench: Bench) -> None:
 
 
 def _check_gres(bench: Bench) -> None:
-    found = find_gpus()
-    gres = format_gres(found)
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        bench.found.untried("nvidia-smi and the Gres of deploy/up", "there is no nvidia-smi")
+        return
+    done = subprocess.run([program, "-q", "-x"], capture_output=True, text=True, check=True)
+    gpus = parse_nvidia_smi(done.stdout)
+    gres = format_gres(gpus)
     bench.found.fact("gres", gres)
     bench.found.check(
-        "deploy/up offers each GPU that nvidia-smi lists, by its device file and type",
-        bool(found) and all(gpu.gres_type != "gpu" for gpu in found),
-        f"Gres={gres}; devices {[gpu.minor for gpu in found]}",
+        "What nvidia-smi prints becomes a Gres with a type and a device file for each GPU",
+        bool(gpus) and all(gpu.gres_type != "gpu" for gpu in gpus),
+        f"Gres={gres}; devices {[gpu.minor for gpu in gpus]}",
     )
-    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if seen is None:
+    bench.found.check(
+        "deploy/up, with the system's own search path, finds the same GPUs",
+        find_gpus() == gpus,
+        f"nvidia-smi is {program}",
+    )
+    if "CUDA_VISIBLE_DEVICES" not in os.environ:
         n = torch.cuda.device_count()
         bench.found.check(
-            "nvidia-smi lists as many GPUs as PyTorch sees", len(found) == n, f"{len(found)}, {n}"
+            "nvidia-smi lists as many GPUs as PyTorch sees", len(gpus) == n, f"{len(gpus)}, {n}"
         )
 
 
@@ -128,7 +139,7 @@ def _check_memory(bench: Bench, gpus: Gpus) -> None:
     free_mib = torch.cuda.mem_get_info()[0] // MIB
     held_mib = min(HELD_MIB, free_mib // 2)
     before = gpus.read()
-    held = torch.ones(held_mib * MIB, dtype=torch.uint8, device="cuda")
+    held = torch.ones(held_mib * MIB, dtype=torch.uint8, device=bench.device)
     after = gpus.read()
     grown = [(b.memory_mib or 0) - (a.memory_mib or 0) for a, b in zip(before, after, strict=True)]
     del held
