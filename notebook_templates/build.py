@@ -3,9 +3,9 @@
 
 A source is a script in jupytext's percent form beside its notebook, in Python or R: `# %%` begins a
 cell of code, `# %% [markdown]` one of text, `# %% tags=["gallery"]` the cell whose picture stands
-in the gallery, and the header names the kernel. The same source gives the same notebook, byte for
-byte, without outputs. `--check` writes nothing and names the notebooks that differ from their
-source.
+in the gallery, and the header names the kernel and the packages that it needs. The same source
+gives the same notebook, byte for byte, without outputs. `--check` writes nothing and names the
+notebooks that differ from their source.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?$", re.MULTILINE)
 _HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|language|name): (?P<value>.+)$", re.MULTILINE)
+_PACKAGES = re.compile(r"^# +packages: \[(?P<names>.*)\]$", re.MULTILINE)
 _SUFFIXES = (".py", ".R")
 
 
@@ -75,11 +76,19 @@ def notebook_text(source: str) -> str:
         "metadata": {
             "kernelspec": {**kernel, "language": language},
             "language_info": {"name": language},
+            **_packages(header),
         },
         "nbformat": 4,
         "nbformat_minor": 5,
     }
     return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _packages(header: str) -> dict[str, object]:
+    """Return the part of the metadata by which the launcher finds a kernel."""
+    if (declared := _PACKAGES.search(header)) is None:
+        return {}
+    return {"portal": {"packages": [name for name in declared["names"].split(", ") if name]}}
 
 
 def _cell(number: int, text: str, *, is_markdown: bool, tags: list[str]) -> dict[str, object]:

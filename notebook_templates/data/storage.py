@@ -4,6 +4,8 @@
 #     display_name: TensorFlow
 #     language: python
 #     name: tensorflow
+#   portal:
+#     packages: [data-scientist-portal, keras>=3, matplotlib, numpy, pillow, tensorflow]
 # ---
 # ruff: noqa: D100
 

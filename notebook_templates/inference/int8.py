@@ -4,6 +4,8 @@
 #     display_name: PyTorch
 #     language: python
 #     name: pytorch
+#   portal:
+#     packages: [matplotlib, numpy, onnx, onnxruntime, torch]
 # ---
 # ruff: noqa: D100
 

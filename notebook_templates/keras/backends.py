@@ -4,6 +4,8 @@
 #     display_name: TensorFlow
 #     language: python
 #     name: tensorflow
+#   portal:
+#     packages: [keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100
 

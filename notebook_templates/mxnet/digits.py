@@ -4,6 +4,8 @@
 #     display_name: MXNet
 #     language: python
 #     name: mxnet
+#   portal:
+#     packages: [data-scientist-portal, matplotlib, mxnet, numpy]
 # ---
 # ruff: noqa: D100, D103
 

@@ -4,6 +4,8 @@
 #     display_name: PyTorch
 #     language: python
 #     name: pytorch
+#   portal:
+#     packages: [matplotlib, numpy, tensorboard, torch]
 # ---
 # ruff: noqa: D100
 

@@ -4,6 +4,8 @@
 #     display_name: PyTorch
 #     language: python
 #     name: pytorch
+#   portal:
+#     packages: [data-scientist-portal, matplotlib, numpy, torch]
 # ---
 # ruff: noqa: D100, D103
 

@@ -4,6 +4,8 @@
 #     display_name: R
 #     language: R
 #     name: ir
+#   portal:
+#     packages: []
 # ---
 
 # %% [markdown]

@@ -17,7 +17,7 @@ from portal.environments.image import (
     parse_source,
     read_key,
 )
-from portal.environments.probe import look_at_node, problem
+from portal.environments.probe import Trial, look_at_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
     SITE_PATH,
@@ -104,9 +104,13 @@ def add_environment(arguments: argparse.Namespace) -> int:
         check_entry(path, arguments.id, table, is_own=not arguments.site)
         login = _login(arguments)
         make_image(look_at_node().container, source, Path(table["image"]), login)
-    environment = add_entry(path, arguments.id, table, is_own=not arguments.site)
+    environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
+    trial = try_environment(environment, look_at_node())
+    # For the templates, which look for a kernel that has what they need.
+    kept = {} if trial.packages is None else {"packages": list(trial.packages)}
+    add_entry(path, arguments.id, table | kept, is_own=not arguments.site)
     print(f"Added to {path}. Running sessions offer it within a minute, if it works there.")
-    return _report([environment])
+    return _report(environment, trial)
 
 
 def _image_file(arguments: argparse.Namespace) -> Path:
@@ -159,14 +163,11 @@ def check_environments(arguments: argparse.Namespace) -> int:
         raise RegistryError(f"There is no environment '{arguments.id}'. There are: {known}.")
     for sentence in registry.problems:
         print(sentence)
-    return max(_report(wanted), int(bool(registry.problems)))
-
-
-def _report(environments: list[Environment]) -> int:
     node = look_at_node()
-    status = 0
-    for environment in environments:
-        found = problem(environment, node)
-        print(f"{environment.id}: {found or 'works on this machine.'}")
-        status = max(status, int(bool(found)))
-    return status
+    statuses = [_report(environment, try_environment(environment, node)) for environment in wanted]
+    return max([*statuses, int(bool(registry.problems))])
+
+
+def _report(environment: Environment, trial: Trial) -> int:
+    print(f"{environment.id}: {trial.problem or 'works on this machine.'}")
+    return int(bool(trial.problem))

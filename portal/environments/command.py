@@ -46,9 +46,24 @@ _KERNELS = {
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
 }
+# What is printed before it, such as by a module's script, is none of ours.
+PACKAGES_MARK = "dsportal-packages"
+# The first of a name on the search path is the one that is imported. Pythons before 3.8 lack the
+# module, and do not say what they have.
+_PYTHON_PROBE = f"""\
+import ipykernel
+try:
+    from importlib.metadata import distributions
+except ImportError:
+    raise SystemExit
+found = {{}}
+for one in distributions():
+    found.setdefault(one.metadata["Name"], one.version)
+print("{PACKAGES_MARK}", *("%s==%s" % pair for pair in found.items() if all(pair)))
+"""
 _PROBES = {
     Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
-    Language.PYTHON: ("-c", "import ipykernel"),
+    Language.PYTHON: ("-c", _PYTHON_PROBE),
     Language.R: ("--slave", "-e", "loadNamespace('IRkernel')"),
 }
 
@@ -107,7 +122,8 @@ def probe(environment: Environment, node: Node) -> list[str]:
         node: What the node has.
 
     Returns:
-        An argument list.
+        An argument list. Python's prints PACKAGES_MARK and what is installed, as NAME==VERSION with
+        blanks between them.
     """
     return _enter(environment, node, _PROBES[environment.language])
 

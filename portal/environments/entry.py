@@ -13,6 +13,7 @@ from portal.environments.errors import RegistryError
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}", re.ASCII)
 _MODULE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/@=-]{0,120}", re.ASCII)
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(==[\w.+!-]{1,60})?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _MAX_NAME_CHARS = 80
 
@@ -36,7 +37,7 @@ class Kind(Enum):
 
 
 _PROGRAMS = {Language.PYTHON: "python3", Language.PYTHON2: "python2", Language.R: "R"}
-_COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables")
+_COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables", "packages")
 KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
 
 
@@ -55,6 +56,8 @@ class Environment:
         logo: PNG or SVG file for the launcher, or None for the language's own.
         binds: Further folders that an image sees.
         variables: Environment variables of the kernel.
+        packages: What was installed in it when it was added, as NAME==VERSION; None where that is
+            not known.
         is_own: Whether the user added it, not the site.
     """
 
@@ -68,6 +71,7 @@ class Environment:
     logo: Path | None = None
     binds: tuple[Path, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    packages: tuple[str, ...] | None = None
     is_own: bool = False
 
     @property
@@ -119,6 +123,7 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
         logo=_path(table["logo"], "logo", place) if "logo" in table else None,
         binds=tuple(_path(b, "binds", place) for b in _list(table.get("binds", []), place)),
         variables=_variables(table.get("variables", {}), place),
+        packages=_packages(table["packages"], place) if "packages" in table else None,
         is_own=is_own,
     )
 
@@ -161,6 +166,17 @@ def _modules(value: Any, place: str) -> tuple[str, ...]:
         if not isinstance(module, str) or not _MODULE.fullmatch(module):
             raise RegistryError(f"modules in {place} holds {module!r:.60}, which names no module.")
     return tuple(modules)
+
+
+def _packages(value: Any, place: str) -> tuple[str, ...]:
+    packages = _list(value, place)
+    for package in packages:
+        if not isinstance(package, str) or not _PACKAGE.fullmatch(package):
+            raise RegistryError(
+                f"packages in {place} holds {package!r:.60}, but must hold texts such as "
+                "'numpy==2.4.1' or 'numpy'."
+            )
+    return tuple(packages)
 
 
 def _variables(value: Any, place: str) -> dict[str, str]:

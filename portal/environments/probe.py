@@ -6,9 +6,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from portal.environments.command import Node, probe, variables
+from portal.environments.command import PACKAGES_MARK, Node, probe, variables
 from portal.environments.entry import Environment, Kind, Language
 
 BINDS_VARIABLE = "PORTAL_IMAGE_BINDS"
@@ -26,6 +27,19 @@ _CONTAINERS = ("apptainer", "singularity")
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 _LAST_WORDS_CHARS = 300
 _NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R: "IRkernel"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What came of trying an environment on this node.
+
+    Attributes:
+        problem: Why it does not work here, or "".
+        packages: What is installed in it, as NAME==VERSION; None where it does not say.
+    """
+
+    problem: str = ""
+    packages: tuple[str, ...] | None = None
 
 
 def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
@@ -83,8 +97,10 @@ def quick_problem(environment: Environment, node: Node) -> str:
     return ""
 
 
-def problem(environment: Environment, node: Node, *, timeout_s: float = PROBE_TIMEOUT_S) -> str:
-    """Return why an environment does not work on this node, after trying it.
+def try_environment(
+    environment: Environment, node: Node, *, timeout_s: float = PROBE_TIMEOUT_S
+) -> Trial:
+    """Try an environment on this node.
 
     Args:
         environment: An entry of the registry.
@@ -92,10 +108,10 @@ def problem(environment: Environment, node: Node, *, timeout_s: float = PROBE_TI
         timeout_s: Seconds that its interpreter may take to load its kernel.
 
     Returns:
-        A sentence, or "".
+        Whether it works, and what is in it.
     """
     if seen := quick_problem(environment, node):
-        return seen
+        return Trial(problem=seen)
     environ = os.environ | dict(variables(environment, path=os.environ.get("PATH", "")))
     try:
         done = subprocess.run(
@@ -108,11 +124,19 @@ def problem(environment: Environment, node: Node, *, timeout_s: float = PROBE_TI
             cwd="/",
         )
     except subprocess.TimeoutExpired:
-        return f"It gave no answer within {timeout_s:g} s."
+        return Trial(problem=f"It gave no answer within {timeout_s:g} s.")
     except OSError as error:
-        return f"It cannot be started: {error.strerror}."
+        return Trial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
-        return ""
+        return Trial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
     words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_LAST_WORDS_CHARS:]
     needed = _NEEDS[environment.language]
-    return f"It does not start a kernel; it needs {needed}. Its last words: {words or 'none'}"
+    return Trial(
+        problem=f"It does not start a kernel; it needs {needed}. Its last words: {words or 'none'}"
+    )
+
+
+def _packages_in(printed: str) -> tuple[str, ...] | None:
+    lines = [line.split() for line in printed.splitlines()]
+    found = next((words[1:] for words in lines if words[:1] == [PACKAGES_MARK]), None)
+    return None if found is None else tuple(sorted(found, key=str.lower))

@@ -105,7 +105,11 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
                 (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
                 (r"/portal/api/environments", EnvironmentsHandler, environments),
-                (r"/portal/api/templates", TemplatesHandler, {"home": self.home}),
+                (
+                    r"/portal/api/templates",
+                    TemplatesHandler,
+                    {"home": self.home, "kernels": self.kernels},
+                ),
                 (r"/portal/api/jobs", JobsHandler, jobs),
                 (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),

@@ -38,6 +38,7 @@ REQUIREMENTS = {
     'jupyterlab<5,>=4.6; extra == "server"',
     'notebook<8,>=7.6; extra == "server"',
     'nvidia-ml-py>=12; extra == "server"',
+    'packaging>=24; extra == "server"',
     'psutil>=5.9; extra == "server"',
     'tensorboard>=2.21; extra == "server"',
     'horovod>=0.28.1; extra == "horovod"',

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler
@@ -12,7 +14,12 @@ from jupyter_server.base.handlers import APIHandler
 from portal.server.authorization import for_the_user
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
-from portal.server.home.template_cards import list_cards, restore_template
+from portal.server.home.template_cards import TemplateCard, list_cards, restore_template
+from portal.server.home.template_kernels import OfferedKernel, packages_beside, packages_of
+from portal.server.kernels.kernels import Kernels
+
+# An image is tried in seconds; the cards of the other templates do not wait for a hanging one.
+_MOST_WAIT_S = 10.0
 
 
 class TemplatesHandler(APIHandler):
@@ -20,16 +27,17 @@ class TemplatesHandler(APIHandler):
 
     auth_resource = "contents"
 
-    def initialize(self, home: Home) -> None:
+    def initialize(self, home: Home, kernels: Kernels) -> None:
         """Take what the route was registered with."""
         self.home = home
+        self.kernels = kernels
 
     @for_the_user
     async def get(self) -> None:
         """List them, and what the copying of this session has to say."""
         specs = await ensure_async(self.kernel_spec_manager.get_all_specs())
-        kernels = {name: Path(spec["spec"]["argv"][0]) for name, spec in specs.items()}
-        cards = await asyncio.to_thread(list_cards, self.home.sources, kernels)
+        described = {name: spec["spec"] for name, spec in specs.items()}
+        cards = await asyncio.to_thread(self._cards, described)
         self.finish(
             {
                 "templates": [card.as_json() for card in cards],
@@ -55,6 +63,14 @@ class TemplatesHandler(APIHandler):
             return
         self.finish({"kept": kept})
 
+    def _cards(self, specs: Mapping[str, Mapping[str, Any]]) -> list[TemplateCard]:
+        known = self.kernels.packages(timeout_s=_MOST_WAIT_S)
+        # The site's environments before the user's, in the order of the registry.
+        names = [*(name for name in specs if name not in known), *(n for n in known if n in specs)]
+        return list_cards(
+            self.home.sources, {name: _offered(specs[name], known.get(name)) for name in names}
+        )
+
     def _name(self) -> str:
         try:
             name = json.loads(self.request.body)["name"]
@@ -63,3 +79,12 @@ class TemplatesHandler(APIHandler):
         if not isinstance(name, str) or "\0" in name:
             raise TemplateError('Name the template to restore: {"name": "folder/file.ipynb"}.')
         return name
+
+
+def _offered(spec: Mapping[str, Any], packages: tuple[str, ...] | None) -> OfferedKernel:
+    program = Path(spec["argv"][0])
+    return OfferedKernel(
+        program=program,
+        language=str(spec.get("language", "python")),
+        packages=packages_beside(program) if packages is None else packages_of(packages),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -12,6 +12,7 @@ from typing import Any
 from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
+from portal.server.home.template_kernels import Match, Needs, OfferedKernel, match_kernel, needs_of
 from portal.server.home.template_source import TemplateSource
 from portal.server.home.template_versions import Release, read_releases, write_releases
 from portal.server.home.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
@@ -26,13 +27,11 @@ _FRAMEWORKS = {
     "onnx": "ONNX",
     "r": "R",
 }
-# Kernels that a site has to add.
+# Of kernels and packages that a site has to add: offered where they run, else left out.
 _RARE_KERNELS = frozenset({"ir", "mxnet"})
-# Folders whose notebooks need more than their kernel: whether it is there, by the kernel's program.
-_NEEDS: Mapping[str, Callable[[Path], bool]] = {
-    "horovod": lambda program: program.with_name("horovodrun").exists(),
-    "containers": lambda _: look_at_node().container is not None,
-}
+_RARE_FOLDERS = frozenset({"containers", "horovod"})
+# What starts images, which no package has.
+_OF_IMAGES = "containers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +44,9 @@ class TemplateCard:
         framework: What its folder is called by people.
         tested: Date of the last run by the tests, year-month-day, or "".
         versions: Versions that it was run with, by package.
+        written_for: Name of the kernel in its metadata, or "".
+        kernel: Name of the kernel that runs it here, or "" where none does.
+        advice: What to do where none does, or "".
     """
 
     name: str
@@ -52,6 +54,9 @@ class TemplateCard:
     framework: str
     tested: str
     versions: Mapping[str, str]
+    written_for: str = ""
+    kernel: str = ""
+    advice: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return what the REST interface says about it.
@@ -63,49 +68,52 @@ class TemplateCard:
 
 
 def list_cards(
-    sources: Iterable[TemplateSource], kernels: Mapping[str, Path] | None = None
+    sources: Iterable[TemplateSource], kernels: Mapping[str, OfferedKernel] | None = None
 ) -> list[TemplateCard]:
     """Return a card for each notebook of the sources, by framework and name, the first ones first.
 
     Args:
         sources: Folders of templates; one that is absent has none.
-        kernels: The session's kernels and their programs; None where they are not known.
+        kernels: The session's kernels, those to be preferred first; None where they are not known.
 
     Returns:
-        The cards. Where a kernel is missing that most sites have, the title says so; what needs
-        more than its kernel, or one that few sites have, is left out.
+        The cards. Where no kernel has what a template needs, the title says what is missing; a
+        template that needs what few sites have is then left out.
     """
     cards = [card for source in sources for card in _cards_of(source, kernels)]
     return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
 
 
-def _cards_of(source: TemplateSource, kernels: Mapping[str, Path] | None) -> Iterable[TemplateCard]:
+def _cards_of(
+    source: TemplateSource, kernels: Mapping[str, OfferedKernel] | None
+) -> Iterable[TemplateCard]:
     tested = _read_json(source, PurePosixPath("tested.json"))
     for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
         relative = path.relative_to(source.path)
         folder = relative.parts[0] if len(relative.parts) > 1 else source.below
         run = tested.get(relative.as_posix(), {})
         notebook = _read_json(source, PurePosixPath(relative))
-        kernel = _kernel(notebook)
-        lacks_kernel = bool(kernel) and kernels is not None and kernel not in kernels
-        if lacks_kernel and (folder in _NEEDS or kernel in _RARE_KERNELS):
-            continue
-        if kernel and kernels and folder in _NEEDS and not _NEEDS[folder](kernels[kernel]):
+        needs = needs_of(notebook)
+        match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
+        if kernels is not None and not _is_offered(folder, needs, match):
             continue
         yield TemplateCard(
             name=(PurePosixPath(source.below) / relative).as_posix(),
-            title=_title(notebook, path) + (f" (needs the kernel {kernel})" * lacks_kernel),
+            title=_title(notebook, path) + (f" (needs {match.lacks})" if match.lacks else ""),
             framework=_FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize()),
             tested=str(run.get("date", "")),
             versions={str(k): str(v) for k, v in run.get("versions", {}).items()},
+            written_for=needs.kernel,
+            kernel=match.kernel,
+            advice=match.advice,
         )
 
 
-def _kernel(notebook: Mapping[str, Any]) -> str:
-    try:
-        return str(notebook["metadata"]["kernelspec"]["name"])
-    except (KeyError, TypeError):
-        return ""
+def _is_offered(folder: str, needs: Needs, match: Match) -> bool:
+    is_rare = folder in _RARE_FOLDERS or needs.kernel in _RARE_KERNELS
+    if match.lacks and is_rare:
+        return False
+    return folder != _OF_IMAGES or look_at_node().container is not None
 
 
 def _title(notebook: Mapping[str, Any], path: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language
-from portal.environments.probe import problem, quick_problem
+from portal.environments.probe import quick_problem, try_environment
 from portal.environments.registry import OWN_PATH, read_registry
 
 _MAX_LOGO_BYTES = 1024 * 1024
@@ -29,10 +29,12 @@ class Listing:
     Attributes:
         environment: The entry of the registry.
         problem: Why it is not offered on this node, or "".
+        packages: What is installed in it, as NAME==VERSION; None where that is not known.
     """
 
     environment: Environment
     problem: str
+    packages: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return what the REST interface says about it.
@@ -70,6 +72,7 @@ class Kernels:
         self._log = log
         self._lock = threading.Lock()
         self._stopped = threading.Event()
+        self._tried = threading.Event()
         self.listings: tuple[Listing, ...] = ()
         self.problems: tuple[str, ...] = ()
 
@@ -89,6 +92,23 @@ class Kernels:
         """
         environments = [listing.as_json() for listing in self.listings]
         return {"environments": environments, "problems": list(self.problems)}
+
+    def packages(self, *, timeout_s: float) -> dict[str, tuple[str, ...] | None]:
+        """Return what is installed in the environments that are offered.
+
+        Args:
+            timeout_s: Seconds to wait while one is being tried of which it is not known.
+
+        Returns:
+            Packages as NAME==VERSION by kernel, the site's first; None where they are not known.
+        """
+        if not self.listings or any(one.packages is None for one in self.listings):
+            self._tried.wait(timeout_s)
+        return {
+            listing.environment.kernel_name: listing.packages
+            for listing in self.listings
+            if not listing.problem
+        }
 
     def _follow(self) -> None:
         seen: tuple[int, ...] | None = None
@@ -115,16 +135,25 @@ class Kernels:
             registry = read_registry(self._site, self._home)
             self.problems = registry.problems
             entries = registry.environments
-            self._publish([Listing(entry, quick_problem(entry, self._node)) for entry in entries])
+            self._publish([self._quick_listing(entry) for entry in entries])
             with ThreadPoolExecutor(_N_AT_ONCE) as pool:
-                found = pool.map(lambda entry: problem(entry, self._node), entries)
-                self._publish([Listing(*pair) for pair in zip(entries, found, strict=True)])
+                self._publish(list(pool.map(self._listing, entries)))
+        self._tried.set()
         for sentence in self.problems:
             self._log.warning("%s", sentence)
         for listing in self.listings:
             if listing.problem:
                 name = listing.environment.name
                 self._log.warning("The environment %s is not offered: %s", name, listing.problem)
+
+    def _quick_listing(self, entry: Environment) -> Listing:
+        return Listing(entry, quick_problem(entry, self._node), entry.packages)
+
+    def _listing(self, entry: Environment) -> Listing:
+        trial = try_environment(entry, self._node)
+        # What is there now counts before what was there when it was added.
+        packages = entry.packages if trial.packages is None else trial.packages
+        return Listing(entry, trial.problem, packages)
 
     def _publish(self, listings: list[Listing]) -> None:
         offered = {

@@ -13,7 +13,7 @@ from portal.environments import kernel_start
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language, parse_entry
 from portal.environments.errors import RegistryError
-from portal.environments.probe import look_at_node, problem
+from portal.environments.probe import look_at_node, try_environment
 from portal.environments.registry import OWN_PATH, SITE_VARIABLE, add_entry, read_registry
 
 START = Path(kernel_start.__file__)
@@ -40,6 +40,8 @@ def parse(**table: Any) -> Environment:
         ({"conda": "/c", "language": "julia"}, "There are: python, python2, r"),
         ({"conda": "/c", "name": "a\nb"}, "must be a line of text"),
         ({"conda": "/c", "variables": {"A B": "x"}}, "cannot be set"),
+        ({"conda": "/c", "packages": "numpy"}, "where a list belongs"),
+        ({"conda": "/c", "packages": ["numpy >= 2"]}, "must hold texts such as 'numpy==2.4.1'"),
         ({"conda": 3}, "must be a line of text"),
     ],
 )
@@ -131,7 +133,7 @@ def test_a_virtual_environments_programs_come_first() -> None:
     ],
 )
 def test_what_does_not_work_here_says_why(table: dict[str, Any], sentence: str) -> None:
-    assert sentence in problem(parse(**table), Node())
+    assert sentence in try_environment(parse(**table), Node()).problem
 
 
 def test_an_interpreter_that_hangs_is_given_up(tmp_path: Path) -> None:
@@ -139,9 +141,9 @@ def test_an_interpreter_that_hangs_is_given_up(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
 
-    found = problem(parse(interpreter=str(program)), Node(), timeout_s=0.2)
+    found = try_environment(parse(interpreter=str(program)), Node(), timeout_s=0.2)
 
-    assert found == "It gave no answer within 0.2 s."
+    assert found.problem == "It gave no answer within 0.2 s."
 
 
 def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Path) -> None:
@@ -150,12 +152,12 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
     (scripts / "cuda.sh").write_text("export CUDA_HOME=here\n")
     program = tmp_path / "bin/python3"
     program.parent.mkdir()
-    program.write_text('#!/bin/sh\necho "$CUDA_HOME $CONDA_PREFIX $1 $2" >&2\nexit 1\n')
+    program.write_text('#!/bin/sh\necho "$CUDA_HOME $CONDA_PREFIX $1" >&2\nexit 1\n')
     program.chmod(0o755)
 
-    found = problem(parse(conda=str(tmp_path)), Node())
+    found = try_environment(parse(conda=str(tmp_path)), Node())
 
-    assert found.endswith(f"Its last words: here {tmp_path} -c import ipykernel")
+    assert found.problem.endswith(f"Its last words: here {tmp_path} -c")
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
@@ -177,9 +179,13 @@ def test_the_command_adds_lists_and_checks(home: Path, capsys: pytest.CaptureFix
     subprocess.run(["python3", "-m", "venv", "--without-pip", home / "v"], check=True)
     (module_dir,) = (home / "v/lib").glob("python3*")
     (module_dir / "site-packages/ipykernel.py").touch()
+    metadata = module_dir / "site-packages/keras-3.9.1.dist-info/METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Name: keras\nVersion: 3.9.1\n")
 
     assert main(["environments", "add", "mine", "--virtualenv", str(home / "v")]) == 0
     assert "mine: works on this machine." in capsys.readouterr().out
+    assert 'packages = ["keras==3.9.1"]' in (home / OWN_PATH).read_text()
     assert main(["environments", "add", "gone", "--virtualenv", "/gone", "--site"]) == 1
     assert main(["environments", "list"]) == 0
     listed = capsys.readouterr().out

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from packaging.requirements import Requirement
 
 TEMPLATES = Path(__file__).parents[3] / "notebook_templates"
 SOURCE = """# ---
@@ -122,3 +125,63 @@ def test_a_notebook_states_data_time_and_devices_at_its_top(source):
     assert source.with_suffix(".ipynb").relative_to(TEMPLATES).as_posix() in (
         TEMPLATES / "README.md"
     ).read_text("utf-8")
+
+
+# What a site's kernel has to have, by the name that Python imports it under.
+DISTRIBUTIONS = {
+    "keras": "keras",
+    "matplotlib": "matplotlib",
+    "mxnet": "mxnet",
+    "numpy": "numpy",
+    "onnxruntime": "onnxruntime",
+    "PIL": "pillow",
+    "portal": "data-scientist-portal",
+    "portal.launch.horovod_keras": "horovod",
+    "tensorflow": "tensorflow",
+    "torch": "torch",
+    "torch.utils.tensorboard": "tensorboard",
+}
+# Part of each kernel.
+OF_A_KERNEL = {"IPython"}
+
+
+def imported_by(path, seen):
+    """Yield what a source imports, and the modules of `shared` that it takes."""
+    seen.add(path)
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module]
+        else:
+            continue
+        for name in names:
+            beside = TEMPLATES / "shared" / f"{name}.py"
+            if beside.exists():
+                yield from imported_by(beside, seen) if beside not in seen else ()
+            elif name.partition(".")[0] not in {*sys.stdlib_module_names, *OF_A_KERNEL}:
+                yield from {name, name.partition(".")[0]}
+
+
+@pytest.mark.parametrize(
+    "source", [path for path in build.find_sources() if path.suffix == ".py"], ids=str_of
+)
+def test_a_notebook_declares_all_packages_that_it_imports(source):
+    declared = json.loads(source.with_suffix(".ipynb").read_text("utf-8"))["metadata"]["portal"]
+    names = {Requirement(text).name for text in declared["packages"]}
+
+    imported = set(imported_by(source, set()))
+    needed = {DISTRIBUTIONS[name] for name in imported if name in DISTRIBUTIONS}
+
+    assert {name for name in imported if "." not in name} <= DISTRIBUTIONS.keys()
+    assert needed <= names
+
+
+def test_packages_in_the_header_go_into_the_metadata():
+    header = "#     name: tensorflow\n#   portal:\n#     packages: [keras>=3, numpy]\n"
+    source = SOURCE.replace("#     name: tensorflow\n", header)
+
+    metadata = json.loads(build.notebook_text(source))["metadata"]
+
+    assert metadata["portal"] == {"packages": ["keras>=3", "numpy"]}
+    assert metadata["kernelspec"]["name"] == "tensorflow"

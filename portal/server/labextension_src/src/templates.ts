@@ -2,6 +2,8 @@ import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application'
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
+import { ServiceManager } from '@jupyterlab/services';
+import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { askPortal } from './api';
 import { templateIcon } from './icon';
@@ -20,6 +22,12 @@ interface ITemplate {
   /** Date of the last run by the tests, or "". */
   readonly tested: string;
   readonly versions: Readonly<Record<string, string>>;
+  /** Kernel that the template names, or "". */
+  readonly written_for: string;
+  /** Kernel that runs it here, or "". */
+  readonly kernel: string;
+  /** What to do where none runs it, or "". */
+  readonly advice: string;
 }
 
 interface IListing {
@@ -54,7 +62,16 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
       label: args => String(args.label ?? ''),
       caption: args => String(args.caption ?? ''),
       icon: templateIcon,
-      execute: args => commands.execute('docmanager:open', { path: args.path })
+      execute: async args => {
+        if (args.advice) {
+          Notification.warning(String(args.advice), { autoClose: false });
+        }
+        const kernel = await otherKernel(serviceManager, args);
+        return commands.execute('docmanager:open', {
+          path: args.path,
+          ...(kernel ? { kernel: { name: kernel } } : {})
+        });
+      }
     });
     commands.addCommand(RESTORE_TEMPLATE, {
       label: 'Restore Template',
@@ -82,7 +99,14 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
         templates.forEach((template, rank) => {
           launcher?.add({
             command: OPEN_TEMPLATE,
-            args: { path: template.path, label: labelOf(template), caption: captionOf(template) },
+            args: {
+              path: template.path,
+              label: labelOf(template),
+              caption: captionOf(template),
+              writtenFor: template.written_for,
+              kernel: template.kernel,
+              advice: template.advice
+            },
             category: `${template.framework} templates`,
             rank
           });
@@ -99,6 +123,21 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
+/** The kernel to open a template with, where that is not the one that the user's copy names. */
+async function otherKernel(
+  { contents, kernelspecs }: ServiceManager.IManager,
+  { path, writtenFor, kernel }: ReadonlyPartialJSONObject
+): Promise<string> {
+  if (!kernel || kernel === writtenFor) {
+    return '';
+  }
+  const { content } = await contents.get(String(path));
+  const named = content?.metadata?.kernelspec?.name;
+  // Its user chose another one, which is there.
+  const isChosen = named && named !== writtenFor && kernelspecs.specs?.kernelspecs[named];
+  return isChosen ? '' : String(kernel);
+}
+
 function labelOf(template: ITemplate): string {
   return template.tested ? `${template.title}, tested ${template.tested}` : template.title;
 }
@@ -106,7 +145,8 @@ function labelOf(template: ITemplate): string {
 function captionOf(template: ITemplate): string {
   const versions = Object.entries(template.versions).map(([name, version]) => `${name} ${version}`);
   const tested = template.tested ? `Last tested on ${template.tested}` : 'Not tested by the portal';
-  return [template.path, versions.length ? `${tested} with ${versions.join(', ')}` : tested].join('\n');
+  const lines = [template.path, versions.length ? `${tested} with ${versions.join(', ')}` : tested];
+  return [...lines, ...(template.advice ? [template.advice] : [])].join('\n');
 }
 
 async function isSure(name: string): Promise<boolean> {

@@ -16,6 +16,7 @@ from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
 from portal.server.home.template_cards import list_cards, restore_template
+from portal.server.home.template_kernels import OfferedKernel, packages_of
 from portal.server.home.template_source import TemplateSource, template_sources
 from portal.server.home.templates import install_templates
 from tests.support.notebook_server import NotebookServer
@@ -57,6 +58,9 @@ def test_a_card_says_title_framework_and_when_it_was_tested(site: Path) -> None:
         "framework": "TensorFlow",
         "tested": "2026-11-21",
         "versions": {"tensorflow": "2.21.0"},
+        "written_for": "",
+        "kernel": "",
+        "advice": "",
     }
 
 
@@ -70,18 +74,35 @@ def test_what_to_begin_with_comes_before_all_frameworks(site: Path) -> None:
     assert frameworks == ["First", "Data", "TensorFlow"]
 
 
-def notebook_of(kernel: str) -> str:
-    return json.dumps({**NOTEBOOK, "metadata": {"kernelspec": {"name": kernel}}})
+def notebook_of(kernel: str, *packages: str) -> str:
+    declared = {"portal": {"packages": packages}} if packages else {}
+    metadata = {"kernelspec": {"name": kernel}, **declared}
+    return json.dumps({**NOTEBOOK, "metadata": metadata})
+
+
+def kernel_with(*packages: str) -> OfferedKernel:
+    return OfferedKernel(program=Path("/v/bin/python"), packages=packages_of(packages))
 
 
 def test_a_card_names_the_kernel_that_a_site_lacks(site: Path) -> None:
     (site / NAME).write_text(notebook_of("tensorflow"))
 
-    (lacking,) = list_cards(sources(site), {"site-tf": Path("/site/bin/python")})
-    (card,) = list_cards(sources(site), {"tensorflow": Path("/portal/bin/python")})
+    (lacking,) = list_cards(sources(site), {"site-tf": kernel_with()})
+    (card,) = list_cards(sources(site), {"tensorflow": kernel_with()})
 
     assert lacking.title == "Digits (needs the kernel tensorflow)"
-    assert card.title == "Digits"
+    assert lacking.advice
+    assert (card.title, card.advice) == ("Digits", "")
+
+
+def test_a_card_opens_with_the_kernel_that_has_what_the_template_declares(site: Path) -> None:
+    (site / NAME).write_text(notebook_of("tensorflow", "keras>=3"))
+
+    (card,) = list_cards(sources(site), {"site-tf": kernel_with("keras==3.9.1")})
+    (lacking,) = list_cards(sources(site), {"site-tf": kernel_with("keras==2.15.0")})
+
+    assert (card.title, card.written_for, card.kernel) == ("Digits", "tensorflow", "site-tf")
+    assert (lacking.title, lacking.kernel) == ("Digits (needs keras>=3)", "")
 
 
 @pytest.mark.parametrize("kernel", ["ir", "mxnet"])
@@ -90,19 +111,17 @@ def test_templates_of_a_kernel_that_few_sites_have_are_offered_only_with_it(
 ) -> None:
     (site / NAME).write_text(notebook_of(kernel))
 
-    assert list_cards(sources(site), {"python3": Path("/portal/bin/python")}) == []
-    assert len(list_cards(sources(site), {kernel: Path("/usr/bin/R")})) == 1
+    assert list_cards(sources(site), {"python3": kernel_with()}) == []
+    assert len(list_cards(sources(site), {kernel: kernel_with()})) == 1
 
 
 def test_horovod_templates_are_offered_only_where_it_is_beside_tensorflow(site: Path) -> None:
     (site / NAME).unlink()
     (site / "horovod").mkdir()
-    (site / "horovod/digits.ipynb").write_text(notebook_of("tensorflow"))
-    kernels = {"tensorflow": site / "bin/python"}
+    (site / "horovod/digits.ipynb").write_text(notebook_of("tensorflow", "horovod"))
 
-    assert list_cards(sources(site), kernels) == []
-    (site / "bin").mkdir()
-    (site / "bin/horovodrun").touch()
+    assert list_cards(sources(site), {"tensorflow": kernel_with("keras")}) == []
+    kernels = {"tensorflow": kernel_with("keras", "horovod")}
     assert [card.name for card in list_cards(sources(site), kernels)] == ["horovod/digits.ipynb"]
 
 
@@ -116,7 +135,7 @@ def test_container_templates_are_offered_only_where_a_node_runs_them(
     node = replace(look_at_node(), container=container)
     monkeypatch.setattr("portal.server.home.template_cards.look_at_node", lambda: node)
 
-    cards = list_cards(sources(site), {"tensorflow": Path("/portal/bin/python")})
+    cards = list_cards(sources(site), {"tensorflow": kernel_with()})
 
     assert len(cards) == n_cards
 

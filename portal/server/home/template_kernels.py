@@ -1,0 +1,205 @@
+"""Which of a session's kernels runs a template: by the packages that it declares.
+
+A notebook declares them in its metadata, `{"portal": {"packages": ["keras>=3", "tensorflow"]}}`, by
+the names under which they are distributed. The kernel that the notebook was written for is taken if
+it has them, else any other that has, such as one of a site's own environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+# Builds of one package under names of their own: each holds the same modules.
+_OTHER_BUILDS: Mapping[str, frozenset[str]] = {
+    "onnxruntime": frozenset({"onnxruntime-gpu", "onnxruntime-training"}),
+    "tensorflow": frozenset(
+        {"intel-tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm", "tf-nightly"}
+    ),
+}
+_OWN_PACKAGE = "data-scientist-portal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedKernel:
+    """A kernel of the session.
+
+    Attributes:
+        program: What starts it.
+        language: As its description says: "python" or "R".
+        packages: Versions by canonical name; None where it is not known what it has.
+    """
+
+    program: Path
+    language: str = "python"
+    packages: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a notebook needs of its kernel.
+
+    Attributes:
+        kernel: Name of the kernel that it was written for, or "" for any.
+        language: What its cells are written in.
+        packages: Requirements on distributions; None where it declares none.
+    """
+
+    kernel: str = ""
+    language: str = "python"
+    packages: tuple[Requirement, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """The kernel for a notebook, or why there is none.
+
+    Attributes:
+        kernel: Name of the kernel, or "" where none has what is needed.
+        lacks: What the nearest kernel lacks, in a few words; "" with a kernel.
+        advice: A sentence with the next step; "" with a kernel.
+    """
+
+    kernel: str = ""
+    lacks: str = ""
+    advice: str = ""
+
+
+def needs_of(notebook: Mapping[str, Any]) -> Needs:
+    """Read what a notebook needs.
+
+    Args:
+        notebook: Its content; what is of another form than it should be counts as not said.
+
+    Returns:
+        Kernel, language and packages.
+    """
+    metadata = _table(notebook, "metadata")
+    kernelspec = _table(metadata, "kernelspec")
+    declared = _table(metadata, "portal").get("packages")
+    return Needs(
+        kernel=str(kernelspec.get("name", "")),
+        language=str(kernelspec.get("language", "python")),
+        packages=tuple(_requirements(declared)) if isinstance(declared, list) else None,
+    )
+
+
+def packages_of(names: Iterable[str]) -> dict[str, str]:
+    """Return versions by canonical name.
+
+    Args:
+        names: Packages as NAME==VERSION, or NAME alone.
+
+    Returns:
+        "" for the version where none is named.
+    """
+    pairs = (name.partition("==") for name in names)
+    return {canonicalize_name(name): version for name, _, version in pairs}
+
+
+def packages_beside(program: Path) -> dict[str, str] | None:
+    """Return what is installed in the environment of an interpreter, without starting it.
+
+    Args:
+        program: Such as /opt/environment/bin/python.
+
+    Returns:
+        Versions by canonical name; None where there is no environment around it.
+
+    Source:
+        https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+    """
+    folders = list(program.parent.parent.glob("lib/python3*/site-packages"))
+    if program.parent.name != "bin" or not folders:
+        return None
+    # By the names of the folders: hundreds of files would be read from a network file system.
+    found = (path.stem.rpartition("-") for folder in folders for path in folder.glob("*.dist-info"))
+    return {canonicalize_name(name): version for name, _, version in found}
+
+
+def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
+    """Choose the kernel for a notebook.
+
+    Args:
+        needs: What the notebook needs.
+        kernels: The session's kernels by name, those to be preferred first.
+
+    Returns:
+        The kernel of its own name where that has all that is needed or does not say what it has;
+        else the first other one that has; else what the nearest one lacks.
+    """
+    named = kernels.get(needs.kernel)
+    if not needs.kernel or (named and (needs.packages is None or named.packages is None)):
+        return Match(kernel=needs.kernel)
+    if needs.packages is None:
+        return _no_kernel_of_the_name(needs.kernel)
+    lacks = {
+        name: _lacks(needs.packages, kernel.packages)
+        for name, kernel in kernels.items()
+        if kernel.packages is not None and kernel.language.lower() == needs.language.lower()
+    }
+    # The one that the notebook was written for goes first.
+    names = sorted(lacks, key=lambda name: (len(lacks[name]), name != needs.kernel))
+    if not names:
+        return _no_kernel_of_the_name(needs.kernel)
+    nearest = names[0]
+    if not lacks[nearest]:
+        return Match(kernel=nearest)
+    return _nearest(nearest, lacks[nearest])
+
+
+def _no_kernel_of_the_name(kernel: str) -> Match:
+    return Match(
+        lacks=f"the kernel {kernel}",
+        advice=f"This session has no kernel {kernel}. Ask your administrators for it, or choose "
+        "another kernel when the notebook opens.",
+    )
+
+
+def _nearest(kernel: str, lacks: tuple[str, ...]) -> Match:
+    names = ", ".join(lacks)
+    ours = (
+        f" {_OWN_PACKAGE} is this portal's own package, which is in no index: administrators "
+        "install it from the portal's sources."
+        if _OWN_PACKAGE in lacks
+        else ""
+    )
+    return Match(
+        lacks=names,
+        advice="No kernel of this session has all that this template needs; the nearest, "
+        f"{kernel}, lacks {names}. Install that in its environment, or add an environment that has "
+        f"all: dsportal environments add NAME --virtualenv FOLDER.{ours}",
+    )
+
+
+def _lacks(needed: Iterable[Requirement], present: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(str(one) for one in needed if not _has(present, one))
+
+
+def _has(present: Mapping[str, str], needed: Requirement) -> bool:
+    name = canonicalize_name(needed.name)
+    builds = ({name} | _OTHER_BUILDS.get(name, frozenset())) & present.keys()
+    versions = [present[build] for build in builds]
+    # Nightly builds and a vendor's images carry versions that sort before a release.
+    return any(
+        not version or needed.specifier.contains(version, prereleases=True) for version in versions
+    )
+
+
+def _requirements(declared: list[Any]) -> Iterable[Requirement]:
+    for text in declared:
+        try:
+            yield Requirement(str(text))
+        except InvalidRequirement:
+            # What nobody can have would hide the notebook; its author sees the kernel's own error.
+            continue
+
+
+def _table(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = parent.get(key)
+    return value if isinstance(value, Mapping) else {}
