@@ -1,8 +1,9 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
-import { ServiceManager } from '@jupyterlab/services';
+import { KernelSpec } from '@jupyterlab/services';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { askPortal } from './api';
@@ -42,12 +43,13 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:templates',
   description: 'Shows the template notebooks in the launcher and restores them.',
   autoStart: true,
-  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher],
+  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher, IDocumentManager],
   activate: (
     app: JupyterFrontEnd,
     factory: IFileBrowserFactory | null,
     defaultBrowser: IDefaultFileBrowser | null,
-    launcher: ILauncher | null
+    launcher: ILauncher | null,
+    documents: IDocumentManager | null
   ) => {
     const { commands, serviceManager } = app;
     const settings = serviceManager.serverSettings;
@@ -66,11 +68,10 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
         if (args.advice) {
           Notification.warning(String(args.advice), { autoClose: false });
         }
-        const kernel = await otherKernel(serviceManager, args);
-        return commands.execute('docmanager:open', {
-          path: args.path,
-          ...(kernel ? { kernel: { name: kernel } } : {})
-        });
+        if (documents && args.kernel && args.kernel !== args.writtenFor) {
+          return openWith(documents, serviceManager.kernelspecs, args);
+        }
+        return commands.execute('docmanager:open', { path: args.path });
       }
     });
     commands.addCommand(RESTORE_TEMPLATE, {
@@ -123,19 +124,28 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** The kernel to open a template with, where that is not the one that the user's copy names. */
-async function otherKernel(
-  { contents, kernelspecs }: ServiceManager.IManager,
+/**
+ * Open a template with another kernel than the one that it was written for.
+ *
+ * A notebook's own kernel goes before any that is asked for, and JupyterLab asks the user if that is
+ * missing. So the notebook is opened without one, then gets it.
+ */
+async function openWith(
+  documents: IDocumentManager,
+  { specs }: KernelSpec.IManager,
   { path, writtenFor, kernel }: ReadonlyPartialJSONObject
-): Promise<string> {
-  if (!kernel || kernel === writtenFor) {
-    return '';
+): Promise<void> {
+  const noKernel = { shouldStart: false };
+  const widget = documents.openOrReveal(String(path), undefined, undefined, {}, noKernel);
+  await widget?.context.ready;
+  const sessionContext = widget?.context.sessionContext;
+  if (!sessionContext || sessionContext.session?.kernel) {
+    return;
   }
-  const { content } = await contents.get(String(path));
-  const named = content?.metadata?.kernelspec?.name;
-  // Its user chose another one, which is there.
-  const isChosen = named && named !== writtenFor && kernelspecs.specs?.kernelspecs[named];
-  return isChosen ? '' : String(kernel);
+  const named = widget.context.model.defaultKernelName;
+  // The user has chosen another one since, which is there.
+  const isChosen = named !== writtenFor && specs?.kernelspecs[named] !== undefined;
+  await sessionContext.changeKernel({ name: isChosen ? named : String(kernel) });
 }
 
 function labelOf(template: ITemplate): string {

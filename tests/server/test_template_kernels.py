@@ -1,0 +1,122 @@
+"""The cards of templates on a site with environments of its own, in a headless Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from tests.support.kernels import ask  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+TIMEOUT_MS = 60_000
+
+
+def notebook(title: str, *packages: str) -> str:
+    """Return a template for a kernel that this site does not have."""
+    kernelspec = {"name": "elsewhere", "display_name": "Elsewhere", "language": "python"}
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": [f"# {title}"]}
+    metadata = {"kernelspec": kernelspec, "portal": {"packages": packages}}
+    return json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+def make_environment(folder: Path) -> None:
+    """Make an environment over the server's, with a package that no other kernel has."""
+    subprocess.run([SERVER_PYTHON, "-m", "venv", "--without-pip", folder], check=True)
+    (site_packages,) = folder.glob("lib/python3*/site-packages")
+    (below,) = SERVER_PYTHON.parents[1].glob("lib/python3*/site-packages")
+    (site_packages / "below.pth").write_text(f"{below}\n")
+    (site_packages / "fenics-2019.1.dist-info").mkdir()
+    (site_packages / "fenics-2019.1.dist-info/METADATA").write_text(
+        "Metadata-Version: 2.1\nName: fenics\nVersion: 2019.1\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    folder = tmp_path_factory.mktemp("templates")
+    make_environment(folder / "fenics")
+    registry = folder / "environments.toml"
+    registry.write_text(f'[fenics]\nname = "Site FEniCS"\nvirtualenv = "{folder}/fenics"\n')
+    templates = folder / "templates/physics"
+    templates.mkdir(parents=True)
+    (templates / "runs.ipynb").write_text(notebook("It runs", "fenics>=2018"))
+    (templates / "lacks.ipynb").write_text(notebook("It lacks", "fenics>=2020"))
+    labextensions = folder / "share/labextensions"
+    labextensions.mkdir(parents=True)
+    (labextensions / "data-scientist-portal").symlink_to(CHECKOUT / "portal/server/labextension")
+    server = NotebookServer(
+        folder,
+        tensorboard_python,
+        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
+        environ={
+            "JUPYTER_PATH": str(folder / "share"),
+            "PORTAL_ENVIRONMENTS_FILE": str(registry),
+            "PORTAL_TEMPLATES_DIR": str(folder / "templates"),
+        },
+    )
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def launcher(server: NotebookServer) -> Iterator[Page]:
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(TIMEOUT_MS)
+        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
+        yield page
+        browser.close()
+
+
+def cards(server: NotebookServer) -> dict[str, dict[str, Any]]:
+    listed = ask(server, "GET", "portal/api/templates")["templates"]
+    return {card["name"]: card for card in listed}
+
+
+def test_a_template_finds_the_kernel_that_has_its_packages(server: NotebookServer) -> None:
+    card = cards(server)["physics/runs.ipynb"]
+
+    assert (card["title"], card["kernel"]) == ("It runs", "site-fenics")
+
+
+def test_a_template_that_no_kernel_runs_says_what_is_missing(server: NotebookServer) -> None:
+    card = cards(server)["physics/lacks.ipynb"]
+
+    assert card["title"] == "It lacks (needs fenics>=2020)"
+    assert "dsportal environments add NAME" in card["advice"]
+
+
+def test_a_card_opens_its_template_with_that_kernel(launcher: Page) -> None:
+    launcher.locator(".jp-LauncherCard").get_by_text("It runs").click(timeout=TIMEOUT_MS)
+
+    kernel = launcher.locator(".jp-NotebookPanel .jp-KernelName")
+    expect(kernel).to_contain_text("Site FEniCS", timeout=TIMEOUT_MS)
+
+
+def test_a_card_without_a_kernel_tells_the_next_step_when_it_is_opened(launcher: Page) -> None:
+    launcher.locator(".jp-LauncherCard").get_by_text("It lacks").click(timeout=TIMEOUT_MS)
+
+    expect(launcher.get_by_text("No kernel of this session has all").first).to_be_visible(
+        timeout=TIMEOUT_MS
+    )
