@@ -1,4 +1,4 @@
-"""Process 1 of the foreign machine: init.py FOLDER CHECKOUT [FILES], run in new namespaces.
+"""Process 1 of the foreign machine: init.py FOLDER DISK CHECKOUT [FILES], run in new namespaces.
 
 It lays a layer in memory over this machine's files, hides what deploy/up keeps there, and makes
 that the root; or FILES, the root of another system. When it is killed, the kernel takes all away:
@@ -22,6 +22,7 @@ HIDDEN = (
     "etc/slurm",
     "etc/sudoers.d/data-scientist-portal",
     "home",
+    "opt/apptainer",
     "opt/data-scientist-portal",
     "srv/isilon",
     "usr/local/bin/dsportal",
@@ -31,20 +32,26 @@ HIDDEN = (
 PORTAL_ACCOUNT = "dsportal"
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 ACCOUNT_FILES = ("passwd", "shadow", "group", "gshadow")
-# Of the layer in memory; the environments of hub and sessions take about half a gigabyte.
+# What this machine has built: where it is, and where seed.py finds it, read only.
+BUILT = (("/opt/data-scientist-portal", "built/portal"), ("/srv/isilon", "built/storage"))
+# Gigabytes, with frameworks: on the disk, as the rest of the layer is in memory.
+ON_DISK = ("cluster/software", "root/.cache")
 LAYER_SIZE = "6g"
 
 
-def main(folder: Path, checkout: Path, files: Path | None = None) -> None:
+def main(folder: Path, disk: Path, checkout: Path, files: Path | None = None) -> None:
     """Become the foreign machine.
 
     Args:
         folder: An empty folder, used as long as this process lives.
+        disk: Another one, for what is large.
         checkout: The sources, visible in the machine at the same place.
         files: Root of another system; None for a layer over this machine's.
     """
     new_root = show_root(folder, files) if files else make_root(folder)
     mount_parts(new_root, checkout)
+    if files is None:
+        mount_large_parts(new_root, disk)
     os.chdir(new_root)
     mount_point = Path("old-root")
     mount_point.mkdir(exist_ok=True)
@@ -114,6 +121,19 @@ def mount_parts(new_root: Path, checkout: Path) -> None:
     sources.mkdir(parents=True, exist_ok=True)
     run("mount", "--bind", str(checkout), str(sources))
     run("ip", "link", "set", "lo", "up")
+
+
+def mount_large_parts(new_root: Path, disk: Path) -> None:
+    """Mount what would fill the layer."""
+    for number, name in enumerate(ON_DISK):
+        source = disk / str(number)
+        source.mkdir()
+        (new_root / name).mkdir(parents=True, exist_ok=True)
+        run("mount", "--bind", str(source), str(new_root / name))
+    for built, name in BUILT:
+        if Path(built).exists():
+            (new_root / name).mkdir(parents=True)
+            run("mount", "--bind", "-o", "ro", built, str(new_root / name))
 
 
 def bury_the_dead() -> None:

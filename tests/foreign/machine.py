@@ -31,8 +31,10 @@ class Machine:
     def __init__(self, files: Path | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="foreign-", dir="/var/tmp"))
         namespaces = ("--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child")
-        init = ["/usr/bin/python3", "-I", str(INIT), str(self.folder), str(CHECKOUT)]
-        init += [] if files is None else [str(files)]
+        self._disk = self.folder.with_suffix(".disk")
+        self._disk.mkdir()
+        folders = [self.folder, self._disk, CHECKOUT, *([] if files is None else [files])]
+        init = ["/usr/bin/python3", "-I", str(INIT), *map(str, folders)]
         with self.folder.with_suffix(".log").open("wb") as log:
             self._unshare = subprocess.Popen(
                 ["unshare", *namespaces, *init],
@@ -122,6 +124,7 @@ class Machine:
         if self._unshare.stdout is not None:
             self._unshare.stdout.close()
         shutil.rmtree(self.folder)
+        shutil.rmtree(self._disk)
         self.folder.with_suffix(".log").unlink()
 
 

@@ -1,55 +1,100 @@
-"""Environments of sessions that this machine has built already, moved to where a site wants them.
+"""What this machine has built already, where a site wants it: nothing is downloaded or copied.
 
-Built anew they take minutes of pip and say nothing more about the installation.
+Each environment is a layer over the one of this machine. Built anew they take minutes and
+gigabytes, and say nothing more about the installation; `tests/run site-frameworks -- --fresh` does
+that.
 """
 
 from __future__ import annotations
 
 import shutil
-import subprocess
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
+from deploy.environments.builder.flavour import flavour_of
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import BY_NAME
 from deploy.site.installer.command import package_version
 from tests.foreign.machine import Machine
 
+HUB_PREFIX = "/opt/data-scientist-portal"
+# Where init.py shows what this machine has built.
+BUILT = PurePosixPath("/built/portal")
+BUILT_STORAGE = PurePosixPath("/built/storage")
+# Changes of the layers; a layer cannot be kept in another one.
+LAYERS = PurePosixPath("/built/layers")
+OF_HUB = ("uv", "hub", "node", "proxy")
+OF_SESSIONS = ("uv", "server", "tensorboard", "node", "datasets")
+FRAMEWORKS = ("tensorflow", "pytorch", "horovod")
+# Part of the environments of others, or no environment.
+WITHOUT_ENVIRONMENT = ("horovod", "node", "proxy", "datasets")
 
-def seed_environments(machine: Machine, folder: str, *names: str) -> bool:
-    """Copy environments into the folder of the version that will be installed.
+
+def seed(machine: Machine, shared: str, *, has_frameworks: bool) -> bool:
+    """Put what is current here where the installer would build it.
 
     Args:
-        machine: The foreign machine.
-        folder: Folder of all versions there.
-        names: The environments.
+        machine: The foreign machine, before its nodes start: they would not see it.
+        shared: Folder of all versions of the sessions' environments there.
+        has_frameworks: Whether TensorFlow, PyTorch and Horovod will be installed.
 
     Returns:
-        Whether they were there; if not, the installer builds them.
+        Whether all was current; if not, nothing is done and the installer builds it.
     """
-    plan = Plan()
-    if not all(is_current(BY_NAME[name], plan) for name in names):
+    here = Plan()
+    plan = Plan(flavour=flavour_of(here.prefix))
+    of_sessions = (*OF_SESSIONS, *(FRAMEWORKS if has_frameworks else ()))
+    if not all(is_current(BY_NAME[name], plan) for name in (*OF_HUB, *of_sessions)):
         return False
-    prefix = f"{folder}/{package_version()}"
-    target = machine.root / prefix.lstrip("/")
-    (target / "stamps").mkdir(parents=True)
-    for name in names:
-        folder = target / "environments" / name
-        folder.parent.mkdir(exist_ok=True)
-        subprocess.run(["cp", "--archive", plan.environment(name), folder], check=True)
-        move_paths(folder, str(plan.prefix), prefix)
-        shutil.copyfile(plan.stamps_dir / name, target / "stamps" / name)
+    machine.run("mkdir", "-p", str(LAYERS))
+    machine.run("mount", "-t", "tmpfs", "-o", "size=4g", "tmpfs", str(LAYERS))
+    _seed_prefix(machine, plan, f"{HUB_PREFIX}/{package_version()}", OF_HUB)
+    sessions = f"{shared}/{package_version()}"
+    _seed_prefix(machine, plan, sessions, of_sessions)
+    (machine.root / sessions.lstrip("/") / "datasets").mkdir()
+    machine.run("cp", "-r", f"{BUILT_STORAGE}/datasets/mnist", f"{sessions}/datasets")
     return True
 
 
-def move_paths(environment: Path, old: str, new: str) -> None:
-    """Let the programs and descriptions of a copied environment name their new place."""
-    kernels = environment / "share/jupyter/kernels"
-    # Those of frameworks that are not installed there.
-    for name in ("tensorflow", "pytorch", "ir"):
-        shutil.rmtree(kernels / name, ignore_errors=True)
-    files = [*(environment / "bin").iterdir(), environment / "pyvenv.cfg", *kernels.rglob("*.json")]
-    for path in files:
+def _seed_prefix(machine: Machine, plan: Plan, prefix: str, targets: Sequence[str]) -> None:
+    stamps = machine.root / prefix.lstrip("/") / "stamps"
+    stamps.mkdir(parents=True)
+    for name in targets:
+        shutil.copyfile(plan.stamps_dir / name, stamps / name)
+    folders = [f"environments/{name}" for name in targets if name not in WITHOUT_ENVIRONMENT]
+    # The one with which the installer builds our own package.
+    folders += ["environments/package", *(name for name in ("node", "proxy") if name in targets)]
+    for folder in folders:
+        add_layer(machine, str(BUILT / folder), f"{prefix}/{folder}")
+        move_paths(machine.root / f"{prefix}/{folder}".lstrip("/"), str(plan.prefix), prefix)
+
+
+def add_layer(machine: Machine, below: str, path: str) -> None:
+    """Show a folder at another path, where it can be changed.
+
+    Args:
+        machine: The foreign machine.
+        below: The folder, which stays as it is.
+        path: Where it is shown.
+    """
+    name = path.strip("/").replace("/", "-")
+    upper, work = f"{LAYERS}/{name}/upper", f"{LAYERS}/{name}/work"
+    machine.run("mkdir", "-p", upper, work, path)
+    options = f"lowerdir={below},upperdir={upper},workdir={work}"
+    machine.run("mount", "-t", "overlay", "-o", options, "overlay", path)
+
+
+def move_paths(folder: Path, old: str, new: str) -> None:
+    """Let the programs of an environment name their new place; the installer describes its kernels.
+
+    Args:
+        folder: The environment, or a folder of node or proxy.
+        old: Prefix that its programs name.
+        new: Prefix that they shall name.
+    """
+    shutil.rmtree(folder / "share/jupyter/kernels", ignore_errors=True)
+    for path in (*folder.glob("bin/*"), folder / "pyvenv.cfg"):
         if path.is_file() and not path.is_symlink():
             content = path.read_bytes()
             if old.encode() in content and b"\0" not in content:
