@@ -148,6 +148,13 @@ SUITES = (
         needs_cluster=False,
         is_default=False,
     ),
+    # As site: the environments are those of this machine, unless it is told --fresh.
+    Suite(
+        name="site-frameworks",
+        folder="foreign_frameworks",
+        options=("-s",),
+        is_default=False,
+    ),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}

@@ -26,6 +26,8 @@ HIDDEN = (
     "opt/data-scientist-portal",
     "srv/isilon",
     "usr/local/bin/dsportal",
+    # The kernel of R, which a cluster need not have.
+    "usr/share/jupyter/kernels/ir",
     "var/lib/data-scientist-portal",
     "var/log/data-scientist-portal",
 )

@@ -47,14 +47,31 @@ def seed(machine: Machine, shared: str, *, has_frameworks: bool) -> bool:
     of_sessions = (*OF_SESSIONS, *(FRAMEWORKS if has_frameworks else ()))
     if not all(is_current(BY_NAME[name], plan) for name in (*OF_HUB, *of_sessions)):
         return False
-    machine.run("mkdir", "-p", str(LAYERS))
-    machine.run("mount", "-t", "tmpfs", "-o", "size=4g", "tmpfs", str(LAYERS))
     _seed_prefix(machine, plan, f"{HUB_PREFIX}/{package_version()}", OF_HUB)
     sessions = f"{shared}/{package_version()}"
     _seed_prefix(machine, plan, sessions, of_sessions)
     (machine.root / sessions.lstrip("/") / "datasets").mkdir()
     machine.run("cp", "-r", f"{BUILT_STORAGE}/datasets/mnist", f"{sessions}/datasets")
     return True
+
+
+def make_room(machine: Machine) -> None:
+    """Make room for the changes of layers, once in a machine."""
+    machine.run("mkdir", "-p", str(LAYERS))
+    machine.run("mount", "-t", "tmpfs", "-o", "size=4g", "tmpfs", str(LAYERS))
+
+
+def add_own_environment(machine: Machine, path: str) -> None:
+    """Make an environment that the site has beside the portal: TensorFlow with ipykernel.
+
+    Args:
+        machine: The foreign machine, before its nodes start.
+        path: Its folder, which the nodes see.
+    """
+    add_layer(machine, str(BUILT / "environments/tensorflow"), path)
+    # Nobody has them unasked.
+    uninstall = ("-m", "pip", "uninstall", "-q", "-y", "data_scientist_portal", "horovod")
+    machine.run(f"{path}/bin/python", *uninstall)
 
 
 def _seed_prefix(machine: Machine, plan: Plan, prefix: str, targets: Sequence[str]) -> None:

@@ -8,14 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.foreign import layout
 from tests.foreign.guide import GUIDE, edited, steps_of
 from tests.foreign.machine import CHECKOUT, Machine, install_packages
-from tests.foreign.seed import seed
+from tests.foreign.seed import add_own_environment, make_room, seed
 from tests.support.eventually import eventually
 
 SHARED = str(layout.SOFTWARE_DIR / "dsportal")
+# An environment of the site's own, which is registered as a kernel.
+OWN_ENVIRONMENT = str(layout.SOFTWARE_DIR / "tensorflow")
 # What stands on this cluster for what the guide writes.
 VALUES = {
     "/srv/isilon/software/dsportal": SHARED,
@@ -102,6 +105,8 @@ def installed_site(*options: str, is_fresh: bool = False) -> Iterator[Site]:
     try:
         install_packages(machine)
         machine.write(SYSTEMCTL, (CHECKOUT / "tests/foreign/systemctl.py").read_text(), mode=0o755)
+        make_room(machine)
+        add_own_environment(machine, OWN_ENVIRONMENT)
         has_frameworks = "--without-frameworks" not in options
         is_seeded = not is_fresh and seed(machine, SHARED, has_frameworks=has_frameworks)
         print("environments of this machine" if is_seeded else "environments are built anew")
@@ -186,3 +191,10 @@ def start_session(site: Site, **options: str | int) -> str:
     started = fetch(site, "/hub/api/users/ada/server", "-d", body, *words, user="ada")
     assert started[0] in {201, 202}, started[1]
     return eventually(lambda: lab_page(site), timeout_s=180, every_s=1)
+
+
+def cards_of(site: Site) -> dict[str, dict[str, Any]]:
+    """Return the templates that ada's launcher shows, by name."""
+    status, page = fetch(site, "/user/ada/portal/api/templates", user="ada")
+    assert status == 200, page
+    return {card["name"]: card for card in json.loads(page)["templates"]}

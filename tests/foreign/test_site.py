@@ -10,8 +10,10 @@ import pytest
 
 from tests.foreign.site import (
     INSTALL,
+    OWN_ENVIRONMENT,
     SHARED,
     Site,
+    cards_of,
     cookies_of,
     fetch,
     installed_site,
@@ -22,6 +24,8 @@ from tests.foreign.site import (
 )
 from tests.support.eventually import eventually
 
+# Folders of templates that need what this site has not.
+RARE = {"containers", "horovod", "mxnet", "r"}
 UNITS = ("proxy.service", "hub.service", "culler.service", "backup.service", "backup.timer")
 
 
@@ -93,6 +97,30 @@ def test_a_session_runs_with_a_typed_gpu_behind_tls(site: Site) -> None:
     cookies = cookies_of(site, "ada")
     assert {("/user/ada/", "_xsrf"), ("/user/ada/", "jupyterhub-user-ada")} <= set(cookies)
     assert all(cookies.values()), "each cookie, of hub and session, is sent over TLS only"
+
+
+def test_templates_say_what_the_kernels_of_the_site_lack(site: Site) -> None:
+    cards = cards_of(site)
+
+    assert cards["tensorflow/digits.ipynb"]["title"].endswith(" (needs keras>=3, tensorflow)")
+    assert "dsportal environments add NAME" in cards["tensorflow/digits.ipynb"]["advice"]
+    assert {name.partition("/")[0] for name in cards}.isdisjoint(RARE)
+
+
+def test_an_environment_of_the_site_runs_the_templates_that_it_has_the_packages_of(
+    site: Site,
+) -> None:
+    add = ("dsportal", "environments", "add", "tf", "--site", "--virtualenv", OWN_ENVIRONMENT)
+    added = site.machine.run(*add)
+
+    assert "tf: works on this machine." in added.stdout
+    eventually(
+        lambda: cards_of(site)["tensorflow/digits.ipynb"]["kernel"] == "site-tf", timeout_s=60
+    )
+    cards = cards_of(site)
+    assert cards["start-here.ipynb"]["title"].endswith(" (needs data-scientist-portal)")
+    assert "the portal's sources" in cards["start-here.ipynb"]["advice"]
+    assert {name.partition("/")[0] for name in cards}.isdisjoint(RARE)
 
 
 def test_logs_are_rotated_while_the_hub_writes(site: Site) -> None:

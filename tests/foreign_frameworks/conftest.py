@@ -1,0 +1,18 @@
+"""Options of the suite."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --fresh.
+
+    Args:
+        parser: Pytest's.
+    """
+    parser.addoption(
+        "--fresh",
+        action="store_true",
+        help="build all environments from the registries, as on a new site",
+    )
