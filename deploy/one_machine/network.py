@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ PREFIX_LENGTH = 24
 NETWORK = f"10.77.0.0/{PREFIX_LENGTH}"
 BRIDGE = "dspbridge"
 HOSTS_FILE = NODES_DIR / "hosts"
+NAMESPACES_DIR = Path("/run/netns")
 # Source: capability.h of Linux.
 CAP_NET_ADMIN = 12
 
@@ -71,6 +73,18 @@ def has_capability(status: str, number: int) -> bool:
     return bool(int(effective.split()[1], 16) >> number & 1)
 
 
+def namespace_path(host: Host) -> Path:
+    """Return where ip(8) keeps the network namespace of a node.
+
+    Args:
+        host: The node.
+
+    Returns:
+        The path; the namespace is mounted there while it exists.
+    """
+    return NAMESPACES_DIR / host.namespace
+
+
 def ensure_network(hosts: Sequence[Host]) -> str:
     """Make the bridge, and a namespace with a cable to it for each node.
 
@@ -117,7 +131,7 @@ def remove_host(host: Host) -> None:
     """
     if _is_device(host.head_link):
         run(["ip", "link", "delete", host.head_link])
-    if _is_namespace(host):
+    if namespace_path(host).exists():
         run(["ip", "netns", "delete", host.namespace])
 
 
@@ -155,8 +169,11 @@ def _ensure_host(host: Host) -> bool:
     if _is_namespace(host) and _is_device(host.head_link):
         return False
     if not _is_namespace(host):
+        # A container that was killed keeps the name, and starts again without the namespace.
+        namespace_path(host).unlink(missing_ok=True)
         run(["ip", "netns", "add", host.namespace])
-    inside = ("ip", "-n", host.namespace)
+    # Unlike "ip -n" this mounts no /sys, which root of a rootless container may not.
+    inside = ("nsenter", f"--net={namespace_path(host)}", "ip")
     cable = ("type", "veth", "peer", "name", "eth0", "netns", host.namespace)
     run(["ip", "link", "add", host.head_link, *cable])
     run(["ip", "link", "set", host.head_link, "master", BRIDGE, "up"])
@@ -171,4 +188,4 @@ def _is_device(name: str) -> bool:
 
 
 def _is_namespace(host: Host) -> bool:
-    return Path("/run/netns", host.namespace).exists()
+    return os.path.ismount(namespace_path(host))

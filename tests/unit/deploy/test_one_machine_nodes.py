@@ -52,3 +52,26 @@ def test_slurmd_is_found_under_the_names_that_debian_gives_it(tmp_path: Path, na
             assert has_slurmd(os.getpid())
         finally:
             process.kill()
+
+
+def test_a_name_without_its_namespace_is_given_a_new_one(tmp_path, monkeypatch):
+    (host,) = simulated_hosts(1)
+    monkeypatch.setattr(network, "NAMESPACES_DIR", tmp_path)
+    # As a container that was killed and started again finds it.
+    network.namespace_path(host).touch()
+    asked = []
+
+    def run(argv):
+        if argv[1:3] == ["netns", "add"]:
+            asked.append((argv[3], network.namespace_path(host).exists()))
+        # ip(8) says nothing of note.
+        return ""
+
+    monkeypatch.setattr(network, "run", run)
+    monkeypatch.setattr(network, "_ensure_bridge", lambda: False)
+    monkeypatch.setattr(network, "has_capability", lambda *_: True)
+    monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
+
+    network.ensure_network([host])
+
+    assert asked == [("dsp-node01", False)]
