@@ -47,18 +47,37 @@ def mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True)
 
 
+def make_device(name: str, numbers: tuple[int, int], stand_in: str) -> None:
+    """Make a character device, or show one of the machine in its place.
+
+    Args:
+        name: Its name in /dev.
+        numbers: Major and minor number.
+        stand_in: A device to show where this process may make none, as root in most containers.
+    """
+    path = f"/dev/{name}"
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(*numbers))
+    except PermissionError:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        mount("--no-canonicalize", "--bind", stand_in, path)
+    else:
+        os.chmod(path, 0o666)  # noqa: S103 (what everybody writes to, as on any machine)
+
+
 def make_simulated_devices(n_gpus: int) -> None:
     """Make a /dev that holds what programs need, and devices without a driver as GPUs.
 
     Args:
         n_gpus: Number of /dev/nvidiaN.
     """
+    machine_dev = os.open("/dev", os.O_PATH)
     mount("-t", "tmpfs", "-o", "mode=755,nosuid,size=64k", "tmpfs", "/dev")
     gpus = {f"nvidia{minor}": (NVIDIA_MAJOR, minor) for minor in range(n_gpus)}
     for name, numbers in {**CHARACTER_DEVICES, **gpus}.items():
-        path = f"/dev/{name}"
-        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(*numbers))
-        os.chmod(path, 0o666)  # noqa: S103 (what everybody writes to, as on any machine)
+        stand_in = name if name in CHARACTER_DEVICES else "null"
+        make_device(name, numbers, f"/proc/{os.getpid()}/fd/{machine_dev}/{stand_in}")
+    os.close(machine_dev)
     for name, target in LINKS.items():
         os.symlink(target, f"/dev/{name}")
     os.makedirs("/dev/pts")
