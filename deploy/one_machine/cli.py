@@ -19,6 +19,7 @@ from deploy.one_machine.cluster import (
 )
 from deploy.one_machine.environments import Build, refuse_unknown_sources
 from deploy.one_machine.errors import StepError
+from deploy.one_machine.foreground import stay
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node_count import running_cluster
@@ -29,6 +30,8 @@ from deploy.one_machine.users import DEMO_USERS
 
 LOCK_TIMEOUT_S = 600
 LAST_STEP = "hub"
+# Source: https://systemd.io/CONTAINER_INTERFACE
+CONTAINER_VARIABLE = "container"
 
 
 def up(argv: Sequence[str]) -> int:
@@ -54,10 +57,19 @@ def up(argv: Sequence[str]) -> int:
         help=f"nodes of a machine without GPUs, 1 to {MOST_SIMULATED_NODES}; "
         f"{DEFAULT_N_SIMULATED_NODES} unless told otherwise",
     )
+    parser.add_argument(
+        "--foreground",
+        action="store_true",
+        help="stay until SIGTERM or Ctrl-C, then do what deploy/down does; for containers",
+    )
     wanted = parser.parse_args(argv)
+    if wanted.foreground and wanted.only:
+        parser.error("--foreground runs and stops the whole portal; it cannot be limited by --only")
     # A shell starts what runs in its background with interrupts ignored. Daemons would hand that on
     # to sessions, whose kernels could then not be interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if wanted.foreground:
+        return stay(lambda: _run("deploy/up", lambda: _up(wanted)), lambda: down([]))
     return _run("deploy/up", lambda: _up(wanted))
 
 
@@ -105,18 +117,25 @@ def _up(wanted: argparse.Namespace) -> None:
         build.abandon()
     print(f"\nDone in {time.monotonic() - start:.1f} s.")
     if LAST_STEP in names and not wanted.only:
-        _print_welcome(has_simulated_gpus=cluster.has_simulated_gpus)
+        in_container = CONTAINER_VARIABLE in os.environ
+        _print_welcome(has_simulated_gpus=cluster.has_simulated_gpus, in_container=in_container)
 
 
-def _print_welcome(*, has_simulated_gpus: bool) -> None:
+def _print_welcome(*, has_simulated_gpus: bool, in_container: bool) -> None:
     users = " and ".join(user.name for user in DEMO_USERS)
     here, there = f"http://127.0.0.1:{PUBLIC_PORT}", f"http://{socket.gethostname()}:{PUBLIC_PORT}"
-    print(f"Open      {here} on this machine, {there} from others")
+    if in_container:
+        print(f"Open      {here}, or whichever address and port you have published")
+    else:
+        print(f"Open      {here} on this machine, {there} from others")
     print("          without TLS: for a trial, in a network that you trust")
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
     if has_simulated_gpus:
         print("GPUs      are simulated: Slurm hands them out, training runs on the CPU")
-    print("Stop      with deploy/down; with --purge it takes everything away but packages")
+    if in_container:
+        print("Stop      by stopping the container")
+    else:
+        print("Stop      with deploy/down; with --purge it takes everything away but packages")
 
 
 def _down(wanted: argparse.Namespace) -> None:
