@@ -155,6 +155,13 @@ SUITES = (
         options=("-s",),
         is_default=False,
     ),
+    Suite(
+        name="container",
+        folder="container",
+        options=("-s",),
+        needs_cluster=False,
+        is_default=False,
+    ),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}

@@ -39,7 +39,7 @@ async def run_cells(
     wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
     kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
     socket = await _connect(server, kernel)
-    shown = [await _run(socket, code) for code in cells]
+    shown = [await run_over(socket, code) for code in cells]
     socket.close()
     while await socket.read_message() is not None:
         pass
@@ -79,7 +79,8 @@ async def _send(socket: WebSocketClientConnection, code: str) -> str:
     return sent
 
 
-async def _run(socket: WebSocketClientConnection, code: str) -> str:
+async def run_over(socket: WebSocketClientConnection, code: str) -> str:
+    """Run one cell in the kernel at the other end and return what it showed."""
     sent = await _send(socket, code)
     shown = ""
     while (text := await socket.read_message()) is not None:

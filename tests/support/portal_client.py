@@ -52,17 +52,18 @@ def sessions_of(user: str) -> list[QueuedJob]:
 class PortalClient:
     """One browser session of one user."""
 
-    def __init__(self, user: str, password: str | None = None) -> None:
+    def __init__(self, user: str, password: str | None = None, address: str = ADDRESS) -> None:
         self.user = user
+        self.address = address
         self.password = demo_password() if password is None else password
         self.http = requests.Session()
 
     def login(self) -> requests.Response:
         """Send the login form; the answer is the page that a browser would show."""
-        page = self.http.get(f"{ADDRESS}/hub/login", timeout=ANSWER_TIMEOUT_S)
+        page = self.http.get(f"{self.address}/hub/login", timeout=ANSWER_TIMEOUT_S)
         page.raise_for_status()
         return self.http.post(
-            f"{ADDRESS}/hub/login",
+            f"{self.address}/hub/login",
             params={"next": ""},
             data={"username": self.user, "password": self.password, "_xsrf": self.xsrf},
             timeout=ANSWER_TIMEOUT_S,
@@ -76,7 +77,7 @@ class PortalClient:
     def token(self) -> str:
         """Ask the hub for an API token of this user."""
         answer = self.http.post(
-            f"{ADDRESS}/hub/api/users/{self.user}/tokens",
+            f"{self.address}/hub/api/users/{self.user}/tokens",
             json={"expires_in": 3600},
             headers={"X-XSRFToken": self.xsrf},
             timeout=ANSWER_TIMEOUT_S,
@@ -88,7 +89,7 @@ class PortalClient:
         """Call the hub's REST interface with a token, without cookies."""
         return requests.request(
             method,
-            f"{ADDRESS}/hub/api{path}",
+            f"{self.address}/hub/api{path}",
             headers={"Authorization": f"token {token}"},
             timeout=kwargs.pop("timeout", ANSWER_TIMEOUT_S),
             **kwargs,
