@@ -134,7 +134,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as error:
             SESSION_STARTS.labels("refused").inc()
-            raise StartFailed(error) from error
+            raise StartFailed(error, hub_prefix=self.hub.base_url) from error
         return await self.resume()
 
     async def resume(self) -> str:

@@ -72,9 +72,10 @@ def apply_settings(c: Any, settings: Settings) -> None:
 
 def _apply_hub(c: Any, settings: Settings) -> None:
     hub = settings.hub
-    c.JupyterHub.bind_url = f"http://:{hub.public_port}"
+    c.JupyterHub.bind_url = f"http://:{hub.public_port}{hub.base_url}"
     # The hub itself sees plain requests of the proxy; here it learns of TLS.
-    c.JupyterHub.public_url = f"{hub.public_url.rstrip('/')}/" if hub.public_url else ""
+    public_url = hub.public_url.rstrip("/")
+    c.JupyterHub.public_url = f"{public_url}{hub.base_url}" if public_url else ""
     c.JupyterHub.subdomain_host = hub.subdomain_host.rstrip("/")
     c.JupyterHub.hub_bind_url = hub.url
     c.JupyterHub.hub_connect_url = hub.url
@@ -130,7 +131,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         ),
         "describe_home": lambda _user: home.describe,
         "format_moment": lambda _user: format_moment,
-        "portal": PortalView.of(settings.site),
+        "portal": PortalView.of(settings.site, settings.hub),
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
         "describe_start": lambda _user: describe_start,

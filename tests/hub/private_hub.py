@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
@@ -139,20 +140,22 @@ def node_line(name: str, *, n_used: int = 0, state: str = "idle") -> str:
 
 @contextlib.contextmanager
 def running_hub(
-    folder: Path, servers: list[str], ca: Path, hub_lines: str = ""
+    folder: Path, servers: list[str], ca: Path, hub_lines: str = "", base_url: str = "/"
 ) -> Iterator[PrivateHub]:
     """Run a hub that asks LDAP, and its proxy; yield it when it answers."""
     login = LDAP_LOGIN.format(servers=json.dumps(servers), ca=ca, base=BASE)
-    with running_hub_with(folder, login, hub_lines) as hub:
+    with running_hub_with(folder, login, hub_lines, base_url=base_url) as hub:
         yield hub
 
 
 @contextlib.contextmanager
 def running_hub_with(
-    folder: Path, login: str, hub_lines: str = "", **environment: str
+    folder: Path, login: str, hub_lines: str = "", *, base_url: str = "/", **environment: str
 ) -> Iterator[PrivateHub]:
     """Run a hub with these keys of [login] and [hub], and its proxy; yield it when it answers."""
     folder.mkdir()
+    below = base_url.rstrip("/")
+    hub_lines += f"base_url = {json.dumps(base_url)}\n" if below else ""
     api_port, public_port, proxy_port, server_port = (free_port() for _ in range(4))
     settings = folder / "portal.toml"
     settings.write_text(
@@ -168,10 +171,10 @@ def running_hub_with(
     config = folder / "config.py"
     config.write_text(JUPYTERHUB_CONFIG.format(settings=str(settings), proxy=[str(find_proxy())]))
     hub = PrivateHub(
-        f"http://127.0.0.1:{public_port}",
+        f"http://127.0.0.1:{public_port}{below}",
         folder / "cluster.json",
         folder / "hub.log",
-        f"http://127.0.0.1:{api_port}",
+        f"http://127.0.0.1:{api_port}{below}",
     )
     hub.reset_cluster()
     environment |= os.environ | {
@@ -221,7 +224,8 @@ class Browser:
 
     def xsrf(self) -> str:
         """Return the hub's cross-site token."""
-        return next(c.value for c in self.http.cookies if c.name == "_xsrf" and c.path == "/hub/")
+        path = urlsplit(f"{self.hub.url}/hub/").path
+        return next(c.value for c in self.http.cookies if c.name == "_xsrf" and c.path == path)
 
     def log_in(self, name: str, password: str = PASSWORD) -> requests.Response:
         """Fill in the login form."""

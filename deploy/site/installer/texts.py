@@ -78,7 +78,7 @@ server {{
         proxy_pass http://127.0.0.1:8000;
     }}
 
-    # The hub takes forms, no files.
+    # The hub takes forms, no files. With base_url of [hub] it is below that: /jupyter/hub/.
     location /hub/ {{
         client_max_body_size 1m;
         proxy_pass http://127.0.0.1:8000;

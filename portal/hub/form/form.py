@@ -68,7 +68,8 @@ class _Form:
 
     async def render(self, spawner: Any) -> str:
         """Return the fields and the button, or the reason why there is none."""
-        again_url = f"/hub/spawn/{spawner.user.escaped_name}"
+        hub_prefix = spawner.hub.base_url
+        again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
         if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
             rescue = Rescue.of(spawner)
             return self._template.render(rescue=rescue, again_url=again_url)
@@ -82,7 +83,7 @@ class _Form:
             view=view,
             simulated=self._simulated_gpus,
             again_url=again_url,
-            choices_url=f"/hub/portal/choices/{spawner.user.escaped_name}",
+            choices_url=f"{hub_prefix}portal/choices/{spawner.user.escaped_name}",
         )
 
     async def _describe(self, spawner: Any) -> FormView:

@@ -23,7 +23,6 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import Shape
 
-LINK_PATH = "/hub/spawn"
 _RESERVATIONS_WAIT_S = 1.0
 
 
@@ -108,7 +107,7 @@ async def describe_form(
     """Return the form for one user.
 
     Args:
-        spawner: Holds the user's limits and asks Slurm.
+        spawner: Holds the user's limits, asks Slurm, and knows where the hub is.
         catalog: The cluster.
         wanted: What is marked where it is offered.
         now: The present, in the time zone of Slurm's answers.
@@ -141,7 +140,7 @@ async def describe_form(
         starts=_describe_starts(offer.choices, known, now),
         fields=fields,
         advanced=advanced_fields(limits, selected, reservations, now),
-        link=f"{LINK_PATH}?{urlencode(chosen)}",
+        link=f"{spawner.hub.base_url}spawn?{urlencode(chosen)}",
         as_of=as_of,
     )
 

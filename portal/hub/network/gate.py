@@ -107,6 +107,14 @@ class Gate:
         self._note(visitor)
         return _refusal(visitor, entered)
 
+    def is_rest(self, path: str) -> bool:
+        """Return whether a request is for the hub's REST, which answers in JSON.
+
+        Args:
+            path: The path with its query.
+        """
+        return path.startswith(f"{self._base_url}api/")
+
     def _note(self, visitor: Visitor) -> None:
         # One line a minute: a log that fills up would be the next thing to take from others.
         now_s = self._clock()

@@ -210,7 +210,7 @@ class _Guard(HTTPMessageDelegate):
         self._connection.set_max_body_size(sys.maxsize)
         method, path, _ = self._start_line
         reason = responses[status]
-        if path.startswith("/hub/api/"):
+        if self._gate.is_rest(path):
             kind, body = "application/json", json.dumps({"status": status, "message": text})
         else:
             kind, body = "text/html", _PAGE.format(title=reason, text=html.escape(text))

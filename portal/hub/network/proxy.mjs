@@ -25,13 +25,14 @@ const NAMES = [
   "error-target",
   "sessions-ip", // where sessions reach the hub, by TLS
   "sessions-port",
+  "hub-prefix", // path of the hub below both, with a slash at both ends
   "identity", // file with key and certificate, shown to sessions in both directions
 ];
 const FIRST_BYTE_TIMEOUT_MS = 30_000;
 const MOST_OF_SESSIONS = 8192;
 const LISTEN_AGAIN_MS = 1_000;
 const TLS_HANDSHAKE = 0x16;
-const FOR_SESSIONS = /^\/hub\/(api(\/.*)?|metrics|health)$/;
+const FOR_SESSIONS = /^(api(\/.*)?|metrics|health)$/; // below the hub's prefix
 
 const { values: options } = parseArgs({
   options: {
@@ -152,7 +153,9 @@ function findProblem({ target, certificate }) {
 // Sessions reach the hub by TLS, and by plain HTTP those that started before it was switched on.
 function listenForSessions(proxy, target, tls) {
   const answer = (req, res) => {
-    if (!FOR_SESSIONS.test(new URL(req.url, "http://example.com").pathname)) {
+    const { pathname } = new URL(req.url, "http://example.com");
+    const prefix = options["hub-prefix"];
+    if (!pathname.startsWith(prefix) || !FOR_SESSIONS.test(pathname.slice(prefix.length))) {
       res.writeHead(404);
       res.end("This address is for sessions. Users open the portal's own address.");
       return;

@@ -75,7 +75,7 @@ class GoneHandler(APIHandler):
         Raises:
             HTTPError: 404.
         """
-        raise HTTPError(404, "This route is gone. Send the token to /hub/api/user.")
+        raise HTTPError(404, f"This route is gone. Send the token to {self.hub.base_url}api/user.")
 
 
 _REPLACED = {

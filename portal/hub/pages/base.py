@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 from tornado.web import StaticFileHandler
 
 from portal.hub.network.refusals import refuse_nul
+from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.site import SiteSettings
 
 HUB_DIR = Path(__file__).parents[1]
 TEMPLATES_DIR = HUB_DIR / "templates"
 STATIC_DIR = HUB_DIR / "static"
-STATIC_URL = "/hub/portal/static/"
+STATIC_ROUTE = "portal/static/"
 
 # JupyterHub's own pages carry inline scripts, so scripts cannot be limited to files.
 CONTENT_SECURITY_POLICY = "; ".join([
@@ -48,18 +49,25 @@ class PortalView:
     name: str
     support: str
     simulated_gpus: bool
+    static_url: str
 
     @classmethod
-    def of(cls, site: SiteSettings) -> PortalView:
+    def of(cls, site: SiteSettings, hub: HubSettings) -> PortalView:
         """Return the view of a site.
 
         Args:
             site: The table [site].
+            hub: The table [hub], for where the static files are.
 
         Returns:
             The view.
         """
-        return cls(name=site.name, support=site.support, simulated_gpus=site.simulated_gpus)
+        return cls(
+            name=site.name,
+            support=site.support,
+            simulated_gpus=site.simulated_gpus,
+            static_url=f"{hub.hub_prefix}{STATIC_ROUTE}",
+        )
 
     def static(self, name: str) -> str:
         """Return the address of a file in `static`, which changes with its content.
@@ -71,7 +79,7 @@ class PortalView:
             A path with a version, so that browsers may keep the file for good.
         """
         content = (STATIC_DIR / name).read_bytes()
-        return f"{STATIC_URL}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
+        return f"{self.static_url}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
 
 
 def cookie_options(public_url: str) -> dict[str, Any]:
@@ -121,4 +129,4 @@ class PortalStaticHandler(StaticFileHandler):
 
 def static_route() -> tuple[str, type[PortalStaticHandler], dict[str, Any]]:
     """Return the route of our static files, below the hub's own address."""
-    return (r"/portal/static/(.*)", PortalStaticHandler, {"path": str(STATIC_DIR)})
+    return (f"/{STATIC_ROUTE}(.*)", PortalStaticHandler, {"path": str(STATIC_DIR)})

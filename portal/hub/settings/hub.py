@@ -11,6 +11,7 @@ from pathlib import Path
 from portal.hub.settings.schema import setting
 from portal.hub.settings.validators import (
     check_address,
+    check_base_url,
     check_database_url,
     check_http_url,
     check_networks,
@@ -53,6 +54,13 @@ class HubSettings:
         " looks at the certificate.",
         default="",
         check=check_public_url,
+    )
+    base_url: str = setting(
+        "Path below which users open the portal, such as /jupyter/ where the front end has other"
+        " pages at /. Everything is below it: the hub at /jupyter/hub/, sessions at /jupyter/user/."
+        " Sessions that run when it changes have to be started again.",
+        default="/",
+        check=check_base_url,
     )
     subdomain_host: str = setting(
         "The same as public_url where each user's sessions are to have a host name of their own,"
@@ -129,6 +137,16 @@ class HubSettings:
     def administrators(self) -> frozenset[str]:
         """Administrators of both kinds."""
         return frozenset(self.admin_users) | frozenset(self.full_admin_users)
+
+    @property
+    def hub_prefix(self) -> str:
+        """Path of the hub's pages and REST, with a slash at both ends."""
+        return f"{self.base_url}hub/"
+
+    @property
+    def through_proxy_url(self) -> str:
+        """Where programs of this host reach the hub through the proxy, with a slash at the end."""
+        return f"http://127.0.0.1:{self.public_port}{self.hub_prefix}"
 
     @property
     def certificates_dir(self) -> Path:

@@ -7,6 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+BASE_URL = re.compile(r"/(?:[A-Za-z0-9][A-Za-z0-9._~-]*/)*")
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
@@ -88,7 +89,23 @@ def check_public_url(url: str) -> None:
     parts = urlsplit(url)
     is_plain = parts.path in {"", "/"} and not (parts.query or parts.username)
     if url and (parts.scheme not in {"http", "https"} or not parts.hostname or not is_plain):
-        raise ValueError("it must look like https://portal.example.com.")
+        raise ValueError("it must look like https://portal.example.com; a path is for base_url.")
+
+
+def check_base_url(path: str) -> None:
+    """Refuse what is not a path with a slash at both ends.
+
+    Args:
+        path: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if not BASE_URL.fullmatch(path):
+        raise ValueError(
+            'it must look like "/jupyter/": a slash at both ends, and letters, digits, ".", "_",'
+            ' "~" and "-" between.'
+        )
 
 
 def check_ldap_servers(servers: tuple[str, ...]) -> None:

@@ -49,7 +49,7 @@ function show(answer) {
 }
 
 function showLink() {
-  link.href = `/hub/spawn?${chosen()}`;
+  link.search = chosen();
 }
 
 async function refresh() {

@@ -74,11 +74,11 @@ def look_at_front_end(hub: HubSettings) -> list[Finding]:
             )
         ]
     try:
-        _, _, page = _get(hub.public_url, "/hub/login")
+        _, _, page = _get(hub.public_url, f"{hub.hub_prefix}login")
         findings = judge_login_page(page, hub.public_url)
         token = read_token(hub.state_dir, OPERATOR)
-        seen, own = _seen_address(hub.public_url, token)
-        seen_forged, _ = _seen_address(hub.public_url, token, forged=FORGED_ADDRESS)
+        seen, own = _seen_address(hub, token)
+        seen_forged, _ = _seen_address(hub, token, forged=FORGED_ADDRESS)
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         return [
             warning(
@@ -158,11 +158,11 @@ def look_at_proxy_route(environment: Path) -> Finding:
     return judge_proxy_route(found)
 
 
-def _seen_address(url: str, token: str, *, forged: str = "") -> tuple[str, str]:
+def _seen_address(hub: HubSettings, token: str, *, forged: str = "") -> tuple[str, str]:
     headers = {"Authorization": f"token {token}"}
     if forged:
         headers |= {"X-Forwarded-For": forged, "X-Real-IP": forged}
-    body, own, _ = _get(url, "/hub/api/dsportal/status", headers)
+    body, own, _ = _get(hub.public_url, f"{hub.hub_prefix}api/dsportal/status", headers)
     return str(json.loads(body)["asked_from"]), own
 
 

@@ -114,7 +114,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
                 "Start the proxy: systemctl start dsportal-proxy",
             )
         ]
-    url = f"http://127.0.0.1:{hub.public_port}/hub/health"
+    url = f"{hub.through_proxy_url}health"
     status = await in_thread(lambda: http_status(url))
     if status != 200:
         said = "nothing" if status is None else f"status {status}"

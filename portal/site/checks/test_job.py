@@ -72,7 +72,7 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
         with contextlib.suppress(OSError):
             authority = (hub.certificates_dir / AUTHORITY_FILE).read_text(encoding="ascii")
     return {
-        "hub_url": f"{hub.sessions_url}/hub/api",
+        "hub_url": f"{hub.sessions_url}{hub.hub_prefix}api",
         "hub_authority": authority,
         "hub_address": hub.address,
         "port": port,

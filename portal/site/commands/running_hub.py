@@ -147,7 +147,7 @@ def ask_hub(
         SiteError: If the hub does not answer, or refuses.
     """
     hub = settings.hub
-    url = f"{hub.url}/hub/api/dsportal/{what}"
+    url = f"{hub.url}{hub.hub_prefix}api/dsportal/{what}"
     token = read_token(hub.state_dir, OPERATOR)
     request = urllib.request.Request(  # noqa: S310
         url,

@@ -86,6 +86,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
     tls = [
         f"--sessions-ip={hub.address}",
         f"--sessions-port={hub.api_port}",
+        f"--hub-prefix={hub.hub_prefix}",
         f"--identity={hub.certificates_dir / IDENTITY_FILE}",
     ]
     return [
@@ -97,7 +98,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--api-ip={api_host.strip('[]')}",
         f"--api-port={api_port}",
         f"--default-target={hub.url}",
-        f"--error-target={hub.url}/hub/error",
+        f"--error-target={hub.url}{hub.hub_prefix}error",
         *(tls if hub.internal_tls else ()),
         *(["--host-routing"] if hub.subdomain_host else []),
     ]
@@ -119,7 +120,7 @@ def culler_argv(settings: Settings) -> list[str]:
     return [
         sys.executable,
         *("-m", "jupyterhub_idle_culler"),
-        f"--url=http://127.0.0.1:{settings.hub.public_port}/hub/api",
+        f"--url={settings.hub.through_proxy_url}api",
         f"--timeout={round(culler.idle_hours * 3600)}",
         f"--cull-every={round(culler.every_minutes * 60)}",
     ]

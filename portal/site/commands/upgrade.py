@@ -58,7 +58,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     has_systemd = SYSTEMD.is_dir()
     if has_systemd:
         _run(["systemctl", "stop", *HUB_UNITS])
-    elif http_status(f"http://127.0.0.1:{settings.hub.public_port}/hub/health") == 200:
+    elif http_status(f"{settings.hub.through_proxy_url}health") == 200:
         raise SiteError("The hub runs. Stop it, switch, and start it again; sessions go on.")
     try:
         _prepare_database(settings, arguments.settings, switch, arguments.database)

@@ -31,7 +31,7 @@ def c(settings: Settings) -> Config:
 
 
 def test_users_come_to_port_8000_and_sessions_by_tls_to_the_address_of_the_host(c: Config) -> None:
-    assert c.JupyterHub.bind_url == "http://:8000"
+    assert c.JupyterHub.bind_url == "http://:8000/"
     assert c.JupyterHub.hub_bind_url == "http://127.0.0.1:8081"
     assert c.JupyterHub.hub_connect_url == "http://127.0.0.1:8081"
     assert c.SlurmGPUSpawner.hub_connect_url == "https://10.77.0.1:8081"
@@ -168,8 +168,8 @@ def test_a_hub_of_one_host_listens_beside_the_proxy(load: Load, minimal_toml: st
     assert config.SlurmGPUSpawner.hub_connect_url == "https://127.0.0.1:8081"
 
 
-def test_the_address_of_a_static_file_changes_with_its_content() -> None:
-    address = PortalView.of(SiteSettings()).static("portal.css")
+def test_the_address_of_a_static_file_changes_with_its_content(settings: Settings) -> None:
+    address = PortalView.of(SiteSettings(), settings.hub).static("portal.css")
 
     assert re.fullmatch(r"/hub/portal/static/portal\.css\?v=[0-9a-f]{16}", address)
 
@@ -223,6 +223,18 @@ def test_cookies_are_kept_to_tls_where_users_come_by_tls(
     assert config.JupyterHub.public_url == told
     cookie_options = config.JupyterHub.tornado_settings["cookie_options"]
     assert cookie_options == {"samesite": "Lax", **options}
+
+
+def test_everything_is_below_the_path_that_the_site_chooses(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    keys = '[hub]\nbase_url = "/jupyter/"\npublic_url = "https://www.example.com"\n'
+    settings = load(minimal_toml.replace("[hub]\n", keys))
+    apply_settings(config, settings)
+
+    assert config.JupyterHub.bind_url == "http://:8000/jupyter/"
+    assert config.JupyterHub.public_url == "https://www.example.com/jupyter/"
+    style = PortalView.of(settings.site, settings.hub).static("portal.css")
+    assert style.startswith("/jupyter/hub/portal/static/portal.css?v=")
 
 
 def test_users_have_host_names_of_their_own_where_the_site_says_so(

@@ -81,6 +81,7 @@ class PageSide(SiteTraits):
         self.sinfo = sinfo
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
+        self.hub = SimpleNamespace(base_url="/hub/")
         self.limits = limits_of(self)
         self.known_reservations: dict[str, Reservation] = {}
         self.own: Limits | None = None

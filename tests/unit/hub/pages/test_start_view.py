@@ -102,6 +102,14 @@ def test_a_full_home_leads_to_a_rescue_session() -> None:
     assert (view.correction.words, view.correction_query) == ("with a rescue session", "rescue=1")
 
 
+def test_below_a_path_the_link_to_a_rescue_session_is_there_too() -> None:
+    error = StartFailed(
+        PreflightError("Your home is full.", needs_rescue=True), hub_prefix="/jupyter/hub/"
+    )
+
+    assert 'href="/jupyter/hub/spawn?rescue=1"' in error.jupyterhub_html_message
+
+
 @pytest.mark.parametrize("error", [None, RuntimeError("inside")])
 def test_other_failures_are_left_to_jupyterhubs_words(error: Any) -> None:
     assert failed(error) is None

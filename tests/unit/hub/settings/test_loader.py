@@ -80,6 +80,13 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
         pytest.param(
             "hub", "trusted_proxies = ['10.0.0.1/8']", ["trusted_proxies", "192.0.2.0/28"], id="net"
         ),
+        *(
+            pytest.param("hub", f"base_url = '{path}'", ["base_url", '"/jupyter/"'], id=path)
+            for path in ("", "jupyter/", "/jupyter", "//", "/a//b/", "/../", "/%2f/", "/a b/")
+        ),
+        pytest.param(
+            "hub", "public_url = 'https://x.org/jupyter/'", ["public_url", "base_url"], id="path"
+        ),
         pytest.param("hub", "public_port = 8000.5", ["whole number"], id="fraction"),
         pytest.param("hub", "public_port = 0", ["public_port", "smallest value is 1"], id="port 0"),
         pytest.param("hub", "public_port = 70000", ["largest value is 65535"], id="high port"),

@@ -135,6 +135,15 @@ def test_proxy_and_culler_are_told_by_the_settings(settings: Settings) -> None:
     assert "--timeout=0" in culler_argv(settings)
 
 
+def test_below_a_path_proxy_and_culler_find_the_hub_there(settings: Settings) -> None:
+    below = replace(settings, hub=replace(settings.hub, base_url="/jupyter/"))
+    proxy = proxy_argv(below, Path("/opt/portal"))
+
+    assert "--hub-prefix=/jupyter/hub/" in proxy
+    assert "--error-target=http://127.0.0.1:8081/jupyter/hub/error" in proxy
+    assert "--url=http://127.0.0.1:8000/jupyter/hub/api" in culler_argv(below)
+
+
 def test_a_proxy_without_a_place_for_its_certificates_says_where(settings: Settings) -> None:
     arguments = argparse.Namespace(settings=Path("/nowhere/portal.toml"), part="proxy")
     hub = replace(settings.hub, state_dir=Path("/nowhere"))
