@@ -112,6 +112,9 @@ class Gate:
 
         Args:
             path: The path with its query.
+
+        Returns:
+            False for pages, files and the health.
         """
         return path.startswith(f"{self._base_url}api/")
 
