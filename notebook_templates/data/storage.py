@@ -35,6 +35,7 @@ from digits_data import load_digits
 from digits_model import describe_devices
 from light_model import make_light_model, training_rate
 from made_photos import make_photos
+from my_session import shared_storage
 from storage_pictures import draw_photos, draw_rates
 
 from portal.data import read_shards, storage_report, verify_shards, write_shards
@@ -130,12 +131,12 @@ for name, report in {"3ms": slow, "local": local}.items():
 # %% [markdown]
 # ## On your site's storage
 #
-# The same from `isilon`, if you may write there. For a set of your own that is larger than the
-# memory, the figures are those of the storage alone; these few files stay in the memory of storage
-# and node.
+# The same from the site's shared storage, if you may write there. For a set of your own that is
+# larger than the memory, the figures are those of the storage alone; these few files stay in the
+# memory of storage and node.
 
 # %%
-projects = Path.home() / "isilon" / "projects"
+projects = [*shared_storage().values(), Path.home()][0] / "projects"
 try:
     there = Path(tempfile.mkdtemp(prefix="photos-", dir=projects))
 except OSError as error:

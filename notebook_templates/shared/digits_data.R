@@ -2,8 +2,11 @@
 
 # Return the file on the shared storage; where there is none, the one beside the templates.
 find_digits <- function() {
-  places <- c("~/isilon", dirname(Sys.getenv("PORTAL_TEMPLATES_DIR", "/nowhere/templates")))
-  files <- file.path(places, "datasets/mnist/mnist-10k.npz")
+  on_storage <- Sys.getenv("PORTAL_DATASETS_DIR")
+  if (!nzchar(on_storage)) on_storage <- "~/isilon/datasets"
+  templates <- Sys.getenv("PORTAL_TEMPLATES_DIR", "/nowhere/templates")
+  places <- c(on_storage, file.path(dirname(templates), "datasets"))
+  files <- file.path(places, "mnist/mnist-10k.npz")
   c(files[file.exists(files)], files)[1]
 }
 

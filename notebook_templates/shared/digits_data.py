@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-_FILE = Path("datasets", "mnist", "mnist-10k.npz")
+_FILE = Path("mnist", "mnist-10k.npz")
 N_TRAINING = 8_000
 _SHUFFLE_SEED = 2018
 
@@ -22,6 +22,15 @@ class DataError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+def datasets_dir() -> Path:
+    """Return the folder of the site's data sets on the shared storage, which need not exist.
+
+    Returns:
+        What the site's settings say; outside a session, `isilon/datasets` in the home.
+    """
+    return Path(os.environ.get("PORTAL_DATASETS_DIR") or Path.home() / "isilon" / "datasets")
+
+
 def find_digits() -> Path:
     """Return where the digits are.
 
@@ -29,10 +38,10 @@ def find_digits() -> Path:
         The file on the shared storage; where there is none, the one that deploy/site/install puts
         beside the templates, if it has.
     """
-    on_storage = Path.home() / "isilon" / _FILE
+    on_storage = datasets_dir() / _FILE
     templates = os.environ.get("PORTAL_TEMPLATES_DIR")
     if templates and not on_storage.exists():
-        installed = Path(templates).parent / _FILE
+        installed = Path(templates).parent / "datasets" / _FILE
         return installed if installed.exists() else on_storage
     return on_storage
 

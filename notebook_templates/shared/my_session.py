@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -35,15 +36,29 @@ class Storage:
     use: str
 
 
+def shared_storage() -> dict[str, Path]:
+    """Return the links in the home to the site's shared storage, by name.
+
+    Returns:
+        What the site's settings say; outside a session, `isilon`.
+    """
+    names = json.loads(os.environ.get("PORTAL_STORAGE") or '{"isilon": ""}')
+    return {name: Path.home() / name for name in names}
+
+
 def list_storage() -> list[Storage]:
     """Return the places for files that this session has.
 
     Returns:
         Home, the shared storage and the node's own disk, as far as they are there.
     """
+    shared = (
+        (name, path, "data sets and large results, on every node; kept")
+        for name, path in shared_storage().items()
+    )
     places = (
         ("home", Path.home(), "notebooks, code, checkpoints; kept"),
-        ("isilon", Path.home() / "isilon", "data sets and large results, on every node; kept"),
+        *shared,
         ("node", Path("/tmp"), "copies for speed; gone after the session"),  # noqa: S108
     )
     found = []

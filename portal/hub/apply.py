@@ -118,7 +118,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         one.text for one in announced() if one.level is not Level.INFO
     ]
     home = HomePage(
-        isilon=settings.storage.isilon,
+        places=settings.places,
         warning_percent=pages.storage_warning_percent,
         sessions_per_user=pages.sessions_per_user,
         notices=shared_notices(notices_path),
@@ -264,7 +264,8 @@ def _apply_preflight(spawner: Any, settings: Settings) -> None:
 
 def _server_environment(settings: Settings) -> dict[str, str]:
     environment = {
-        "PORTAL_ISILON_DIR": str(settings.storage.isilon),
+        "PORTAL_STORAGE": json.dumps({place.name: place.path for place in settings.places}),
+        "PORTAL_DATASETS_DIR": settings.datasets,
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
         "PORTAL_SITE_TEMPLATES": " ".join(settings.storage.site_templates),
         "PORTAL_TENSORBOARD_PYTHON": str(settings.environments.tensorboard / "bin/python"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portal.hub.settings.loader import Settings
-from spawner.client.preflight import Preflight
+from spawner.client.preflight import Preflight, SharedStorage
 
 
 def preflight_of(settings: Settings) -> Preflight:
@@ -18,10 +18,13 @@ def preflight_of(settings: Settings) -> Preflight:
     checks = settings.preflight
     return Preflight(
         home=checks.home,
-        shared=checks.isilon,
+        shared=tuple(
+            SharedStorage(
+                name=place.name, path=place.path, weight=place.check, is_mount=place.is_mount
+            )
+            for place in settings.places
+        ),
         server=checks.server,
-        shared_path=str(settings.storage.isilon),
-        shared_is_mount=checks.isilon_is_mount,
         server_path=str(settings.environments.server / "bin/dsportal-singleuser"),
         min_free_mib=checks.min_free_mib,
         timeout_s=checks.timeout_s,

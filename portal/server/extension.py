@@ -20,6 +20,7 @@ from portal.server.commands import VARIABLE, offer_commands, terminal_shell
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplatesHandler
 from portal.server.home.home import Home
+from portal.server.home.storage_links import read_storage
 from portal.server.hub_api import HubApi
 from portal.server.jobs.handlers import (
     JobHandler,
@@ -98,8 +99,7 @@ class PortalServer(ExtensionApp):
         # Programs such as Dash have to know at which path their pages are.
         os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
         self.handlers.extend(tool_handlers(tools, "/"))
-        isilon_dir = os.environ.get("PORTAL_ISILON_DIR", "")
-        self.handlers.extend(shared_files(self.serverapp.root_dir, isilon_dir))
+        self.handlers.extend(shared_files(self.serverapp.root_dir, read_storage(os.environ)))
         self.handlers.extend(
             [
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),

@@ -10,6 +10,8 @@ from typing import Any
 from spawner.diagnosis.messages import Diagnosis, quote
 from spawner.errors import PreflightError
 
+# "shared:scratch" is the check of the storage "scratch".
+_SHARED = "shared:"
 _ADMINISTRATORS = "Tell the administrators."
 _RESCUE = "Clean up: delete what you do not need, from a rescue session or on another computer."
 _FEW_MINUTES = "Try again in a few minutes; if it goes on, tell the administrators."
@@ -24,25 +26,43 @@ class Weight(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedStorage:
+    """Storage of the site that users share.
+
+    Attributes:
+        name: What it is called in homes.
+        path: Where it is mounted.
+        weight: What follows where it is missing or does not answer.
+        is_mount: It has to be the root of a mount.
+    """
+
+    name: str
+    path: str
+    weight: Weight = Weight.WARN
+    is_mount: bool = False
+
+    @property
+    def check_name(self) -> str:
+        """Name of its check."""
+        return f"{_SHARED}{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
     """The checks of a site.
 
     Attributes:
         home: What follows where the home folder is full, cannot be written or does not answer.
-        shared: The same for the shared storage.
+        shared: The shared storage.
         server: The same for the program of the notebook server.
-        shared_path: Where the shared storage is mounted; empty for none.
-        shared_is_mount: It has to be the root of a mount.
         server_path: The program of the notebook server.
         min_free_mib: Space that the home folder needs, in MiB.
         timeout_s: Seconds after which storage counts as not answering.
     """
 
     home: Weight = Weight.REFUSE
-    shared: Weight = Weight.WARN
+    shared: tuple[SharedStorage, ...] = ()
     server: Weight = Weight.WARN
-    shared_path: str = ""
-    shared_is_mount: bool = False
     server_path: str = ""
     min_free_mib: int = 16
     timeout_s: float = 3.0
@@ -59,8 +79,10 @@ class Preflight:
         checks: dict[str, Any] = {}
         if self.home is not Weight.OFF:
             checks["home"] = {"min_free_mib": self.min_free_mib, "may_be_full": is_rescue}
-        if self.shared is not Weight.OFF and self.shared_path:
-            checks["shared"] = {"path": self.shared_path, "is_mount": self.shared_is_mount}
+        for storage in self.shared:
+            if storage.weight is not Weight.OFF:
+                what = {"path": storage.path, "is_mount": storage.is_mount}
+                checks[storage.check_name] = what
         if self.server is not Weight.OFF and self.server_path:
             checks["server"] = {"path": self.server_path}
         return checks | {"timeout_s": self.timeout_s} if checks else {}
@@ -88,7 +110,9 @@ class Preflight:
         Returns:
             False where users are only warned.
         """
-        return Weight(getattr(self, name)) is Weight.REFUSE
+        weights = {"home": self.home, "server": self.server}
+        weights |= {storage.check_name: storage.weight for storage in self.shared}
+        return weights[name] is Weight.REFUSE
 
     def judge(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Return what has to be said about what the checks found.
@@ -123,11 +147,12 @@ class Preflight:
         Returns:
             A sentence and its cure.
         """
-        what = {
+        whats = {
             "home": "Your home folder",
-            "shared": f"The shared storage, {self.shared_path},",
             "server": f"The notebook server, {self.server_path},",
-        }[name]
+        }
+        whats |= {one.check_name: f"The shared storage, {one.path}," for one in self.shared}
+        what = whats[name]
         says = f" ({quote(str(found['detail']))})" if found.get("detail") else ""
         sentence, cure = {
             "full": (f"is full: {found.get('free_mib', 0)} MiB are free in it", _RESCUE),

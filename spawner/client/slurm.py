@@ -32,7 +32,7 @@ from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_res
 from spawner.slurm.states import JobState
 
 _NO_SUCH_JOB = "Invalid job id"
-_NO_PREFLIGHT = Preflight(home=Weight.OFF, shared=Weight.OFF, server=Weight.OFF)
+_NO_PREFLIGHT = Preflight(home=Weight.OFF, server=Weight.OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

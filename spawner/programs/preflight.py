@@ -5,7 +5,7 @@ The launcher runs this as the user, beside itself as `dsportal-preflight`. It st
 launcher. On standard input a JSON object of checks by name, each with some of:
 
     {"timeout_s": 3, "home": {"min_free_mib": 16, "may_be_full": false},
-     "shared": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
+     "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
 
 and on standard output what each found: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
 "full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", or "" for none. Each check
@@ -67,10 +67,15 @@ def answer(asked: object) -> dict[str, dict[str, Any]]:
     Raises:
         ValueError: If it is of another form.
     """
-    if not isinstance(asked, dict) or not set(asked) <= {"timeout_s", *CHECKS}:
+    if not isinstance(asked, dict) or not {_kind(name) for name in asked} <= {"timeout_s", *CHECKS}:
         raise ValueError("the checks are not known")
     checks = {name: what for name, what in asked.items() if name != "timeout_s"}
     return look(checks, min(float(asked.get("timeout_s", 3.0)), LONGEST_TIMEOUT_S))
+
+
+def _kind(name: str) -> str:
+    """Return the check that a name is of: there may be several of shared storage."""
+    return name.partition(":")[0]
 
 
 def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str, dict[str, Any]]:
@@ -169,7 +174,7 @@ def _start(name: str, what: Mapping[str, Any]) -> _Check:
     if pid == 0:
         try:
             _leave_terminal_and_pipes()
-            os.write(write_end, json.dumps(CHECKS[name](what)).encode())
+            os.write(write_end, json.dumps(CHECKS[_kind(name)](what)).encode())
         finally:
             os._exit(0)
     os.close(write_end)

@@ -26,7 +26,7 @@ _RESCUE_LINES = (
     'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
     'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
     "export PORTAL_PACKAGES=off",
-    "unset PORTAL_TEMPLATES_DIR PORTAL_ISILON_DIR",
+    "unset PORTAL_TEMPLATES_DIR PORTAL_STORAGE",
 )
 _OPTION = re.compile(r"--[a-z][a-z-]*(?:=[\x20-\x7e]*)?", re.ASCII)
 

@@ -1,4 +1,4 @@
-"""A session of the portal at /jupyter/: its own hub and proxy on the real cluster."""
+"""A session of a portal at /jupyter/ with further storage: its own hub on the real cluster."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.cluster
 
 USER = "ada"
 BASE_URL = "/jupyter/"
+STORAGE = "scratch-of-a-test"
 HUB_BIN = PREFIX_DIR / "environments/hub/bin"
 START_TIMEOUT_MS = 90_000
 
@@ -50,7 +51,9 @@ class PortalBelow:
             text, n_set = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.M)
             assert n_set == 1, key
         self.settings = self.folder / "portal.toml"
-        self.settings.write_text(text)
+        self.settings.write_text(
+            f"{text}\n[storage.{STORAGE}]\npath = '/srv'\nlabel = 'Fast disks'\n"
+        )
         token, key = secrets.token_hex(32), secrets.token_hex(32)
         self.environment = {"CONFIGPROXY_AUTH_TOKEN": token, "JUPYTERHUB_CRYPT_KEY": key}
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -108,6 +111,7 @@ def portal() -> Iterator[PortalBelow]:
         for job in sessions_of(USER):
             subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
         eventually(lambda: not sessions_of(USER), timeout_s=60)
+        Path("/home", USER, STORAGE).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -143,8 +147,10 @@ def test_a_user_logs_in_works_opens_a_tensorboard_and_logs_out(
     page.get_by_role("button", name="Start").click()
     page.wait_for_url(f"{portal.url}/user/{USER}/lab**", timeout=START_TIMEOUT_MS)
     expect(page.locator(".jp-DirListing-item").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(STORAGE, exact=True).first).to_be_visible()
     board = open_board(page, portal)
     page.goto(f"{portal.url}/hub/home")
+    expect(page.get_by_text("Fast disks").first).to_be_visible()
     page.locator("#stop").click()
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=60_000)
     page.locator("#logout").click()

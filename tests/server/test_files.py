@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,10 +29,19 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Further storage of the site."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    (scratch / "README.md").write_text("of the scratch\n")
+    return scratch
+
+
+@pytest.fixture(scope="module")
 def server(
-    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path, storage: Path
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path, storage: Path, scratch: Path
 ) -> Iterator[NotebookServer]:
-    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_ISILON_DIR": str(storage)}
+    places = {"isilon": str(storage), "scratch": str(scratch)}
+    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_STORAGE": json.dumps(places)}
     server = NotebookServer(tmp_path_factory.mktemp("files"), tensorboard_python, environ=environ)
     (server.root / "own.txt").write_text("mine\n")
     (server.root / "elsewhere").symlink_to("/etc")
@@ -49,6 +59,16 @@ def test_a_file_of_the_storage_opens(server: NotebookServer, name: str) -> None:
 
     assert (answer.status_code, answer.text) == (200, "of all\n")
     assert ask(server, "own.txt").text == "mine\n"
+
+
+def test_a_file_of_further_storage_opens_under_its_own_name(server: NotebookServer) -> None:
+    assert ask(server, "scratch/README.md").text == "of the scratch\n"
+
+
+def test_no_storage_leads_into_another(server: NotebookServer, scratch: Path) -> None:
+    (scratch / "away").symlink_to(server.root / "isilon/project/README.md")
+
+    assert ask(server, "scratch/away").status_code == 403
 
 
 def test_it_is_downloaded_under_its_name(server: NotebookServer) -> None:

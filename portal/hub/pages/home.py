@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from portal.hub.formatting import format_bytes, format_gpu_hours
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.session_view import SessionView, describe_session
+from portal.hub.settings.places import Place
 from spawner.client.storage import Space
 from spawner.errors import PortalError
 from spawner.slurm.usage import Allocation, gpu_hours
@@ -101,7 +101,7 @@ class HomePage:
     """Describes the home page of a user.
 
     Args:
-        isilon: Where this host mounts the shared storage.
+        places: The site's storage.
         warning_percent: From this on a folder is called nearly full.
         sessions_per_user: Most sessions of one user.
         notices: Messages of administrators.
@@ -111,13 +111,14 @@ class HomePage:
     def __init__(
         self,
         *,
-        isilon: Path,
+        places: Sequence[Place],
         warning_percent: float,
         sessions_per_user: int,
         notices: Notices,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        self._folders = {HOME: "Home folder", str(isilon): "isilon"}
+        written = (place for place in places if not place.read_only)
+        self._folders = {HOME: "Home folder", **{place.path: place.label for place in written}}
         self._warning_percent = warning_percent
         self._sessions_per_user = sessions_per_user
         self._notices = notices

@@ -16,6 +16,7 @@ from typing import Any
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.pages import PageSettings
+from portal.hub.settings.places import Place, PlaceSettings, places_of, read_places, split_storage
 from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.schema import closest, read_table
 from portal.hub.settings.session import (
@@ -62,11 +63,24 @@ class Settings:
     idle: IdleSettings
     culler: CullerSettings
     storage: StorageSettings
+    named_storage: dict[str, PlaceSettings]
     pages: PageSettings
     traffic: TrafficSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
     tools: dict[str, ToolSettings]
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The site's storage, `isilon` first."""
+        return places_of(self.storage, self.preflight, self.named_storage)
+
+    @property
+    def datasets(self) -> str:
+        """Folder of the data sets that templates read; "" for none."""
+        if self.storage.datasets or not self.places:
+            return self.storage.datasets
+        return f"{self.places[0].path}/datasets"
 
 
 TABLES: dict[str, type] = {
@@ -133,6 +147,8 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     for name, value in tables.items():
         if name not in known:
             raise SettingsError(_unknown_table(name, value, known, path))
+    storage, named = split_storage(tables.get("storage", {}))
+    tables = {**tables, "storage": storage}
     read: dict[str, Any] = {
         name: read_table(cls, tables.get(name, {}), where=f"[{name}] of {path}", elsewhere=TABLES)
         for name, cls in TABLES.items()
@@ -143,6 +159,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
         groups=_read_limits("groups", tables.get("groups", {}), partitions, path),
         users=_read_limits("users", tables.get("users", {}), partitions, path),
         tools=_read_tools(tables.get("tools", {}), path),
+        named_storage=read_places(named, path),
         **read,
     )
 

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.loader import TABLES
+from portal.hub.settings.places import PlaceSettings
 from portal.hub.settings.schema import default_of, is_required, kind_name, rule_of
 from portal.hub.settings.tools import ToolSettings
 
@@ -19,6 +20,7 @@ NAMED_TABLES: dict[str, type] = {
     "partitions": PartitionSettings,
     "groups": LimitSettings,
     "users": LimitSettings,
+    "storage": PlaceSettings,
     "tools": ToolSettings,
 }
 _EACH = "One such table for each."
@@ -43,6 +45,7 @@ def example_toml() -> str:
     optional = [
         _optional_table("groups.students", LimitSettings),
         _optional_table("users.ada", LimitSettings),
+        _optional_table("storage.scratch", PlaceSettings),
         _optional_table("tools.netron", ToolSettings),
     ]
     return "\n".join([EXAMPLE_HEAD, *tables, offered, *optional])

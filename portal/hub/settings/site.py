@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from portal.hub.settings.schema import default_of, rule_of, setting
 from portal.hub.settings.validators import (
     check_dn_template,
+    check_folder,
     check_ldap_servers,
     check_slurm_names,
     check_template_sources,
@@ -286,9 +287,17 @@ class ForecastSettings:
 class StorageSettings:
     """Folders that users find in their file browser."""
 
-    isilon: Path = setting(
-        "Where the compute nodes mount the shared storage.",
-        default=Path("/srv/isilon"),
+    isilon: str = setting(
+        "Where the compute nodes mount the shared storage. Empty: there is none of this name, see"
+        " [storage.NAME].",
+        default="/srv/isilon",
+        check=check_folder,
+    )
+    datasets: str = setting(
+        "Folder of the data sets that templates read, on the compute nodes. Empty: datasets in the"
+        " first shared storage.",
+        default="",
+        check=check_folder,
     )
     templates: Path = setting(
         "Folder of the template notebooks on the compute nodes; each user gets a copy.",

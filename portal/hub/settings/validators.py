@@ -185,6 +185,19 @@ def check_folders(folders: tuple[str, ...]) -> None:
             raise ValueError(f"{folder!r} is not an absolute path without ':', ',' and spaces.")
 
 
+def check_folder(folder: str) -> None:
+    """Refuse what is no absolute path of a folder; empty is accepted.
+
+    Args:
+        folder: The value in the file.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if folder and (not folder.startswith("/") or not folder.isprintable()):
+        raise ValueError("it must be an absolute path.")
+
+
 def check_template_sources(places: tuple[str, ...]) -> None:
     """Refuse what is neither an absolute path nor the address of a git repository.
 

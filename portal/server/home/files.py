@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from jupyter_server.base.handlers import AuthenticatedFileHandler
 from tornado.web import HTTPError, StaticFileHandler
 
-from portal.server.home.isilon import LINK_NAME
-
-ROUTE = rf"/files/({LINK_NAME}/.*)"
-
 
 class SharedFilesHandler(AuthenticatedFileHandler):
-    """Serves files below the link in the home as Jupyter serves those of the home itself.
+    """Serves files below a link in the home as Jupyter serves those of the home itself.
 
     Tornado follows no link that leads out of the folder that it serves. This one, to the shared
     storage, is followed, and nothing else is: a link in the storage that leads elsewhere is not.
@@ -44,17 +43,21 @@ class SharedFilesHandler(AuthenticatedFileHandler):
         return str(found)
 
 
-def shared_files(root_dir: str, isilon_dir: str) -> list[Any]:
-    """Return the route of the shared storage's files.
+def shared_files(root_dir: str, storage: Mapping[str, Path]) -> list[Any]:
+    """Return the routes of the shared storage's files.
 
     Args:
-        root_dir: The home, which holds the link.
-        isilon_dir: Where the shared storage is mounted, or "".
+        root_dir: The home, which holds the links.
+        storage: Where the shared storage is mounted, by the names of the links.
 
     Returns:
-        A route for the notebook server; none without shared storage.
+        A route for the notebook server for each.
     """
-    if not isilon_dir:
-        return []
-    places = {"path": root_dir, "allowed_symlink_directory": [root_dir, isilon_dir]}
-    return [(ROUTE, SharedFilesHandler, places)]
+    return [
+        (
+            rf"/files/({re.escape(name)}/.*)",
+            SharedFilesHandler,
+            {"path": root_dir, "allowed_symlink_directory": [root_dir, str(mounted)]},
+        )
+        for name, mounted in storage.items()
+    ]

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from portal.server.home.isilon import link_isilon
+from portal.server.home.storage_links import link_storage, read_storage
 from portal.server.home.template_source import TemplateSource, fetch, template_sources
 from portal.server.home.templates import FOLDER_NAME, install_templates
 
@@ -18,7 +18,7 @@ class Home:
     Args:
         path: The user's home.
         environ: Environment with PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and
-            PORTAL_ISILON_DIR; without one of them that part is left out.
+            PORTAL_STORAGE; without one of them that part is left out.
         clones_dir: Folder for clones of git repositories, on the node's own disk.
         log: Where sentences go; nothing here ends a session.
 
@@ -35,7 +35,7 @@ class Home:
         self.sources = template_sources(environ, clones_dir)
         self.beside: list[str] = []
         self.problems: list[str] = []
-        self._isilon_dir = environ.get("PORTAL_ISILON_DIR", "")
+        self._storage = read_storage(environ)
         self._log = log
 
     def prepare(self, *, timeout_s: float) -> None:
@@ -50,7 +50,7 @@ class Home:
         if thread.is_alive():
             self._log.warning(
                 "The home %s or the shared storage gave no answer within %g s. "
-                "The session starts; templates and isilon appear when it does.",
+                "The session starts; templates and links appear when it does.",
                 self.path,
                 timeout_s,
             )
@@ -60,8 +60,8 @@ class Home:
             for source in self.sources:
                 if not source.url:
                     self._install(source)
-            if self._isilon_dir:
-                problem = link_isilon(Path(self._isilon_dir), self.path)
+            for name, mounted in self._storage.items():
+                problem = link_storage(name, mounted, self.path)
                 if problem:
                     self._log.warning("%s", problem)
             # Last: a git server may keep this thread waiting.

@@ -17,6 +17,7 @@ from traitlets import Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
 from portal.server.errors import StorageTimeoutError, TensorBoardError, TensorBoardLimitError
+from portal.server.home.storage_links import read_storage
 from portal.server.private_dir import make_private_dir
 from portal.server.tensorboard.instance import Spare, TensorBoard, start_spare, start_tensorboard
 from portal.server.tensorboard.logdir import Logdir, resolve_logdir
@@ -50,7 +51,7 @@ class TensorBoards(LoggingConfigurable):
     shared_dirs = List(
         Unicode(),
         help="Folders outside the user's files whose logs may be opened through a link. "
-        "Default: the shared storage, PORTAL_ISILON_DIR.",
+        "Default: the shared storage, PORTAL_STORAGE.",
     ).tag(config=True)
     root_dir = Unicode(help="The folder that the file browser shows; the extension sets it.")
     base_url = Unicode("/", help="Path of the notebook server; the extension sets it.")
@@ -69,8 +70,7 @@ class TensorBoards(LoggingConfigurable):
 
     @default("shared_dirs")
     def _default_shared_dirs(self) -> list[str]:
-        isilon_dir = os.environ.get("PORTAL_ISILON_DIR")
-        return [isilon_dir] if isilon_dir else []
+        return [str(mounted) for mounted in read_storage(os.environ).values()]
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

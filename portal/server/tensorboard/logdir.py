@@ -73,7 +73,8 @@ def resolve_logdir(name: str, *, root: Path, shared: Sequence[Path] = ()) -> Log
         The folder.
 
     Raises:
-        LogdirError: If it is absent, not a folder, not readable, outside, or the root itself.
+        LogdirError: If it is absent, not a folder, not readable, outside, or the root of
+            the files or of shared storage.
 
     Source:
         realpath(3) for links; TensorBoard reads all folders below the one it is given.
@@ -92,8 +93,13 @@ def resolve_logdir(name: str, *, root: Path, shared: Sequence[Path] = ()) -> Log
             "Choose the folder with the logs."
         )
     path = _existing_folder(real_root / relative, shown)
-    allowed = [real_root, *(Path(os.path.realpath(folder)) for folder in shared)]
-    if not any(path.is_relative_to(folder) for folder in allowed):
+    storage = [Path(os.path.realpath(folder)) for folder in shared]
+    if path in storage:
+        raise LogdirError(
+            f"TensorBoard was asked for {shown}, all of the shared storage; it would read every"
+            " folder below. Choose the folder with the logs."
+        )
+    if not any(path.is_relative_to(folder) for folder in (real_root, *storage)):
         raise LogdirError(
             f"TensorBoard was asked for {shown}, a link to {path}, which is outside your files"
             f"{' and the shared storage' if shared else ''}. Copy the logs to a folder of yours."

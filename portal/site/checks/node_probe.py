@@ -40,11 +40,12 @@ def main() -> None:
     looks: dict[str, Callable[[], object]] = {
         "hub": lambda: look_at_hub(question["hub_url"], question["hub_authority"]),
         "home": look_at_home,
-        "storage": partial(
-            look_at_storage, question["isilon"], is_mount=question["isilon_is_mount"]
-        ),
         "templates": lambda: look_at_storage(question["templates"], is_mount=False),
     }
+    for name, place in question["storage"].items():
+        looks[f"storage {name}"] = partial(
+            look_at_storage, place["path"], is_mount=place["is_mount"]
+        )
     for name, path in question["environments"].items():
         looks[f"environment {name}"] = partial(look_at_environment, path, name)
     looks["workplace"] = lambda: look_at_workplace(question["workplace"])

@@ -77,8 +77,10 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
         "hub_address": hub.address,
         "port": port,
         "secret": secret,
-        "isilon": str(settings.storage.isilon),
-        "isilon_is_mount": settings.preflight.isilon_is_mount,
+        "storage": {
+            place.name: {"path": place.path, "is_mount": place.is_mount}
+            for place in settings.places
+        },
         "templates": str(settings.storage.templates),
         "workplace": workplace_question(settings) | {"program": text_of(workplace_probe)},
         "environments": {

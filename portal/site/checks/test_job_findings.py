@@ -174,13 +174,14 @@ def _storage(found: Mapping[str, Any], settings: Settings, node: str) -> list[Fi
         findings.append(
             problem(f"the home cannot be written on {node}: {said}.", "Mount it there.")
         )
-    if said := _said(found, "storage"):
-        findings.append(
-            warning(
-                f"{storage.isilon} is not usable on {node}: {said}.",
-                "Mount it there, or correct isilon in [storage].",
-            )
+    findings += [
+        warning(
+            f"{place.path} is not usable on {node}: {said}.",
+            f"Mount it there, or correct the path of {place.name} in [storage].",
         )
+        for place in settings.places
+        if (said := _said(found, f"storage {place.name}"))
+    ]
     if said := _said(found, "templates"):
         findings.append(
             warning(

@@ -41,11 +41,13 @@ async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Fin
                     cure=_CURES.get(fault, "Look at the file server and its mount."),
                 )
             )
-    return findings or [ok(f"the launcher works as {user}; {', '.join(answer['checks'])} too.")]
+    seen = ", ".join(name.partition(":")[2] or name for name in answer["checks"])
+    return findings or [ok(f"the launcher works as {user}; {seen} too.")]
 
 
 _CURES = {
     "full": "Free space, or raise the quota; min_free_mib in [preflight] is the limit.",
     "missing": 'Correct the path in the settings, or set its check in [preflight] to "off".',
-    "unmounted": "Mount it on this host, or set isilon_is_mount = false in [preflight].",
+    "unmounted": "Mount it on this host, or set isilon_is_mount in [preflight], or is_mount in"
+    " [storage.NAME], to false.",
 }

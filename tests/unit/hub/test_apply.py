@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable
 
@@ -113,7 +114,8 @@ def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
 
 def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) -> None:
     assert c.SlurmGPUSpawner.environment == {
-        "PORTAL_ISILON_DIR": "/srv/isilon",
+        "PORTAL_STORAGE": '{"isilon": "/srv/isilon"}',
+        "PORTAL_DATASETS_DIR": "/srv/isilon/datasets",
         "PORTAL_TEMPLATES_DIR": "/opt/data-scientist-portal/templates",
         "PORTAL_TENSORBOARD_PYTHON": (
             "/opt/data-scientist-portal/environments/tensorboard/bin/python"
@@ -135,6 +137,36 @@ def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) ->
         "PORTAL_GPUS_SIMULATED": "1",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
+
+
+def test_storage_has_the_sites_own_names(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    settings = load(
+        minimal_toml
+        + "[preflight]\nisilon = 'off'\n"
+        + "[storage]\nisilon = ''\n"
+        + "[storage.scratch]\npath = '/mnt/scratch'\nlabel = 'Scratch'\ncheck = 'refuse'\n"
+        + "[storage.library]\npath = '/library'\nread_only = true\nis_mount = true\n"
+    )
+    apply_settings(config, settings)
+
+    environment = config.SlurmGPUSpawner.environment
+    assert json.loads(environment["PORTAL_STORAGE"]) == {
+        "scratch": "/mnt/scratch",
+        "library": "/library",
+    }
+    assert environment["PORTAL_DATASETS_DIR"] == "/mnt/scratch/datasets"
+    order = config.SlurmGPUSpawner.preflight.order()
+    assert order["refuse"] == ["home", "shared:scratch"]
+    assert order["checks"]["shared:library"] == {"path": "/library", "is_mount": True}
+
+
+def test_a_site_without_shared_storage_has_none(load: Load, minimal_toml: str) -> None:
+    config = Config()
+    apply_settings(config, load(minimal_toml + "[storage]\nisilon = ''\n"))
+
+    environment = config.SlurmGPUSpawner.environment
+    assert (environment["PORTAL_STORAGE"], environment["PORTAL_DATASETS_DIR"]) == ("{}", "")
 
 
 def test_real_gpus_are_not_called_simulated(load: Load, minimal_toml: str) -> None:

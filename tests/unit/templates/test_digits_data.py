@@ -96,6 +96,12 @@ def test_digits_of_the_installation_serve_where_the_storage_has_none(
     assert digits_data.find_digits() == on_storage
 
 
+def test_digits_are_where_the_site_keeps_its_data_sets(digits_data, monkeypatch):
+    monkeypatch.setenv("PORTAL_DATASETS_DIR", "/scratch/data")
+
+    assert str(digits_data.find_digits()) == "/scratch/data/mnist/mnist-10k.npz"
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
 def test_a_file_that_is_no_numpy_archive_is_named(digits_data, tmp_path, content):
     path = tmp_path / "other.npz"

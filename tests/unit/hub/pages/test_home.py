@@ -11,6 +11,8 @@ import pytest
 
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_of, week_of
+from portal.hub.settings.places import Place
+from spawner.client.preflight import Weight
 from spawner.client.storage import Space
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.usage import Allocation
@@ -107,9 +109,14 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
     )
 
 
+def place(name: str, path: str, **changes: Any) -> Place:
+    known = {"label": name, "read_only": False, "check": Weight.WARN, "is_mount": False}
+    return Place(name=name, path=path, **known | changes)
+
+
 def page(**changes: Any) -> HomePage:
     known: dict[str, Any] = {
-        "isilon": Path("/srv/isilon"),
+        "places": (place("isilon", "/srv/isilon"),),
         "warning_percent": 90.0,
         "sessions_per_user": 2,
         "notices": Notices(None),
@@ -131,6 +138,20 @@ async def test_accounting_and_file_servers_that_are_down_are_told_and_nothing_el
     assert view.usage.problem == "Slurm's accounting does not answer."
     assert view.storage.problem
     assert [card.view.state for card in view.cards] == ["Not running"]
+
+
+async def test_each_storage_that_users_write_has_its_bar_under_its_label() -> None:
+    space = Space(total_bytes=100 * GIB, used_bytes=40 * GIB)
+    places = (
+        place("isilon", "/srv/isilon"),
+        place("scratch", "/scratch", label="Fast disks"),
+        place("library", "/library", read_only=True),
+    )
+    cluster = FakeCluster(spaces={"~": space, "/srv/isilon": space, "/scratch": space})
+
+    view = await page(places=places).describe(user_with(cluster))
+
+    assert [bar.name for bar in view.storage.bars] == ["Home folder", "isilon", "Fast disks"]
 
 
 async def test_an_answer_that_is_late_comes_with_the_next_look() -> None:

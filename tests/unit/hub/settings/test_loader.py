@@ -107,6 +107,17 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
             "resources", "session_hours = 48", ["session_hours", "max_session_hours"], id="too long"
         ),
         pytest.param("resources", "port_min = 40000", ["port_max", "port_min"], id="no ports"),
+        pytest.param("storage.'a b'", "path = '/a'", ["'a b'", "good name"], id="name of storage"),
+        pytest.param("storage.templates", "path = '/a'", ["templates", "taken"], id="taken"),
+        pytest.param("storage.isilon", "path = '/a'", ["isilon", "taken"], id="isilon as a table"),
+        pytest.param("storage.a", "path = 'a'", ["'path'", "absolute"], id="storage without root"),
+        pytest.param("storage.a", "label = 'x'", ["lacks the key 'path'"], id="storage nowhere"),
+        pytest.param(
+            "storage",
+            "".join(f"[storage.s{n}]\npath = '/s{n}'\n" for n in range(7)),
+            ["7 places", "6 are the most"],
+            id="much storage",
+        ),
         pytest.param("partitions.'-x'", "", ["partitions", "name of a partition"], id="option"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.home.home import Home
-from portal.server.home.isilon import link_isilon
+from portal.server.home.storage_links import link_storage
 from tests.support.eventually import eventually
 
 LOG = logging.getLogger("test_home")
@@ -32,13 +33,13 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_shared_storage_is_linked(isilon: Path, home: Path) -> None:
-    assert link_isilon(isilon, home) == ""
-    assert link_isilon(isilon, home) == "", "another session finds it in order"
+    assert link_storage("isilon", isilon, home) == ""
+    assert link_storage("isilon", isilon, home) == "", "another session finds it in order"
     assert (home / "isilon").resolve() == isilon
 
 
 def test_a_storage_that_is_not_mounted_is_reported(home: Path, tmp_path: Path) -> None:
-    sentence = link_isilon(tmp_path / "nowhere", home)
+    sentence = link_storage("isilon", tmp_path / "nowhere", home)
 
     assert sentence.startswith(f"The shared storage, {tmp_path / 'nowhere'}, is not mounted")
     assert not os.path.lexists(home / "isilon")
@@ -47,7 +48,7 @@ def test_a_storage_that_is_not_mounted_is_reported(home: Path, tmp_path: Path) -
 def test_a_folder_of_the_users_own_is_left_alone(isilon: Path, home: Path) -> None:
     (home / "isilon").mkdir()
 
-    assert "was left alone" in link_isilon(isilon, home)
+    assert "was left alone" in link_storage("isilon", isilon, home)
     assert (home / "isilon").is_dir()
     assert not (home / "isilon").is_symlink()
 
@@ -55,19 +56,19 @@ def test_a_folder_of_the_users_own_is_left_alone(isilon: Path, home: Path) -> No
 def test_a_link_of_the_users_own_is_left_alone(isilon: Path, home: Path, tmp_path: Path) -> None:
     (home / "isilon").symlink_to(tmp_path)
 
-    assert "was left alone" in link_isilon(isilon, home)
+    assert "was left alone" in link_storage("isilon", isilon, home)
     assert (home / "isilon").resolve() == tmp_path
 
 
 def test_a_link_to_a_mount_that_moved_is_set_right(isilon: Path, home: Path) -> None:
     (home / "isilon").symlink_to(isilon.with_name("where-it-was"))
 
-    assert link_isilon(isilon, home) == ""
+    assert link_storage("isilon", isilon, home) == ""
     assert (home / "isilon").resolve() == isilon
 
 
 def test_a_home_that_cannot_be_written_gets_a_sentence(isilon: Path) -> None:
-    assert "could not be made" in link_isilon(isilon, Path("/proc"))
+    assert "could not be made" in link_storage("isilon", isilon, Path("/proc"))
 
 
 def test_a_session_finds_templates_and_storage(
@@ -75,11 +76,12 @@ def test_a_session_finds_templates_and_storage(
 ) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/start.ipynb").touch()
-    environ = {"PORTAL_TEMPLATES_DIR": str(tmp_path / "site"), "PORTAL_ISILON_DIR": str(isilon)}
+    storage = json.dumps({"isilon": str(isilon), "scratch": str(tmp_path / "site")})
+    environ = {"PORTAL_TEMPLATES_DIR": str(tmp_path / "site"), "PORTAL_STORAGE": storage}
 
     Home(home, environ, tmp_path, LOG).prepare(timeout_s=10)
 
-    assert sorted(path.name for path in home.glob("[!.]*")) == ["isilon", "templates"]
+    assert sorted(path.name for path in home.glob("[!.]*")) == ["isilon", "scratch", "templates"]
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
@@ -94,14 +96,14 @@ def test_storage_that_hangs_does_not_hold_up_the_session(
 ) -> None:
     answers = threading.Event()
 
-    def hang(isilon_dir: Path, home: Path) -> str:
+    def hang(name: str, mounted: Path, home: Path) -> str:
         answers.wait()
         return "it answered at last"
 
-    monkeypatch.setattr("portal.server.home.home.link_isilon", hang)
+    monkeypatch.setattr("portal.server.home.home.link_storage", hang)
     started_s = time.monotonic()
 
-    Home(home, {"PORTAL_ISILON_DIR": "/mnt/dead"}, home, LOG).prepare(timeout_s=0.2)
+    Home(home, {"PORTAL_STORAGE": '{"isilon": "/mnt/dead"}'}, home, LOG).prepare(timeout_s=0.2)
 
     assert time.monotonic() - started_s < 2
     assert "gave no answer within 0.2 s. The session starts" in caplog.text

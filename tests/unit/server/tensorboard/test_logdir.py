@@ -63,6 +63,17 @@ def test_a_link_that_leads_outside_is_refused_and_says_where_to(root: Path, tmp_
         resolve_logdir("link/logs", root=root)
 
 
+@pytest.mark.parametrize("name", ["isilon", "isilon/.", "scratch"])
+def test_a_whole_shared_storage_is_refused(root: Path, tmp_path: Path, name: str) -> None:
+    shared = [tmp_path / "elsewhere", tmp_path / "scratch"]
+    shared[1].mkdir()
+    (root / "isilon").symlink_to(shared[0])
+    (root / "scratch").symlink_to(shared[1])
+
+    with pytest.raises(LogdirError, match=r"all of the shared storage.*every folder below"):
+        resolve_logdir(name, root=root, shared=shared)
+
+
 def test_a_link_to_the_shared_storage_is_allowed(root: Path, tmp_path: Path) -> None:
     shared = tmp_path / "elsewhere"
     (root / "isilon").symlink_to(shared)

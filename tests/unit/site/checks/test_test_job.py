@@ -34,7 +34,7 @@ RECORD = JobRecord(
 FOUND: dict[str, Any] = {
     "hub": "",
     "home": "",
-    "storage": "",
+    "storage isilon": "",
     "templates": "",
     "reached": True,
     "environment server": f"version {__version__}",
@@ -118,7 +118,10 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
         (lambda: replace(GOOD, was_reached=False, clock_s=None), "accept ports 30000 to 32767"),
         (lambda: replace(GOOD, clock_s=-75.0), "75 s behind"),
         (lambda: replace(GOOD, found=FOUND | {"hub": "timed out"}), "does not reach the hub"),
-        (lambda: replace(GOOD, found=FOUND | {"storage": "Permission denied"}), "/srv/isilon"),
+        (
+            lambda: replace(GOOD, found=FOUND | {"storage isilon": "Permission denied"}),
+            "/srv/isilon",
+        ),
         (lambda: replace(GOOD, found=FOUND | {"home": "Read-only"}), "the home cannot be written"),
         (lambda: replace(GOOD, found=FOUND | {"environment server": "missing"}), "does not load"),
         (lambda: replace(GOOD, found=FOUND | {"environment server": "version 0.0.1"}), "0.0.1"),

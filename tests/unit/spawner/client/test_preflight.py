@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spawner.client.preflight import Preflight, Weight
+from spawner.client.preflight import Preflight, SharedStorage, Weight
 from spawner.errors import PreflightError
 from spawner.programs import launcher
 from spawner.programs import preflight as probe
@@ -47,20 +48,30 @@ def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
 
 
 def test_the_site_decides_what_only_warns() -> None:
-    preflight = Preflight(shared_path="/srv/isilon")
+    isilon = SharedStorage(name="isilon", path="/srv/isilon")
+    preflight = Preflight(shared=(isilon,))
 
-    (warning,) = preflight.judge({"shared": {"fault": "no-answer"}})
+    (warning,) = preflight.judge({"shared:isilon": {"fault": "no-answer"}})
 
     assert warning.startswith("The shared storage, /srv/isilon, did not answer within 3 s.")
+    strict = Preflight(shared=(replace(isilon, weight=Weight.REFUSE),))
     with pytest.raises(PreflightError):
-        Preflight(shared=Weight.REFUSE).judge({"shared": {"fault": "no-answer"}})
+        strict.judge({"shared:isilon": {"fault": "no-answer"}})
 
 
 def test_the_launcher_is_told_what_keeps_a_job_from_being_submitted() -> None:
-    order = Preflight(shared_path="/srv/isilon", server_path="/opt/server").order()
+    order = Preflight(
+        shared=(
+            SharedStorage(name="isilon", path="/srv/isilon"),
+            SharedStorage(name="scratch", path="/scratch", weight=Weight.REFUSE),
+            SharedStorage(name="tape", path="/tape", weight=Weight.OFF),
+        ),
+        server_path="/opt/server",
+    ).order()
 
-    assert set(order["checks"]) == {"home", "shared", "server", "timeout_s"}
-    assert order["refuse"] == ["home"]
+    names = ["home", "shared:isilon", "shared:scratch", "server", "timeout_s"]
+    assert list(order["checks"]) == names
+    assert order["refuse"] == ["home", "shared:scratch"]
 
 
 def test_what_is_off_or_has_no_path_is_not_looked_at() -> None:

@@ -1,0 +1,158 @@
+"""The tables [storage.NAME]: the site's storage under its own names."""
+
+# ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.hub.settings.preflight import PreflightSettings
+from portal.hub.settings.schema import read_table, setting
+from portal.hub.settings.site import StorageSettings
+from portal.hub.settings.validators import check_folder
+from spawner.client.preflight import Weight
+from spawner.errors import SettingsError
+from spawner.programs.storage import MOST_FOLDERS
+
+ISILON = "isilon"
+PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
+# The home page asks for the home, too.
+MOST_PLACES = MOST_FOLDERS - 1
+# What else the portal puts into homes.
+_TAKEN = frozenset({"templates", "portal-runs"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceSettings:
+    """Further storage of the site, in every home as a link of that name."""
+
+    path: str = setting(
+        "Where the compute nodes mount it; this host too, unless check is off.",
+        example="/scratch",
+        check=check_folder,
+    )
+    label: str = setting("What the home page calls it; without it the name.", default="")
+    read_only: bool = setting(
+        "Whether users only read there: the home page then does not show how full it is.",
+        default=False,
+    )
+    check: Weight = setting(
+        "What follows where this host finds it missing or it does not answer. Use off where this"
+        " host does not mount it.",
+        default=Weight.WARN,
+    )
+    is_mount: bool = setting(
+        "Whether it has to be the root of a mount: an empty folder in its place then counts as"
+        " missing.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Storage that every session has: `isilon`, or one that the site has named.
+
+    Attributes:
+        name: Name of the link in the home.
+        path: Where it is mounted.
+        label: What the home page calls it.
+        read_only: Users only read there.
+        check: What follows where this host finds it missing.
+        is_mount: It has to be the root of a mount.
+    """
+
+    name: str
+    path: str
+    label: str
+    read_only: bool
+    check: Weight
+    is_mount: bool
+
+
+def places_of(
+    storage: StorageSettings,
+    preflight: PreflightSettings,
+    named: Mapping[str, PlaceSettings],
+) -> tuple[Place, ...]:
+    """Return the site's storage, `isilon` first.
+
+    Args:
+        storage: The table [storage].
+        preflight: The table [preflight], for `isilon`.
+        named: The tables [storage.NAME].
+
+    Returns:
+        All that there is; `isilon` only where it has a path.
+    """
+    isilon = Place(
+        name=ISILON,
+        path=storage.isilon,
+        label=ISILON,
+        read_only=False,
+        check=preflight.isilon,
+        is_mount=preflight.isilon_is_mount,
+    )
+    others = (
+        Place(
+            name=name,
+            path=one.path,
+            label=one.label or name,
+            read_only=one.read_only,
+            check=one.check,
+            is_mount=one.is_mount,
+        )
+        for name, one in named.items()
+    )
+    return (*([isilon] if storage.isilon else []), *others)
+
+
+def split_storage(table: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the keys of [storage], and the tables in it.
+
+    Args:
+        table: What the TOML parser gave for [storage].
+
+    Returns:
+        What is no table, and the tables by name.
+    """
+    if not isinstance(table, Mapping):
+        return table, {}
+    named = {name: one for name, one in table.items() if isinstance(one, Mapping)}
+    return {name: one for name, one in table.items() if name not in named}, named
+
+
+def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings]:
+    """Return the tables [storage.NAME].
+
+    Args:
+        named: What the TOML parser gave for each.
+        path: Where it came from, for sentences.
+
+    Returns:
+        Their values, by name.
+
+    Raises:
+        SettingsError: If a name cannot be that of a link in the home, there are too many, or a key
+            is wrong.
+    """
+    for name in named:
+        if not PLACE_NAME.fullmatch(name):
+            raise SettingsError(
+                f"[storage.{name!r}] of {path} is no good name: letters, digits, '-' and '_'."
+            )
+        if name in _TAKEN or name in StorageSettings.__dataclass_fields__:
+            raise SettingsError(
+                f"[storage.{name}] of {path}: the name '{name}' is taken. Choose another."
+            )
+    if len(named) >= MOST_PLACES:
+        raise SettingsError(
+            f"{path} names {len(named)} places [storage.NAME]; {MOST_PLACES - 1} are the most."
+        )
+    return {
+        name: read_table(PlaceSettings, keys, where=f"[storage.{name}] of {path}")
+        for name, keys in named.items()
+    }

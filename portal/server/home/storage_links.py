@@ -1,0 +1,57 @@
+"""The site's storage: where this node mounts it, and the links to it in the home."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+STORAGE_VARIABLE = "PORTAL_STORAGE"
+
+
+def read_storage(environ: Mapping[str, str]) -> dict[str, Path]:
+    """Return where the site's storage is mounted, by the names of the links in the home.
+
+    Args:
+        environ: Environment with PORTAL_STORAGE, a JSON object of paths by name.
+
+    Returns:
+        Paths by name, in the order of the site's settings.
+    """
+    places: dict[str, str] = json.loads(environ.get(STORAGE_VARIABLE) or "{}")
+    return {name: Path(path) for name, path in places.items()}
+
+
+def link_storage(name: str, mounted: Path, home: Path) -> str:
+    """Make the link, unless something of the user's has its name.
+
+    A link that leads nowhere is set right: the site may have moved its mount.
+
+    Args:
+        name: Name of the link.
+        mounted: Where the storage is mounted on this node.
+        home: The user's home.
+
+    Returns:
+        A sentence about what is wrong, or "".
+    """
+    link = home / name
+    if not mounted.is_dir():
+        return (
+            f"The shared storage, {mounted}, is not mounted on this node, so {link} has nothing "
+            "to show. Tell the administrators."
+        )
+    try:
+        if link.is_symlink() and not link.exists():
+            link.unlink()
+        if not link.is_symlink() and not link.exists():
+            link.symlink_to(mounted)
+    except OSError as error:
+        return f"The link {link} to {mounted} could not be made ({error.strerror})."
+    if not os.path.samefile(link, mounted):
+        return (
+            f"{link} is something else than the shared storage, {mounted}, and was left alone. "
+            "Rename it to get the link in the next session."
+        )
+    return ""
