@@ -22,7 +22,7 @@ from spawner.session.restore import keep, take_up
 from spawner.session.session import Session, comment_of
 from spawner.session.session_end import Ending
 from spawner.session.session_job import SessionJob
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import RESCUE_PAGE, StartFailed
 from spawner.session.start_metrics import counted_start, expect_start
 from spawner.session.start_status import following
 from spawner.slurm.job_script import build_job
@@ -134,7 +134,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as error:
             SESSION_STARTS.labels("refused").inc()
-            raise StartFailed(error, hub_prefix=self.hub.base_url) from error
+            raise StartFailed(error, rescue_url=f"{self.hub.base_url}{RESCUE_PAGE}") from error
         return await self.resume()
 
     async def resume(self) -> str:

@@ -16,7 +16,7 @@ from spawner.errors import (
 )
 
 # Below the hub's prefix, for whoever is logged in.
-RESCUE_LINK = "spawn?rescue=1"
+RESCUE_PAGE = "spawn?rescue=1"
 _REASONS = {
     OptionsError: "options",
     JobRejectedError: "rejected",
@@ -32,18 +32,16 @@ class StartFailed(SpawnException):
     Args:
         error: Why, in words for the user.
         log_lines: The end of the job's log, without secrets.
-        hub_prefix: Path of the hub's pages, with a slash at both ends.
+        rescue_url: Where a rescue session is started; "" where that is no help.
     """
 
-    def __init__(
-        self, error: PortalError, *, log_lines: str = "", hub_prefix: str = "/hub/"
-    ) -> None:
+    def __init__(self, error: PortalError, *, log_lines: str = "", rescue_url: str = "") -> None:
         self.error = error
         self.log_lines = log_lines
         message = error.message
         shown = f"<p>{html.escape(message)}</p>"
-        if isinstance(error, PreflightError) and error.needs_rescue:
-            shown += f'<p><a href="{hub_prefix}{RESCUE_LINK}">Start a rescue session</a></p>'
+        if rescue_url and isinstance(error, PreflightError) and error.needs_rescue:
+            shown += f'<p><a href="{rescue_url}">Start a rescue session</a></p>'
         if log_lines:
             message = f"{message}\n\nThe end of the job's log:\n{log_lines}"
             shown += (

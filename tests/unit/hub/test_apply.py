@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from traitlets.config import Config
@@ -16,6 +17,7 @@ from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import SiteSettings
 from spawner.spawner import SlurmGPUSpawner
 
+ROOT = Path(__file__).parents[3]
 Load = Callable[[str], Settings]
 
 
@@ -267,6 +269,21 @@ def test_everything_is_below_the_path_that_the_site_chooses(load: Load, minimal_
     assert config.JupyterHub.public_url == "https://www.example.com/jupyter/"
     style = PortalView.of(settings.site, settings.hub).static("portal.css")
     assert style.startswith("/jupyter/hub/portal/static/portal.css?v=")
+
+
+def test_no_path_of_the_hub_is_written_as_if_it_were_at_the_root() -> None:
+    written = re.compile(r"""["'`}]/(?:hub|user)/""")
+    files = (path for folder in ("portal", "spawner") for path in (ROOT / folder).rglob("*"))
+    ours = (path for path in files if path.suffix in {".py", ".js", ".mjs", ".html"})
+
+    # The labextension is built; its source takes the prefix from the page.
+    found = {
+        str(path)
+        for path in ours
+        if "labextension" not in path.parts and written.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert found == set()
 
 
 def test_users_have_host_names_of_their_own_where_the_site_says_so(

@@ -13,7 +13,7 @@ from portal.hub.pages.start_view import START_STEPS, describe_start
 from portal.hub.pages.time_tags import render_fact, render_time
 from spawner.errors import JobEndedError, JobRejectedError, PreflightError
 from spawner.session.progress import Fact, Progress
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import RESCUE_PAGE, StartFailed
 from spawner.slurm.jobs import JobEnd
 from spawner.slurm.states import JobState
 
@@ -103,9 +103,8 @@ def test_a_full_home_leads_to_a_rescue_session() -> None:
 
 
 def test_below_a_path_the_link_to_a_rescue_session_is_there_too() -> None:
-    error = StartFailed(
-        PreflightError("Your home is full.", needs_rescue=True), hub_prefix="/jupyter/hub/"
-    )
+    full = PreflightError("Your home is full.", needs_rescue=True)
+    error = StartFailed(full, rescue_url=f"/jupyter/hub/{RESCUE_PAGE}")
 
     assert 'href="/jupyter/hub/spawn?rescue=1"' in error.jupyterhub_html_message
 
