@@ -20,7 +20,6 @@ from portal.server.commands import VARIABLE, offer_commands, terminal_shell
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplatesHandler
 from portal.server.home.home import Home
-from portal.server.home.storage_links import read_storage
 from portal.server.hub_api import HubApi
 from portal.server.jobs.handlers import (
     JobHandler,
@@ -43,6 +42,7 @@ from portal.server.private_dir import make_private_dir
 from portal.server.session.handlers import ROUTES
 from portal.server.session.session import make_session
 from portal.server.session.visitors import Visitors
+from portal.server.storage_links import read_storage
 from portal.server.tensorboard.handlers import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import KernelSocket

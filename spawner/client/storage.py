@@ -9,6 +9,8 @@ from typing import Any
 
 from spawner.client.launcher_client import Launcher
 
+# What the program dsportal-storage takes at once.
+MOST_FOLDERS = 8
 _STATFS = re.compile(r"\s*([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+)\s*")
 _QUOTA = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
 

@@ -17,7 +17,7 @@ from deploy.environments.builder.environment import PINS_FILE, read_pins
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import clean_environment
-from tests.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
+from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
 TARGETS = ("server", "tensorflow", "pytorch", "kernels", "package")
 BUILD_TIMEOUT_S = 3000

@@ -12,7 +12,7 @@ import requests
 from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cell
 from tests.support.portal_client import ADDRESS, PortalClient
-from tests.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
+from tests.support.training_cells import TRAIN_PYTORCH, TRAIN_TENSORFLOW
 
 USER = "ada"
 SEE_PYTHON = "import os, sys; print(sys.version_info[:2], os.environ['SLURM_JOB_ID'])"

@@ -14,8 +14,8 @@ import pytest
 
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
-from tests.debian_root import CACHE_DIR, ensure_root
 from tests.foreign.machine import CHECKOUT, Machine
+from tests.support.debian_root import CACHE_DIR, ensure_root
 
 ROOTS = CACHE_DIR / "platforms"
 # What README asks for, and what an installed Debian has beside the smallest root.

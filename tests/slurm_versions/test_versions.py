@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.debian_root import CACHE_DIR, ensure_root
+from tests.support.debian_root import CACHE_DIR, ensure_root
 
 CHECKOUT = Path(__file__).parents[2]
 ROOTS = CACHE_DIR / "slurm-roots"

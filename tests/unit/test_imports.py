@@ -55,7 +55,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "session": (),
         "tensorboard": (),
         "jobs": (),
-        "home": (),
+        "home": ("kernels",),
         "kernels": (),
         "ports": (),
         "web_tools": ("tensorboard",),

@@ -15,8 +15,8 @@ from portal.hub.settings.schema import read_table, setting
 from portal.hub.settings.site import StorageSettings
 from portal.hub.settings.validators import check_folder
 from spawner.client.preflight import Weight
+from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
-from spawner.programs.storage import MOST_FOLDERS
 
 ISILON = "isilon"
 PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portal.launch.gpus import gpu_variables, visible_gpus
+from portal.launch.task.gpus import gpu_variables, visible_gpus
 from portal.launch.task.placement import Placement
 
 # What srun needs to know about the job that it runs in. Everything else that Slurm put into the

@@ -18,13 +18,13 @@ from types import TracebackType
 
 from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
 from portal.launch.errors import LaunchError, StepError
-from portal.launch.gpus import name_mig
 from portal.launch.rendezvous.client import StoreClient
 from portal.launch.rendezvous.import_hooks import check_size, install_guards
 from portal.launch.rendezvous.network import address_towards, interface_of
 from portal.launch.task import call, cell
 from portal.launch.task.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.task.folder import RunFolder
+from portal.launch.task.gpus import name_mig
 from portal.launch.task.placement import Placement, read_placement
 from portal.launch.task.plan import Failure, Plan
 from portal.launch.worker import progress

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from portal.server.home.storage_links import link_storage, read_storage
 from portal.server.home.template_source import TemplateSource, fetch, template_sources
 from portal.server.home.templates import FOLDER_NAME, install_templates
+from portal.server.storage_links import link_storage, read_storage
 
 
 class Home:

@@ -17,8 +17,8 @@ from traitlets import Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
 from portal.server.errors import StorageTimeoutError, TensorBoardError, TensorBoardLimitError
-from portal.server.home.storage_links import read_storage
 from portal.server.private_dir import make_private_dir
+from portal.server.storage_links import read_storage
 from portal.server.tensorboard.instance import Spare, TensorBoard, start_spare, start_tensorboard
 from portal.server.tensorboard.logdir import Logdir, resolve_logdir
 from portal.server.tensorboard.script import TensorBoardScript

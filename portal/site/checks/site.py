@@ -18,6 +18,7 @@ from portal.site.account import become_hub_account
 from portal.site.checks.certificates import check_front_end
 from portal.site.checks.directory import check_directory, check_user
 from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
+from portal.site.checks.gpu_findings import check_gpus, timeout_of
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.runner import in_thread, run_checks
@@ -31,7 +32,6 @@ from portal.site.checks.slurm import (
 from portal.site.checks.sudo import check_rights
 from portal.site.checks.test_job_findings import check_partition
 from portal.site.checks.user import check_storage
-from portal.site.gpu_findings import check_gpus, timeout_of
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError
 from spawner.options.traits import SiteTraits

@@ -14,10 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from portal.hub.settings.loader import Settings
-from portal.site import workplace_probe
-from portal.site.checks import node_probe
+from portal.site.checks import node_probe, workplace_probe
 from portal.site.checks.node_probe import MARK
-from portal.site.workplace_findings import workplace_question
+from portal.site.checks.workplace_findings import workplace_question
 from spawner.certificates import AUTHORITY_FILE
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job

@@ -9,7 +9,7 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.node_probe import NEEDS, VERSION
 from portal.site.checks.test_job import Trial, run_trial
-from portal.site.workplace_findings import describe_space, judge_workplace
+from portal.site.checks.workplace_findings import describe_space, judge_workplace
 from spawner import __version__
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError

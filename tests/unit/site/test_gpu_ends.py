@@ -12,11 +12,11 @@ import pytest
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
+from portal.site.checks.gpu_answers import AllReduce
+from portal.site.checks.gpu_findings import check_gpus
+from portal.site.checks.gpu_pair import run_pair
+from portal.site.checks.gpu_request import GpuRequest
 from portal.site.checks.node_probe import MARK
-from portal.site.gpu_answers import AllReduce
-from portal.site.gpu_findings import check_gpus
-from portal.site.gpu_pair import run_pair
-from portal.site.gpu_request import GpuRequest
 from spawner.client.slurm import Slurm, Submission
 from spawner.errors import JobRejectedError
 from spawner.slurm.catalog import Catalog, Partition

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from portal.hub.settings.loader import Settings
-from portal.site import gpu_probe, rank_starter
-from portal.site.allreduce import bus_gb_per_s
+from portal.site.checks import gpu_probe, rank_starter
+from portal.site.checks.allreduce import bus_gb_per_s
+from portal.site.checks.framework_probe import computed
+from portal.site.checks.gpu_request import GpuRequest, build_gpu_job, requests_of
+from portal.site.checks.gpu_trial import question_of, ranks_of
 from portal.site.checks.test_job import environment_of, parse_found, script_of
-from portal.site.framework_probe import computed
-from portal.site.gpu_request import GpuRequest, build_gpu_job, requests_of
-from portal.site.gpu_trial import question_of, ranks_of
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from portal.hub.settings.loader import Settings
-from portal.site import workplace_probe
+from portal.site.checks import workplace_probe
 from portal.site.checks.finding import Grade
 from portal.site.checks.test_job import text_of
-from portal.site.workplace_findings import (
+from portal.site.checks.workplace_findings import (
     DATA,
     describe_space,
     judge_workplace,
@@ -51,8 +51,8 @@ def look(site: Path, settings: Settings) -> dict[str, Any]:
     question = workplace_question(settings) | {
         "server": str(site / "server"),
         "templates": str(site / "templates"),
-        "isilon": str(site),
-        "data_folders": [str(site / "isilon"), str(site)],
+        "storage": [str(site)],
+        "data_folders": [str(site / "isilon/datasets"), str(site)],
     }
     done = subprocess.run(
         [sys.executable, "-I", "-c", text_of(workplace_probe)],

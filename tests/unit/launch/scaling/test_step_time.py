@@ -6,7 +6,7 @@ import pytest
 
 from portal.launch.advice import advise
 from portal.launch.scaling.step_time import Point, fit_step_time
-from tests.seed_speedups import STUDIES, prediction_errors_percent
+from tests.support.seed_speedups import STUDIES, prediction_errors_percent
 
 
 def points(compute_s: float, bandwidth_s: float, latency_s: float, *counts: int) -> list[Point]:

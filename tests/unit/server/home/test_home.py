@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.home.home import Home
-from portal.server.home.storage_links import link_storage
+from portal.server.storage_links import link_storage
 from tests.support.eventually import eventually
 
 LOG = logging.getLogger("test_home")

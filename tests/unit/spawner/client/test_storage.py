@@ -12,11 +12,15 @@ from typing import Any
 
 import pytest
 
-from spawner.client.storage import Space, Storage, parse_quota, parse_statfs
+from spawner.client.storage import MOST_FOLDERS, Space, Storage, parse_quota, parse_statfs
 from spawner.programs import storage
 
 PROBE = Path(storage.__file__)
 ASK_WHAT_HANGS = "print(repr(probe.glance(['/bin/sleep', '60'], timeout_s=0.2)), flush=True)"
+
+
+def test_the_program_takes_as_many_folders_as_the_hub_asks_about() -> None:
+    assert storage.MOST_FOLDERS == MOST_FOLDERS
 
 
 def test_free_space_is_what_users_may_fill_as_df_counts() -> None:

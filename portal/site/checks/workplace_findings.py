@@ -9,8 +9,8 @@ from typing import Any
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, warning
 
-# Data that the portal's own templates read, below a folder `datasets`.
-DATA = ("datasets/mnist/mnist-10k.npz",)
+# Data that the portal's own templates read, below the folder of the data sets.
+DATA = ("mnist/mnist-10k.npz",)
 # Kernels that few sites have; the launcher leaves out templates for them.
 RARE_KERNELS = frozenset({"ir", "mxnet"})
 # A session starts with less, min_free_mib of [preflight], but a training soon ends there.
@@ -34,9 +34,12 @@ def workplace_question(settings: Settings) -> dict[str, Any]:
         "server": str(environments.server),
         "registry": str(environments.registry),
         "templates": str(storage.templates),
-        "isilon": str(storage.isilon),
+        "storage": [str(place.path) for place in settings.places],
         "data": list(DATA),
-        "data_folders": [str(storage.isilon), str(Path(storage.templates).parent)],
+        "data_folders": [
+            *([settings.datasets] if settings.datasets else []),
+            str(Path(storage.templates).parent / "datasets"),
+        ],
     }
 
 
@@ -102,7 +105,7 @@ def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[F
                 f"templates read {name[:60]}, which is not to be read on {node}:"
                 f" {str(said)[:_N_LETTERS]}.",
                 "deploy/site/install brings it beside the templates; or put it below"
-                f" {settings.storage.isilon}.",
+                f" {settings.datasets or 'the folder that datasets in [storage] names'}.",
             )
 
 

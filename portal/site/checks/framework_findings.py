@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
-from portal.site.gpu_answers import Framework, GpuAnswer, Kernel
-from portal.site.nvidia import is_too_old, needed_driver, parse_gpus, to_text
+from portal.site.checks.gpu_answers import Framework, GpuAnswer, Kernel
+from portal.site.checks.nvidia import is_too_old, needed_driver, parse_gpus, to_text
 
 _NAMES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "horovod": "Horovod"}
 # What of a framework's own words leads to which cure.

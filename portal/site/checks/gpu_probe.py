@@ -1,8 +1,9 @@
 """What the GPUs of a job are to the kernels: looked at by a short job, as the user.
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
-newer. PROBE_QUESTION in the environment is a JSON object, see `portal.site.gpu_trial.question_of`.
-What needs a framework is a program of its own, which the kernel's Python runs.
+newer. PROBE_QUESTION in the environment is a JSON object, see
+`portal.site.checks.gpu_trial.question_of`. What needs a framework is a program of its own, which
+the kernel's Python runs.
 """
 
 from __future__ import annotations

@@ -40,7 +40,9 @@ def main() -> None:
             name: look_for(name, [Path(folder) for folder in question["data_folders"]])
             for name in question["data"]
         },
-        "free_mib": {folder: free_mib(folder) for folder in (str(Path.home()), question["isilon"])},
+        "free_mib": {
+            folder: free_mib(folder) for folder in (str(Path.home()), *question["storage"])
+        },
     }
     print(json.dumps(found), flush=True)
 

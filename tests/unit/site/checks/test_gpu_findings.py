@@ -11,15 +11,15 @@ import pytest
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
+from portal.site.checks.gpu_answers import AllReduce, parse_allreduce, parse_gpu_answer
+from portal.site.checks.gpu_findings import judge_allreduce, judge_gpus, judge_pair
+from portal.site.checks.gpu_request import GpuRequest
 from portal.site.checks.test_job import Trial
-from portal.site.gpu_answers import AllReduce, parse_allreduce, parse_gpu_answer
-from portal.site.gpu_findings import judge_allreduce, judge_gpus, judge_pair
-from portal.site.gpu_request import GpuRequest
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.nodes import Node
 from spawner.slurm.states import JobState
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 REQUEST = GpuRequest(partition="volta", gpu_type="v100", n_gpus=2)
 TORCH = {"version": "2.9.0+cu128", "cuda": "12.8", "gpus": 2, "nccl": True, "said": ""}
 TENSORFLOW = {"version": "2.20.0", "cuda": "12.5.1", "gpus": 2, "said": ""}

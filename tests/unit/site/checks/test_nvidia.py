@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from portal.site.nvidia import is_too_old, needed_driver, parse_gpus, parse_version, to_text
+from portal.site.checks.nvidia import is_too_old, needed_driver, parse_gpus, parse_version, to_text
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def test_each_gpu_has_its_name_its_memory_and_the_driver() -> None:

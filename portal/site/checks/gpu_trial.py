@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from portal.hub.settings.loader import Settings
-from portal.site import allreduce, framework_probe, gpu_probe, rank_starter
+from portal.site.checks import allreduce, framework_probe, gpu_probe, rank_starter
+from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
+from portal.site.checks.nvidia import NVIDIA_SMI_ARGV
 from portal.site.checks.test_job import (
     Trial,
     environment_of,
@@ -17,8 +19,6 @@ from portal.site.checks.test_job import (
     text_of,
     wait_while,
 )
-from portal.site.gpu_request import GpuRequest, build_gpu_job
-from portal.site.nvidia import NVIDIA_SMI_ARGV
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey

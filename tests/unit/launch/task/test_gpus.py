@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from portal.launch.errors import StepError
-from portal.launch.gpus import gpu_variables, name_mig, parse_mig, visible_gpus
 from portal.launch.task.environment import rank_environment
+from portal.launch.task.gpus import gpu_variables, name_mig, parse_mig, visible_gpus
 from portal.launch.task.placement import Placement
 
 MIG = ("MIG-63feeb45-94c6-51fc-be72-dd5d5f1db02a", "MIG-2f5cba3c-0c2f-5c5d-a8b9-4a0a7e2c1d3e")

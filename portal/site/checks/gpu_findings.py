@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from portal.site.checks.framework_findings import judge_frameworks
+from portal.site.checks.gpu_answers import AllReduce, GpuAnswer, parse_allreduce, parse_gpu_answer
+from portal.site.checks.gpu_pair import GRACE_S, run_pair
+from portal.site.checks.gpu_request import GpuRequest, requests_of
+from portal.site.checks.gpu_trial import LOOK_S, RANKS_S, run_gpu_trial
+from portal.site.checks.nvidia import parse_gpus
 from portal.site.checks.test_job import Trial
 from portal.site.checks.test_job_findings import judge_silence, node_of
-from portal.site.framework_findings import judge_frameworks
-from portal.site.gpu_answers import AllReduce, GpuAnswer, parse_allreduce, parse_gpu_answer
-from portal.site.gpu_pair import GRACE_S, run_pair
-from portal.site.gpu_request import GpuRequest, requests_of
-from portal.site.gpu_trial import LOOK_S, RANKS_S, run_gpu_trial
-from portal.site.nvidia import parse_gpus
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
 

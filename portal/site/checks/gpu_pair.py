@@ -7,11 +7,11 @@ import secrets
 from typing import Any
 
 from portal.hub.settings.loader import Settings
-from portal.site import rank_starter
+from portal.site.checks import rank_starter
+from portal.site.checks.gpu_answers import AllReduce
+from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
+from portal.site.checks.gpu_trial import RANKS_S, end, follow, ranks_of, submit
 from portal.site.checks.test_job import Trial, environment_of, new_name, script_of
-from portal.site.gpu_answers import AllReduce
-from portal.site.gpu_request import GpuRequest, build_gpu_job
-from portal.site.gpu_trial import RANKS_S, end, follow, ranks_of, submit
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey
