@@ -67,6 +67,15 @@ def test_the_installer_understands_what_the_role_asks() -> None:
     assert parse_arguments(installer_argv()[1:]).version == ""
 
 
+def test_the_role_runs_the_installer_in_the_python_that_was_chosen() -> None:
+    chosen = "/usr/bin/python3.12"
+    python, option, _, *words = installer_argv(data_scientist_portal_python=chosen)
+
+    assert (python, option) == (chosen, "-B")
+    assert str(parse_arguments(words).python) == chosen
+    assert parse_arguments(installer_argv()[1:]).python is None
+
+
 def test_every_variable_that_the_role_reads_has_a_default() -> None:
     texts = [path.read_text() for path in (*ROLE.rglob("*.yml"), ANSIBLE / "site.yml")]
     used = set(re.findall(r"data_scientist_portal_\w+", "".join(texts)))
