@@ -6,7 +6,8 @@ Horovod 0.28.1 of 2023 is its last release.
   XLA-compiled training on GPUs, which are off unless HOROVOD_ENABLE_XLA_OPS=1.
 * gloo_context.cc forgets HOROVOD_GLOO_IFACE for the process set of all ranks, so that Gloo
   listens on whatever address the host name resolves to.
-* PyTorch's headers ask for C++20, and nvcc 13 for C++17 or newer.
+* PyTorch's headers ask for C++20, and nvcc 13 for C++17 or newer. Gloo goes to C++17, too: before
+  it, a constant of a class is defined in one object, since then in each.
 * mpi_ops.cc calls a function of TensorFlow for the CUDA stream that TensorFlow no longer exports.
 * TensorFlow exports functions of the CUDA that it is made for, which the linker would take in place
   of those of the compiler's CUDA; the library for GPUs brings its own.
@@ -68,6 +69,11 @@ COMPILER = (
     ),
 )
 PYTORCH = (
+    Patch(
+        "CMakeLists.txt",
+        "set(CMAKE_CXX_STANDARD 14)\nset(CMAKE_CXX_STANDARD_REQUIRED ON)\n",
+        "set(CMAKE_CXX_STANDARD 17)\nset(CMAKE_CXX_STANDARD_REQUIRED ON)\n",
+    ),
     Patch(
         "horovod/torch/CMakeLists.txt",
         "    set(CMAKE_CXX_STANDARD 14)\n",
