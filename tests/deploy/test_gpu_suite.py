@@ -48,5 +48,5 @@ def test_without_a_gpu_the_gpu_suite_says_so_and_measures_nothing() -> None:
     done = run_suite()
 
     assert done.returncode == 2
-    assert "sees no GPU" in done.stdout
-    assert "--cpu" in done.stdout
+    assert "sees no GPU" in done.stderr
+    assert "--cpu" in done.stderr

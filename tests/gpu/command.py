@@ -22,10 +22,12 @@ def run_gpu(argv: Sequence[str]) -> int:
         argv: Words after "gpu"; `--python PYTHON` chooses who runs it, the rest is the suite's.
 
     Returns:
-        Its exit status; 2 if no Python has PyTorch.
+        Its exit status; 2 if no Python has PyTorch, or PyTorch sees no GPU.
     """
     parser = argparse.ArgumentParser(prog="tests/run gpu", add_help=False, allow_abbrev=False)
     parser.add_argument("--python")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--out", type=Path)
     options, rest = parser.parse_known_args(argv)
     candidates = [options.python] if options.python else default_pythons()
     python = next((each for each in candidates if has_torch(each)), None)
@@ -33,6 +35,14 @@ def run_gpu(argv: Sequence[str]) -> int:
         print(
             f"None of these has PyTorch: {', '.join(candidates)}. Name one that has it: "
             "tests/run gpu --python /path/to/python3",
+            file=sys.stderr,
+        )
+        return 2
+    needs_gpu = not options.cpu and not {"-h", "--help"} & set(rest)
+    if needs_gpu and (why := why_no_gpu(python)):
+        print(
+            f"PyTorch of {python} sees no GPU ({why}). Run it where there is one, or try the suite "
+            "itself with --cpu.",
             file=sys.stderr,
         )
         return 2
@@ -47,7 +57,10 @@ def run_gpu(argv: Sequence[str]) -> int:
             "PYTHONPATH": f"{folder}:{CHECKOUT}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        command = [python, "-m", "tests.gpu", *rest]
+        cpu = ["--cpu"] if options.cpu else []
+        # The suite runs in another folder.
+        out = [f"--out={options.out.resolve()}"] if options.out else []
+        command = [python, "-m", "tests.gpu", *cpu, *out, *rest]
         return subprocess.run(command, cwd=folder, env=environ, check=False).returncode
 
 
@@ -65,3 +78,12 @@ def has_torch(python: str) -> bool:
     except OSError:
         return False
     return done.returncode == 0
+
+
+def why_no_gpu(python: str) -> str | None:
+    """Return why PyTorch sees no GPU, or None."""
+    code = "import torch; torch.cuda.init(); print(torch.cuda.device_count())"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode == 0 and int(done.stdout) > 0:
+        return None
+    return (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
