@@ -20,7 +20,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 START_TIMEOUT_S = 120
-CELL_TIMEOUT_S = 600
+CELL_TIMEOUT_S = 1500
 
 
 class Session:

@@ -32,7 +32,7 @@ from tests.foreign.site import (
 from tests.support.eventually import eventually
 
 OPTIONS = ("--cpu", "--with-horovod")
-NOTEBOOK_TIMEOUT_S = 900
+NOTEBOOK_TIMEOUT_S = 1800
 MOST_S = 30 * 60
 REPORT = CHECKOUT / "tests/output/site-times.json"
 # One of each folder that runs on this site, the quickest.
