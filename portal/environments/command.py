@@ -61,10 +61,14 @@ for one in distributions():
     found.setdefault(one.metadata["Name"], one.version)
 print("{PACKAGES_MARK}", *("%s==%s" % pair for pair in found.items() if all(pair)))
 """
+_R_PROBE = (
+    "invisible(loadNamespace('IRkernel')); "
+    f"cat('{PACKAGES_MARK}', rownames(installed.packages()), '\\n')"
+)
 _PROBES = {
     Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
     Language.PYTHON: ("-c", _PYTHON_PROBE),
-    Language.R: ("--slave", "-e", "loadNamespace('IRkernel')"),
+    Language.R: ("--slave", "-e", _R_PROBE),
 }
 
 
@@ -122,8 +126,8 @@ def probe(environment: Environment, node: Node) -> list[str]:
         node: What the node has.
 
     Returns:
-        An argument list. Python's prints PACKAGES_MARK and what is installed, as NAME==VERSION with
-        blanks between them.
+        An argument list. It prints PACKAGES_MARK and what is installed, with blanks between, in
+        Python as NAME==VERSION, in R as NAME.
     """
     return _enter(environment, node, _PROBES[environment.language])
 

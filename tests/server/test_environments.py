@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from portal.environments.command import Node
+from portal.environments.entry import parse_entry
+from portal.environments.probe import try_environment
 from portal.environments.registry import OWN_PATH
 from tests.support.eventually import eventually
 from tests.support.kernels import ask, offered, run_cell, run_until
@@ -119,6 +122,14 @@ async def test_a_cell_runs_in_r(server: NotebookServer) -> None:
         pytest.skip("R is not installed; deploy/environments/build kernels does it")
 
     assert "42" in await run_cell(server, "site-r", "cat(6 * 7)")
+
+
+def test_what_r_has_is_known(server: NotebookServer) -> None:
+    if not os.access("/usr/bin/R", os.X_OK):
+        pytest.skip("R is not installed; deploy/environments/build kernels does it")
+    environment = parse_entry("r", {"language": "r", "interpreter": "/usr/bin/R"}, where="here")
+
+    assert {"IRkernel", "stats"} <= set(try_environment(environment, Node()).packages or ())
 
 
 async def test_ones_own_environment_appears_while_the_session_runs(
