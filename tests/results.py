@@ -69,6 +69,7 @@ ALLOWED_SKIPS = (
         test=r"tests\.(slurm_versions|platforms|container)", reason="needs root|cannot be had"
     ),
     AllowedSkip(test=r"tests\.foreign", reason="no FUSE here"),
+    AllowedSkip(test=r"tests\.nfs", reason="NFS over FUSE needs"),
     AllowedSkip(test="", reason="/dev/fuse cannot be opened|FUSE cannot be mounted"),
 )
 

@@ -162,6 +162,7 @@ SUITES = (
         needs_cluster=False,
         is_default=False,
     ),
+    Suite(name="nfs", folder="nfs", is_default=False),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}

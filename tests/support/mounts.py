@@ -21,7 +21,7 @@ def full_home(user: str) -> Iterator[Path]:
     """Put a full file system of 1 MiB in the place of a user's home, on the head and the nodes."""
     account = pwd.getpwnam(user)
     home = Path(account.pw_dir)
-    places = [[], *(_enter(path) for path in sorted(RUN_DIR.glob("node*.pid")))]
+    places = [[], *node_places()]
     options = f"size=1m,mode=700,uid={account.pw_uid},gid={account.pw_gid}"
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(home)]
     fill = ["sh", "-c", f"dd if=/dev/zero of={home}/big bs=4k 2>/dev/null; chown {user} {home}/big"]
@@ -82,6 +82,11 @@ def hanging_mount(folder: Path) -> Iterator[None]:
         # Without its server every call that hangs ends with an error.
         os.close(server)
         subprocess.run(["umount", "-l", str(folder)], check=True, timeout=10)
+
+
+def node_places() -> list[list[str]]:
+    """Return what runs a program with the files and processes of each node."""
+    return [_enter(path) for path in sorted(RUN_DIR.glob("node*.pid"))]
 
 
 def _enter(pid_file: Path) -> list[str]:
