@@ -154,8 +154,9 @@ class Preflight:
         whats |= {one.check_name: f"The shared storage, {one.path}," for one in self.shared}
         what = whats[name]
         says = f" ({quote(str(found['detail']))})" if found.get("detail") else ""
+        room = f": {found['free_mib']} MiB are free in it" if "free_mib" in found else says
         sentence, cure = {
-            "full": (f"is full: {found.get('free_mib', 0)} MiB are free in it", _RESCUE),
+            "full": (f"is full{room}", _RESCUE),
             "unwritable": (f"cannot be written{says}", _ADMINISTRATORS),
             "missing": ("is not there", _ADMINISTRATORS),
             "unmounted": ("is not mounted", _ADMINISTRATORS),

@@ -100,7 +100,7 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
         what: "min_free_mib", the space that has to be left, and whether it "may_be_full".
 
     Returns:
-        The fault, with "free_mib" or the system's words as "detail".
+        The fault, with the system's words as "detail", and "free_mib" unless a quota is used up.
     """
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     probe = home / STATE_FOLDER / f".preflight-{os.getpid()}"
@@ -114,7 +114,9 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
     except OSError as error:
         full = "" if what.get("may_be_full") else "full"
         fault = full if error.errno in _FULL else "unwritable"
-        return {"fault": fault, "detail": error.strerror, "free_mib": _free_mib(home)}
+        # Behind a quota the file system may have room that is not the user's.
+        free = {} if error.errno == errno.EDQUOT else {"free_mib": _free_mib(home)}
+        return {"fault": fault, "detail": error.strerror, **free}
     finally:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import signal
@@ -28,6 +29,10 @@ def test_nothing_wrong_says_nothing() -> None:
     ("found", "words"),
     [
         ({"fault": "full", "free_mib": 3}, "is full: 3 MiB are free in it. Clean up"),
+        (
+            {"fault": "full", "detail": "Disk quota exceeded"},
+            'is full ("Disk quota exceeded"). Clean up',
+        ),
         (
             {"fault": "unwritable", "detail": "Read-only file system"},
             'cannot be written ("Read-only file system"). Tell the administrators.',
@@ -86,6 +91,20 @@ def test_a_rescue_session_minds_no_full_home() -> None:
 
     assert probe.check_home(checks["home"])["fault"] == ""
     assert probe.check_home({"min_free_mib": 2**40})["fault"] == "full"
+
+
+@pytest.mark.parametrize(("number", "knows_room"), [(errno.EDQUOT, False), (errno.ENOSPC, True)])
+def test_room_that_a_quota_keeps_from_the_user_is_not_called_free(
+    number: int, knows_room: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(preflight_probe.os, "fsync", fail)
+
+    found = preflight_probe.check_home({"min_free_mib": 16})
+
+    assert (found["fault"], "free_mib" in found) == ("full", knows_room)
 
 
 def test_a_check_that_hangs_is_given_up_and_holds_nobody() -> None:
