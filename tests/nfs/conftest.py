@@ -37,9 +37,15 @@ class Session:
 
     def start(self, **options: Any) -> requests.Response:
         """Ask for a session; the answer may be a refusal."""
+        return self._ask_for({"gpus": 1} | options)
+
+    def rescue(self) -> requests.Response:
+        """Ask for a session that makes room in the home."""
+        return self._ask_for({"rescue": 1})
+
+    def _ask_for(self, options: dict[str, Any]) -> requests.Response:
         path = f"/users/{USER}/server"
-        asked = {"gpus": 1} | options
-        return self.client.rest("POST", path, self.token, json=asked, timeout=ANSWER_TIMEOUT_S)
+        return self.client.rest("POST", path, self.token, json=options, timeout=ANSWER_TIMEOUT_S)
 
     def wait_until_ready(self) -> None:
         """Wait until the session answers."""
@@ -113,9 +119,6 @@ def nfs() -> Iterator[FileServer]:
         server.make_folder("shared/projects", user_id=0, group_id=account.pw_gid, mode=0o3770)
         server.show(USER, HOME)
         server.show("shared", SHARED)
-        # A server that starts lets nobody write in its first seconds: others may claim files.
-        touch = ["runuser", "-u", USER, "--", "touch", str(HOME / ".writable")]
-        subprocess.run(touch, check=True, timeout=60)
         yield server
 
 
@@ -131,6 +134,9 @@ def logged_in() -> Session:
 def user(nfs: FileServer, logged_in: Session) -> Iterator[Session]:
     """Yield the user, without a session before and after."""
     logged_in.end()
+    # A server that starts lets nobody write at first, and one that hung takes a moment, too.
+    touch = ["runuser", "-u", USER, "--", "touch", str(HOME / ".writable")]
+    subprocess.run(touch, check=True, timeout=120)
     yield logged_in
     logged_in.end()
 

@@ -29,6 +29,7 @@ MEMORY_MIB = 512
 MAKE_FUSE = ("mknod", "-m", "600", "/dev/fuse", "c", "10", "229")
 TAP, ADDRESS = "dsp-nfs", "10.89.77.1/30"
 ORDERS = ("10.89.77.2", 9002)
+ORDER_TIMEOUT_S = 60
 START_TIMEOUT_S = 60
 EXPORT = "/run/export"
 
@@ -72,6 +73,8 @@ class FileServer:
         """
         with Client(ORDERS) as connection:
             connection.send(argv)
+            if not connection.poll(ORDER_TIMEOUT_S):
+                raise RuntimeError(f"{' '.join(argv)}: no end within {ORDER_TIMEOUT_S} s")
             status, said = connection.recv()
         if status:
             raise RuntimeError(f"{' '.join(argv)}: {said}")
@@ -97,11 +100,6 @@ class FileServer:
             yield
         finally:
             self.order(*place, "pfifo")
-
-    def restart(self) -> None:
-        """Stop the server and start it again; clients then have to claim what they had open."""
-        self.order("rpc.nfsd", "0")
-        self.order("rpc.nfsd", "--no-nfs-version", "3", "--no-udp", "8")
 
     def limit(self, user_id: int, most_mib: int) -> None:
         """Let a user have no more than this on the server; 0 for no limit."""

@@ -140,13 +140,7 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
             home = cuda.place_toolkit(plan, build.toolkit, folder / "cuda", log)
             variables = cuda.nccl_variables(home, build.env_dir, folder / "nccl")
         source = horovod_source.fetch_source(plan, python, patches(build), folder, log)
-        options: list[str | Path] = [
-            "--no-build-isolation",
-            "--no-deps",
-            "--no-cache-dir",
-            "--wheel-dir",
-            folder,
-        ]
+        options = ["--no-build-isolation", "--no-deps", "--no-cache-dir"]
         run(
             [python, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source],
             log=log,

@@ -100,9 +100,9 @@ def test_room_that_a_quota_keeps_from_the_user_is_not_called_free(
     def fail(_: int) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(preflight_probe.os, "fsync", fail)
+    monkeypatch.setattr(probe.os, "fsync", fail)
 
-    found = preflight_probe.check_home({"min_free_mib": 16})
+    found = probe.check_home({"min_free_mib": 16})
 
     assert (found["fault"], "free_mib" in found) == ("full", knows_room)
 
