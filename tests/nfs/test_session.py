@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from tests.support.eventually import eventually
 from tests.nfs.conftest import HOME, USER, Bystander, Session
 from tests.nfs.file_server import FileServer
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.cluster
 # A page of the hub that a storage that hangs holds up for no longer than this.
