@@ -102,8 +102,10 @@ class Authority:
     def create(cls, folder: Path) -> Authority:
         folder.mkdir()
         self = cls(folder)
+        # Without it Python 3.13 trusts no authority.
+        usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
         _openssl(
-            *("req", "-x509", "-days", "2", *NEW_KEY, "-subj", "/CN=test authority"),
+            *("req", "-x509", "-days", "2", *NEW_KEY, "-subj", "/CN=test authority", *usage),
             *("-keyout", folder / "ca.key", "-out", self.certificate),
         )
         return self
@@ -112,7 +114,7 @@ class Authority:
         """Return a certificate and its key for a server."""
         certificate, key, request = (self.folder / f"{name}.{end}" for end in ("pem", "key", "csr"))
         extensions = self.folder / f"{name}.ext"
-        extensions.write_text(f"subjectAltName={alternative_names}\n")
+        extensions.write_text(f"subjectAltName={alternative_names}\nauthorityKeyIdentifier=keyid\n")
         _openssl(
             *("req", *NEW_KEY, "-subj", f"/CN={name}", "-keyout", key, "-out", request),
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import ldap3
@@ -207,7 +209,27 @@ def _open(connection: ldap3.Connection, server: LdapServer) -> None:
     connection.open(read_server_info=False)
     if not server.use_tls_at_once:
         connection.start_tls(read_server_info=False)
-    check_hostname(connection.socket, server.host, None)
+    # From Python 3.12 on ldap3's check compares an address with names of DNS only.
+    if not names_address(connection.socket.getpeercert(), server.host):
+        check_hostname(connection.socket, server.host, None)
+
+
+def names_address(certificate: Mapping[str, Any], host: str) -> bool:
+    """Return whether a certificate is for an address.
+
+    Args:
+        certificate: As `ssl.SSLSocket.getpeercert` returns it.
+        host: The server, by name or address.
+
+    Returns:
+        False where the host is a name.
+    """
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    named = (value for kind, value in certificate.get("subjectAltName", ()) if kind == "IP Address")
+    return any(ipaddress.ip_address(value.strip()) == address for value in named)
 
 
 def close(connection: ldap3.Connection) -> None:
