@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.foreign.guide import steps_of
+from tests.support.eventually import eventually
 
 GUIDE = Path(__file__).parents[2] / "docs/container.md"
 # vfs copies every layer; it works on any file system.
@@ -76,8 +77,9 @@ def private_podman(folder: Path) -> Iterator[Podman]:
     try:
         yield podman
     finally:
-        podman.run("rm", "--all", "--force", "--time", "0")
-        podman.run("system", "prune", "--all", "--force", "--volumes", timeout_s=600)
+        podman.run("stop", "--all", "--time", "60")
+        # What a container has mounted may be in use for a moment after its end.
+        eventually(lambda: podman.run("rm", "--all", "--force") or True, timeout_s=60)
         for mount in _mounts_under(folder):
             subprocess.run(["umount", "--lazy", mount], check=True)
         shutil.rmtree(folder)

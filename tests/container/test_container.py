@@ -169,7 +169,8 @@ def test_one_that_was_killed_starts_again(podman: Podman, trial: Trial) -> None:
 async def test_it_runs_in_a_user_namespace_as_rootless_podman_makes_it(
     podman: Podman, options: list[str], trial: Trial
 ) -> None:
-    podman.run("rm", "--force", "--time", "0", NAME)
+    podman.run("stop", NAME)
+    podman.run("rm", NAME)
     mapped = ("--uidmap", "0:100000:65536", "--gidmap", "0:100000:65536")
     other = Trial(podman, [*options, *mapped], volume="dsportal-mapped:/home")
     other.run()
