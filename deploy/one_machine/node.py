@@ -80,6 +80,9 @@ def has_slurmd(init_pid: int) -> bool:
 
     Args:
         init_pid: The node's process 1, as this machine numbers it.
+
+    Returns:
+        True if a process of that name is in the node's namespace of processes.
     """
     namespace = os.readlink(f"/proc/{init_pid}/ns/pid")
     for folder in Path("/proc").glob("[0-9]*"):

@@ -150,6 +150,9 @@ def has_venv(python: Path) -> bool:
 
     Args:
         python: The interpreter.
+
+    Returns:
+        True if it has ensurepip and venv.
     """
     return output_of([python, "-c", "import ensurepip, venv"]) is not None
 
