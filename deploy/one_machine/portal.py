@@ -150,7 +150,7 @@ def ensure_proxy() -> str:
     Returns:
         What was done, in words.
     """
-    script = _hub_package_dir() / "portal" / "hub" / "proxy.mjs"
+    script = _hub_package_dir() / "portal" / "hub" / "network" / "proxy.mjs"
     read_at_start = [PORTAL_TOML.read_bytes(), script.read_bytes()]
     fingerprint = hashlib.sha256(b"".join(read_at_start)).hexdigest()
     was_started = ensure_started(
