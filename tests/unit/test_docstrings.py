@@ -1,10 +1,11 @@
-"""Everything public says what goes in, what comes out, what can go wrong and why a rule holds."""
+"""Everything public says what names and types cannot: units, shapes, errors, sources."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 PACKAGES = ("spawner", "portal", "deploy")
-READS_WHAT_PEOPLE_WRITE = {"options", "script"}
+READS_WHAT_PEOPLE_WRITE = {"job_options", "job_script"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -30,13 +31,12 @@ class PublicFunction:
         return ast.get_docstring(self.node) or ""
 
     @property
-    def arguments(self) -> list[str]:
+    def arguments(self) -> dict[str, ast.expr | None]:
         spec = self.node.args
-        names = [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
+        given = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
         is_bound = self.is_method and "staticmethod" not in _decorators(self.node)
-        extra = [a.arg for a in (spec.vararg, spec.kwarg) if a is not None]
-        given = [*names[1 if is_bound else 0 :], *extra]
-        return [name for name in given if not name.startswith("_")]
+        given = [*given[1 if is_bound else 0 :], *(a for a in (spec.vararg, spec.kwarg) if a)]
+        return {one.arg: one.annotation for one in given if not one.arg.startswith("_")}
 
     @property
     def returns_something(self) -> bool:
@@ -104,27 +104,48 @@ def public_functions(text: str, place: str, ours: set[str]) -> Iterator[PublicFu
                     yield PublicFunction(name, method, is_method=True)
 
 
+# What a name says of a number: a count, a unit, or what it numbers.
+_SAYS_ITS_UNIT = re.compile(
+    r"^n_|^(most|least)_n_|(^|_)(s|ms|us|mib|gib|bytes|percent|hours|minutes|days|port|pid|uid|gid|fd|id"
+    r"|gpus|cores|nodes|ranks|rank|size|epoch|step|seed|line|number|status|mode|code|signal)$"
+)
+_NUMBERS = {"int", "float", "int | None", "float | None"}
+# Types that tell nothing of what is inside.
+_SAYS_NOTHING = re.compile(r"\b(Any|object)\b")
+
+
+def needs_words(name: str, annotation: ast.expr | None) -> bool:
+    """Return whether a name and its type leave a reader to guess what goes in or comes out."""
+    kind = ast.unparse(annotation) if annotation is not None else "Any"
+    if kind in _NUMBERS:
+        return not _SAYS_ITS_UNIT.search(name)
+    is_plain_tuple = re.fullmatch(r"tuple\[((str|int|float|bool|None)(, | \| )?)+\]", kind)
+    return bool(_SAYS_NOTHING.search(kind) or is_plain_tuple)
+
+
 def missing_sections(function: PublicFunction) -> list[str]:
-    """Return the sections that the docstring of a function should have and has not."""
+    """Return what the docstring of a function should say and does not."""
     decorators = _decorators(function.node)
     if any(d.endswith((".setter", "overload", "override")) for d in decorators):
         return []
-    # "Return the name." says it all where there is nothing to add.
-    is_said = any(d.endswith("property") for d in decorators) or (
-        not function.arguments and function.docstring.startswith(("Return ", "Yield "))
+    docstring = function.docstring
+    lines = [line.strip() for line in docstring.splitlines()]
+    is_said = any(d.endswith("property") for d in decorators) or docstring.startswith(
+        ("Return ", "Yield ", "Whether ")
     )
-    wanted = {
-        "Args": bool(function.arguments),
-        "Yields": function.is_generator and not is_said,
-        "Returns": function.returns_something and not function.is_generator and not is_said,
-        "Raises": bool(function.raised),
-    }
-    lines = [line.strip() for line in function.docstring.splitlines()]
-    missing = [name for name, is_wanted in wanted.items() if is_wanted and f"{name}:" not in lines]
-    unnamed = {name for name in function.arguments if f"{name}:" not in function.docstring}
-    if "Args" not in missing and unnamed:
-        missing.append(f"Args: {', '.join(sorted(unnamed))}")
-    return missing
+    result = "Yields" if function.is_generator else "Returns"
+    wants_result = needs_words(function.node.name, function.node.returns) and not is_said
+    missing = [] if docstring else ["a docstring"]
+    if function.returns_something and wants_result and f"{result}:" not in lines:
+        missing.append(result)
+    if function.raised and "Raises:" not in lines:
+        missing.append("Raises")
+    unnamed = sorted(
+        name
+        for name, annotation in function.arguments.items()
+        if needs_words(name, annotation) and not re.search(rf"\b{name}\b", docstring)
+    )
+    return [*missing, *([f"Args: {', '.join(unnamed)}"] if unnamed else [])]
 
 
 def gaps(path: Path, ours: set[str]) -> list[str]:
@@ -143,11 +164,19 @@ def test_public_functions_document_arguments_results_and_errors() -> None:
 @pytest.mark.parametrize(
     ("source", "missing"),
     [
-        ("def f(a: int) -> None:\n    '''Do.'''", ["Args"]),
+        ("def f(a: int) -> None:\n    '''Do.'''", ["Args: a"]),
+        ("def f(a_s: int, n_b: int, c: Path) -> None:\n    '''Do.'''", []),
+        (
+            "def f(a: dict[str, Any]) -> None:\n    '''Do.\n\n    Args:\n        a: One.\n    '''",
+            [],
+        ),
         ("def f() -> int:\n    '''Do.'''\n    return 1", ["Returns"]),
+        ("def f() -> int:\n    '''Return the floor.'''\n    return 1", []),
+        ("def f() -> Path:\n    '''Do.'''\n    return 1", []),
+        ("def f() -> tuple[str, int]:\n    '''Do.'''\n    return 1", ["Returns"]),
         ("def f() -> None:\n    '''Do.'''\n    raise OSError(1)", ["Raises"]),
-        ("def f() -> Iterator[int]:\n    '''Do.'''\n    yield 1", ["Yields"]),
-        ("def f(a, b) -> None:\n    '''Do.\n\n    Args:\n        a: One.\n    '''", ["Args: b"]),
+        ("def f() -> Iterator[Any]:\n    '''Do.'''\n    yield 1", ["Yields"]),
+        ("def f() -> None:\n    pass", ["a docstring"]),
         ("def f() -> None:\n    '''Do.'''\n    def g():\n        raise OSError(1)", []),
     ],
 )
@@ -159,7 +188,7 @@ def test_a_gap_is_seen(source: str, missing: list[str]) -> None:
 
 def test_whatever_reads_text_of_slurm_says_where_its_form_is_described() -> None:
     silent = []
-    modules = {path for path in _modules() if path.parent.name == "spawner"}
+    modules = {path for path in _modules() if CHECKOUT / "spawner" in path.parents}
     for path in sorted(path for path in modules if path.stem not in READS_WHAT_PEOPLE_WRITE):
         text = path.read_text()
         parsers = [
