@@ -59,6 +59,11 @@ def launcher_path(plan: Plan) -> Path:
     return plan.prefix / "libexec" / "dsportal-launcher"
 
 
+def programs_dir(plan: Plan) -> Path:
+    """Return the folder of the sources of the programs that sudo allows."""
+    return plan.source_dir / "spawner" / "programs"
+
+
 def launcher_programs(plan: Plan) -> dict[str, Path]:
     """Return the programs that sudo allows, and those that the launcher runs.
 
@@ -88,7 +93,7 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
         StepError: If a source would start with the user's own Python settings.
     """
     for name, path in launcher_programs(plan).items():
-        source = plan.source_dir / "spawner" / "programs" / name
+        source = programs_dir(plan) / name
         text = source.read_text()
         if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
             raise StepError(

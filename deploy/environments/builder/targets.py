@@ -238,7 +238,7 @@ TARGETS = (
         summary="installing the programs that sudo allows",
         build=files.install_launcher,
         made_from=lambda plan: [
-            *(plan.source_dir / "spawner" / name for name in files.launcher_programs(plan)),
+            *(files.programs_dir(plan) / name for name in files.launcher_programs(plan)),
             str(plan.python),
         ],
         results=lambda plan: list(files.launcher_programs(plan).values()),

@@ -13,9 +13,11 @@ from deploy.environments.builder.files import (
     install_launcher,
     install_templates,
     launcher_path,
+    launcher_programs,
     templates_dir,
 )
 from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.targets import BY_NAME
 
 
 @pytest.fixture
@@ -70,3 +72,10 @@ def test_a_template_that_is_gone_from_the_checkout_is_gone_for_new_users(plan: P
     install_templates(plan, io.StringIO())
 
     assert [path.name for path in templates_dir(plan).rglob("*.ipynb")] == ["b.ipynb"]
+
+
+def test_a_change_of_a_program_that_sudo_allows_is_seen() -> None:
+    sources = [one for one in BY_NAME["launcher"].made_from(Plan()) if isinstance(one, Path)]
+
+    assert len(sources) == len(launcher_programs(Plan()))
+    assert [path for path in sources if not path.is_file()] == []
