@@ -1,4 +1,4 @@
-"""Apptainer for the kernel tests, apart from the system, since Debian 12 has no package of it."""
+"""Apptainer for the kernel tests, under its own prefix because Debian 12 has no package of it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ _SESSION_DIR = "var/lib/apptainer/mnt/session"
 
 
 def install_apptainer(log: IO[str]) -> None:
-    """Unpack Apptainer and the libraries that it needs under a prefix of its own.
-
-    Args:
-        log: Open log file.
+    """Unpack Apptainer and the libraries it needs under its own prefix.
 
     Raises:
         StepError: If a package cannot be had.
@@ -46,6 +43,7 @@ def install_apptainer(log: IO[str]) -> None:
         _take_libraries(folder / "system" / _LIBRARIES, new / "lib")
     _link(new)
     for file in _ELF_FILES:
+        # Its libc is newer than the system's and works only with the loader of the same release.
         loader = ("--set-interpreter", f"{PREFIX}/lib/ld-linux-x86-64.so.2")
         libraries = ("--force-rpath", "--set-rpath", f"{PREFIX}/lib")
         run(["patchelf", *loader, *libraries, new / file], log=log)
@@ -77,7 +75,7 @@ def _take_libraries(source: Path, target: Path) -> None:
 
 
 def _link(prefix: Path) -> None:
-    """Make the places where the moved programs look: apptainer in usr, its starter in usr/lib."""
+    """Create the paths in which the relocated programs look: under usr and under usr/lib."""
     for place in (prefix / "usr", prefix / "usr/lib"):
         (place / "etc").symlink_to(PREFIX / "etc")
         (place / _SESSION_DIR).mkdir(parents=True)

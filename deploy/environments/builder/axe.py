@@ -1,4 +1,4 @@
-"""axe-core, which the browser tests run in each page to find what keeps people out."""
+"""axe-core, the accessibility checker that the browser tests run in each page."""
 
 from __future__ import annotations
 
@@ -14,23 +14,12 @@ from deploy.environments.builder.proxy import NPM_HINT
 
 
 def script(plan: Plan) -> Path:
-    """Return the script that is run in a page.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Its path.
-    """
+    """Return the script that the tests inject into a page."""
     return plan.axe_dir / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def install_axe(plan: Plan, log: IO[str]) -> None:
     """Install axe-core.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
 
     Raises:
         StepError: If npm fails.

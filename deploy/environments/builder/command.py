@@ -32,11 +32,8 @@ from deploy.environments.builder.targets import (
 def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     """Read the command line.
 
-    Args:
-        argv: Words after the program's name.
-
     Returns:
-        Names of the targets, and folders and choices.
+        Names of the targets, and the plan.
 
     Raises:
         StepError: If --cuda names no CUDA toolkit.
@@ -103,14 +100,7 @@ def _cuda_home(given: str | None, prefix: Path) -> Path | None:
 
 @contextlib.contextmanager
 def one_build_at_a_time(prefix: Path) -> Iterator[None]:
-    """Wait until no other build works on the same prefix.
-
-    Args:
-        prefix: Folder that gets the results; made if it is missing.
-
-    Yields:
-        Nothing, while this build is the only one.
-    """
+    """Wait until no other build works on the same prefix, which is created if it is missing."""
     prefix.mkdir(parents=True, exist_ok=True)
     with (prefix / ".build.lock").open("w") as lock:
         try:
@@ -122,21 +112,21 @@ def one_build_at_a_time(prefix: Path) -> Iterator[None]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Build the targets that were named, and what they need.
-
-    Args:
-        argv: Words after the program's name; those of this process when None.
+    """Build the named targets and everything they need.
 
     Returns:
         0 if all of them are built, 1 if one is not, 2 for a wrong command line.
     """
     try:
+        # Only for its errors: a wrong setting should end the program here, not a target minutes
+        # later.
         package_sources(os.environ)
         names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
         refuse_python(plan.python)
     except StepError as error:
         print(f"{error.what} {error.next_step}", file=sys.stderr)
         return 2
+    # Every account has to read and run what root builds here.
     os.umask(0o022)
     before = time.monotonic()
     try:

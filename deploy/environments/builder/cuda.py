@@ -1,7 +1,10 @@
-"""The CUDA toolkit that Horovod's operations for GPUs are compiled with.
+"""The CUDA toolkit that compiles Horovod's GPU operations.
 
 A site's own, or NVIDIA's compiler from the ordinary index, which is needed during the build only:
 what is compiled holds CUDA's runtime, and loads the NCCL that came with the framework.
+
+Either the site's own, or NVIDIA's compiler from the ordinary index. It is needed only during the
+build: the result contains CUDA's runtime, and loads the NCCL that came with the framework.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ class Toolkit:
     """A CUDA toolkit.
 
     Args:
-        major: Such as 13.
-        home: Its folder, which holds bin/nvcc; None where the index has it.
+        major: Major release, such as 13.
+        home: Folder that holds bin/nvcc; None for the toolkit from the index.
     """
 
     major: int
@@ -39,13 +42,7 @@ class Toolkit:
 
 
 def check_home(home: Path) -> Path:
-    """Refuse a folder that is no CUDA toolkit.
-
-    Args:
-        home: The folder.
-
-    Returns:
-        The folder.
+    """Return a folder unchanged if it is a CUDA toolkit.
 
     Raises:
         StepError: If it holds no nvcc that says its release.
@@ -55,13 +52,7 @@ def check_home(home: Path) -> Path:
 
 
 def release_of(home: Path) -> tuple[int, int]:
-    """Return the release of a toolkit.
-
-    Args:
-        home: Its folder.
-
-    Returns:
-        Such as (12, 9).
+    """Return major and minor release of a toolkit, such as (12, 9).
 
     Raises:
         StepError: If it holds no nvcc that says its release.
@@ -76,24 +67,15 @@ def release_of(home: Path) -> tuple[int, int]:
 
 
 def cuda_of(prefix: Path) -> Path | None:
-    """Return the toolkit that an installation keeps.
-
-    Args:
-        prefix: Folder of the results of builds.
-
-    Returns:
-        The folder that was named there; None for the compiler from the index.
-    """
+    """Return the toolkit that an installation keeps; None for the compiler from the index."""
     path = _note(prefix)
     return Path(path.read_text().strip()) if path.exists() else None
 
 
 def keep_cuda(prefix: Path, home: Path | None) -> None:
-    """Let later builds keep a choice.
+    """Remember the choice of a toolkit for later builds.
 
-    Args:
-        prefix: Folder of the results of builds.
-        home: Folder of a toolkit; None for the compiler from the index.
+    `home` is the folder of a toolkit; None for the compiler from the index.
     """
     if home is None:
         _note(prefix).unlink(missing_ok=True)
@@ -106,27 +88,19 @@ def _note(prefix: Path) -> Path:
 
 
 def framework_major(pins: Mapping[str, str]) -> int:
-    """Return the CUDA that a framework is made for.
+    """Return the major CUDA release that a framework is built for; 0 if it has no NCCL.
 
     Args:
         pins: Version of each package of its environment.
-
-    Returns:
-        The major release, such as 13; 0 for a framework without NCCL.
     """
     found = (_NCCL.fullmatch(name) for name in pins)
     return next((int(match[1]) for match in found if match), 0)
 
 
 def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
-    """Return the toolkit to compile with.
+    """Return the toolkit to compile with: the site's own if it fits, else that of the index.
 
-    Args:
-        plan: Folders and choices.
-        major: The release of CUDA that has to be; None for any.
-
-    Returns:
-        The one that was named where it may be, else that of the index.
+    `major` is the release of CUDA that is required; None for any.
 
     Raises:
         StepError: If neither may be, or the one that was named is not there.
@@ -149,16 +123,9 @@ def _index_major(plan: Plan) -> int:
 
 
 def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> Path:
-    """Return the folder of a toolkit, which is fetched first where the index has it.
+    """Return the folder that holds bin/nvcc; fetch the toolkit first if it is in the index.
 
-    Args:
-        plan: Folders and choices; the environment `uv` must be there.
-        toolkit: The toolkit.
-        folder: An empty folder for what is fetched.
-        log: Open log file.
-
-    Returns:
-        Folder that holds bin/nvcc.
+    The environment `uv` must exist. `folder` is empty, and gets what is fetched.
 
     Raises:
         StepError: If it cannot be had.
@@ -176,15 +143,12 @@ def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> P
 
 
 def nccl_variables(home: Path, env_dir: Path, folder: Path) -> dict[str, str]:
-    """Return the variables that build Horovod's operations for GPUs on NCCL.
+    """Return the variables that build Horovod's GPU operations on NCCL.
 
-    Args:
-        home: Folder of the CUDA toolkit.
-        env_dir: Environment of the framework, which brings NCCL.
-        folder: An empty folder; gets the name that a linker looks for.
+    PATH is not among them; it has to begin with the toolkit.
 
-    Returns:
-        Variables of Horovod's build, apart from PATH, which has to begin with the toolkit.
+    `env_dir` is the framework's environment, which brings NCCL. `folder` is empty, and gets a
+    libnccl.so, the name that a linker looks for.
 
     Raises:
         StepError: If the environment has no NCCL.

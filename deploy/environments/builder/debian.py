@@ -1,4 +1,4 @@
-"""Packages of the system that the targets need: Debian's are installed, others only named."""
+"""System packages that targets need: installed with apt-get, or named if there is no apt-get."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ RPM_NAMES = {
 }
 PROGRAMS = {"g++": "g++", "cmake": "cmake", "make": "make", "libopenmpi-dev": "mpicc"}
 PROGRAMS |= {"openmpi-bin": "mpirun"}
+# Targets are built in threads, and apt's own lock makes a second apt-get wait or fail.
 _one_at_a_time = threading.Lock()
 
 
 def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
-    """Install the packages that are missing; without apt-get see whether what they bring is there.
-
-    Args:
-        names: Names of Debian packages.
-        log: Open log file.
+    """Install missing packages; without apt-get check that their programs exist.
 
     Raises:
         StepError: If a package can be installed neither from the present package lists nor
@@ -46,10 +43,7 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
 
 
 def refuse_lacks(names: Sequence[str]) -> None:
-    """See whether the programs of packages are there on a system without apt-get.
-
-    Args:
-        names: Names of Debian packages.
+    """Check that the programs of packages exist on a system without apt-get.
 
     Raises:
         StepError: If one is missing; it names what RHEL's family has in place of Debian's.
@@ -71,11 +65,7 @@ def _has_program(package: str) -> bool:
 def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
     """Unpack a package without installing it, so that none of its daemons starts.
 
-    Args:
-        name: Name of a Debian package.
-        folder: An empty folder for what is downloaded.
-        target: Folder that stands for the root of the file system.
-        log: Open log file.
+    `folder` is an empty folder for the download; `target` stands for the root of the file system.
 
     Raises:
         StepError: If the package cannot be had, neither from the present package lists nor after
@@ -92,7 +82,7 @@ def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
 def _run_apt(
     verb: str, *options: str, names: Sequence[str], log: IO[str], cwd: Path | None = None
 ) -> None:
-    """Run apt-get, once more with new package lists where it fails."""
+    """Run apt-get, and again with new package lists if it fails."""
     argv = (*APT_GET, verb, *options, *names)
     try:
         run(argv, log=log, cwd=cwd)
@@ -103,12 +93,5 @@ def _run_apt(
 
 
 def is_installed(name: str) -> bool:
-    """Return whether a Debian package is installed.
-
-    Args:
-        name: Name of the package.
-
-    Returns:
-        True where it is installed and configured.
-    """
+    """Return whether a Debian package is installed and configured."""
     return output_of(["dpkg-query", "-W", "-f", "${db:Status-Status}", name]) == "installed"

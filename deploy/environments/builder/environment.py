@@ -28,13 +28,7 @@ _PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;=]+)")
 
 
 def canonical_name(name: str) -> str:
-    """Return the one spelling of a Python package's name.
-
-    Args:
-        name: Any spelling, such as "Jupyter_Server".
-
-    Returns:
-        Such as "jupyter-server".
+    """Return the canonical spelling of a package name, "jupyter-server" for "Jupyter_Server".
 
     Source:
         https://packaging.python.org/en/latest/specifications/name-normalization/
@@ -46,10 +40,10 @@ def read_pins(path: Path) -> dict[str, str]:
     """Read a lock.
 
     Args:
-        path: A file of lines name==version, each followed by its hashes or by none.
+        path: A file of lines name==version, each with or without hashes.
 
     Returns:
-        Version by canonical name, extras left out.
+        Version by canonical name, without extras.
 
     Raises:
         StepError: If the file is missing or a line is no pin.
@@ -80,11 +74,7 @@ def _cure(lock: Path) -> str:
 
 
 def install_uv(plan: Plan, log: IO[str]) -> None:
-    """Install uv, which installs all else.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Install uv, which installs everything else.
 
     Raises:
         StepError: If it cannot be had.
@@ -99,15 +89,13 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
 
 
 def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:
-    """Bring one environment to what its lock says, and to what the site adds to it.
+    """Make one environment match its lock plus the site's own packages.
 
     Only what differs is installed or taken away, so running programs keep the rest.
 
-    Args:
-        plan: Folders and choices; the environment `uv` must be there.
-        name: The environment's name.
-        log: Open log file.
-        lock: Another lock than the plan's.
+    Installs and removes only what differs, so running programs keep the rest.
+
+    The environment `uv` must exist. `lock` replaces the plan's lock.
 
     Raises:
         StepError: If the environment cannot be made or a package cannot be installed.
@@ -146,34 +134,19 @@ def _ensure_environment(plan: Plan, env_dir: Path, log: IO[str]) -> None:
 
 
 def has_venv(python: Path) -> bool:
-    """Return whether an interpreter can make environments; Debian has that in a package apart.
-
-    Args:
-        python: The interpreter.
-
-    Returns:
-        True if it has ensurepip and venv.
-    """
+    """Return whether an interpreter has ensurepip and venv, a separate package on Debian."""
     return output_of([python, "-c", "import ensurepip, venv"]) is not None
 
 
 def _is_usable(plan: Plan, env_dir: Path) -> bool:
-    """Return whether the environment is one of the present Python."""
+    """Return whether the environment was made with this plan's Python."""
     python = env_dir / "bin/python"
     is_same = python.resolve() == plan.python.resolve()
     return is_same and output_of([python, "-V"]) == version_of(plan.python)
 
 
 def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:
-    """Return what is installed in an environment.
-
-    Args:
-        plan: Folders and choices.
-        env_dir: Its folder.
-
-    Returns:
-        Versions by canonical name.
-    """
+    """Return the version of each package in an environment, by canonical name."""
     listing = uv.ask_pip(plan, "list", env_dir, "--format=json")
     found = json.loads(listing or "[]")
     return {canonical_name(package["name"]): package["version"] for package in found}

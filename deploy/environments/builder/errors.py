@@ -1,4 +1,4 @@
-"""What can go wrong in a build for a reason outside this code."""
+"""Build failures whose cause is outside this code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class StepError(Exception):
 
     Args:
         what: One sentence: what was tried and how it ended.
-        next_step: One sentence: what to do; empty where the log says more.
+        next_step: One sentence: what to do; empty if the log says more.
     """
 
     def __init__(self, what: str, next_step: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The site's own packages in the hub's and the notebook server's environment."""
+"""The site's own packages in the environments of the hub and the notebook server."""
 
 from __future__ import annotations
 
@@ -12,30 +12,21 @@ ENVIRONMENTS = ("hub", "server")
 
 
 def extras_path(plan: Plan, name: str) -> Path:
-    """Return the file that names the site's own packages for an environment.
+    """Return the requirements file of the site's own packages; it need not exist.
 
-    Args:
-        plan: Folders and choices.
-        name: One of ENVIRONMENTS.
-
-    Returns:
-        A requirements file; need not exist.
+    `name` is one of ENVIRONMENTS.
     """
     return plan.settings_dir / f"extra-{name}.txt"
 
 
 def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | None:
-    """Choose versions of the site's own packages that go with the lock.
+    """Choose versions of the site's own packages that are compatible with the lock.
 
-    Args:
-        plan: Folders and choices.
-        name: The environment's name; it must be there.
-        lock: Its lock, whose versions stay.
-        log: Open log file.
+    The environment must exist. None of the versions in `lock` change.
 
     Returns:
-        A file of pins of all that the site's packages need, which a later build prefers; None
-        where the site has none.
+        A file of pins of the site's packages and their dependencies, which a later build prefers;
+        None if the site has none.
 
     Raises:
         StepError: If a package cannot be had, or not beside the versions of the lock.

@@ -18,12 +18,7 @@ SOURCES_OF_NOTEBOOKS = frozenset({".py", ".R"})
 
 
 def write_program(path: Path, text: str) -> None:
-    """Write a program so that it is never seen half written.
-
-    Args:
-        path: Where it goes.
-        text: Its text.
-    """
+    """Write an executable file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     new.write_text(text)
@@ -32,11 +27,9 @@ def write_program(path: Path, text: str) -> None:
 
 
 def replace_folder(folder: Path, new: Path) -> None:
-    """Put a finished folder in the place of an older one.
+    """Replace a folder, which need not exist, with a finished one.
 
-    Args:
-        folder: Where it goes; may exist.
-        new: The finished folder, on the same file system.
+    `new` is the finished folder, on the same file system.
     """
     old = folder.with_name(f"{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -48,14 +41,7 @@ def replace_folder(folder: Path, new: Path) -> None:
 
 
 def launcher_path(plan: Plan) -> Path:
-    """Return the one program that sudo lets the hub's account run as a user.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Its path.
-    """
+    """Return the one program that sudo lets the hub's account run as a user."""
     return plan.prefix / "libexec" / "dsportal-launcher"
 
 
@@ -65,14 +51,7 @@ def programs_dir(plan: Plan) -> Path:
 
 
 def launcher_programs(plan: Plan) -> dict[str, Path]:
-    """Return the programs that sudo allows, and those that the launcher runs.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Where each is installed, by its source in `spawner/programs`.
-    """
+    """Return where each privileged program is installed, by its source in `spawner/programs`."""
     launcher = launcher_path(plan)
     return {
         "launcher.py": launcher,
@@ -84,10 +63,6 @@ def launcher_programs(plan: Plan) -> dict[str, Path]:
 
 def install_launcher(plan: Plan, log: IO[str]) -> None:
     """Install the programs that sudo allows.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
 
     Raises:
         StepError: If a source would start with the user's own Python settings.
@@ -106,24 +81,12 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
 
 
 def templates_dir(plan: Plan) -> Path:
-    """Return the folder that new users get their templates from.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        The folder.
-    """
+    """Return the folder that new users get their templates from."""
     return plan.prefix / "templates"
 
 
 def install_templates(plan: Plan, log: IO[str]) -> None:
-    """Copy the template notebooks and what they import.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-    """
+    """Copy the template notebooks and what they import."""
     source = plan.source_dir / "notebook_templates"
     new = plan.prefix / "templates.new"
     shutil.rmtree(new, ignore_errors=True)

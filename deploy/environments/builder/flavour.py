@@ -16,34 +16,21 @@ class Flavour(enum.Enum):
 
 
 def flavour_of_machine() -> Flavour:
-    """Return the flavour that suits this machine.
-
-    Returns:
-        GPU where nvidia-smi lists one.
-    """
+    """Return the flavour that suits this machine: GPU if nvidia-smi lists one."""
     lines = (output_of(["nvidia-smi", "-L"]) or "").splitlines()
     return Flavour.GPU if any(line.startswith("GPU ") for line in lines) else Flavour.CPU
 
 
 def flavour_of(prefix: Path) -> Flavour:
-    """Return the flavour that an installation keeps.
-
-    Args:
-        prefix: Folder of the results of builds.
-
-    Returns:
-        What was chosen there, else what suits this machine.
-    """
+    """Return the flavour that an installation keeps, else the one that suits this machine."""
     path = _note(prefix)
     return Flavour(path.read_text().strip()) if path.exists() else flavour_of_machine()
 
 
 def keep_flavour(prefix: Path, flavour: Flavour) -> None:
-    """Let later builds keep a choice.
+    """Remember the choice of a flavour for later builds.
 
-    Args:
-        prefix: Folder of the results of builds.
-        flavour: The choice; what suits the machine anyway is not noted.
+    `flavour` is not stored if it is the one that suits this machine anyway.
     """
     if flavour is flavour_of_machine():
         _note(prefix).unlink(missing_ok=True)

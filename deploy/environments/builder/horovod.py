@@ -1,7 +1,7 @@
 """Horovod for exactly one TensorFlow or PyTorch: built once, kept in the wheelhouse.
 
-In the flavour gpu its ranks average over NCCL. Where that cannot be built, TensorFlow's averages
-through host memory, and PyTorch has none: its own DistributedDataParallel averages over NCCL.
+In flavour gpu its ranks average over NCCL. If that cannot be built, TensorFlow's Horovod averages
+through host memory, and PyTorch gets none: its own DistributedDataParallel averages over NCCL.
 """
 
 from __future__ import annotations
@@ -40,16 +40,11 @@ CURE = (
 
 
 def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.TENSORFLOW) -> None:
-    """Install Horovod beside its framework and see two ranks add their numbers.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-        framework: What it is compiled for.
+    """Install Horovod next to its framework and check an all-reduce of two ranks.
 
     Raises:
-        StepError: If the build, the installation or the all-reduce fails. Where only NCCL is in
-            the way, a sentence on the terminal says so, and what is there in its place.
+        StepError: If the build, the installation or the all-reduce fails. If only NCCL is in the
+            way, it is not raised: a message on the terminal says so, and what is installed instead.
     """
     if plan.flavour is Flavour.CPU:
         return _install(Build(plan=plan, framework=framework), log)
@@ -74,6 +69,7 @@ def _install(build: Build, log: IO[str]) -> None:
         [bin_dir / "python", "-m", "pip", "install", "--no-deps", "--force-reinstall", wheel],
         log=log,
     )
+    # The check adds up on the CPU, so that a build needs no free GPU.
     env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
     check = [build.framework.value, *(["--nccl"] if build.toolkit else [])]
     for way in ("--gloo", "--mpi") if plan.with_mpi else ("--gloo",):
@@ -87,14 +83,7 @@ def _install(build: Build, log: IO[str]) -> None:
 
 
 def find_wheel(build: Build) -> Path | None:
-    """Return the wheel that was built earlier in the same way, if there is one.
-
-    Args:
-        build: What is compiled, and how.
-
-    Returns:
-        Path of the wheel, or None.
-    """
+    """Return the wheel that an earlier build made in the same way, if there is one."""
     pattern = f"horovod-{VERSION}+{local_version(build)}-*.whl"
     wheels = sorted(build.plan.wheelhouse_dir.glob(pattern))
     return next((wheel for wheel in wheels if _is_made_alike(wheel, build)), None)
@@ -110,14 +99,7 @@ def _recipe_path(wheel: Path) -> Path:
 
 
 def build_wheel(build: Build, log: IO[str]) -> Path:
-    """Compile Horovod against the framework of its environment.
-
-    Args:
-        build: What to compile, and how.
-        log: Open log file.
-
-    Returns:
-        The wheel, in the wheelhouse.
+    """Compile Horovod against the framework of its environment; return the wheel in the wheelhouse.
 
     Raises:
         StepError: If sources or compiler cannot be had, are not those that are known, or the
@@ -155,25 +137,11 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
 
 
 def has_headers(python: Path) -> bool:
-    """Return whether extensions can be compiled for an interpreter.
-
-    Args:
-        python: Its path.
-
-    Returns:
-        True if Python.h is there.
-    """
+    """Return whether extensions can be compiled for an interpreter, that is, Python.h exists."""
     folder = output_of([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"])
     return folder is not None and Path(folder, "Python.h").is_file()
 
 
 def headers_package(python: Path) -> str:
-    """Return Debian's package with the headers of an interpreter.
-
-    Args:
-        python: Its path.
-
-    Returns:
-        Such as "python3-dev" or "python3.12-dev".
-    """
+    """Return Debian's package with an interpreter's headers, such as "python3.12-dev"."""
     return f"{python.name}-dev"

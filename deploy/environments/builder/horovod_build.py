@@ -1,4 +1,4 @@
-"""One way to compile Horovod: for which framework, with which CUDA, from what. Pure."""
+"""How one Horovod is compiled: for which framework, with which CUDA, from what. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODE = ("horovod", "horovod_build", "horovod_source", "cuda")
 
 
 class Framework(enum.Enum):
-    """What a Horovod is compiled for; the name is that of the environment."""
+    """The framework that a Horovod is compiled for; the value is its environment's name."""
 
     TENSORFLOW = "tensorflow"
     PYTORCH = "pytorch"
@@ -32,9 +32,7 @@ class Build:
     """One way to compile Horovod.
 
     Args:
-        plan: Folders and choices.
-        framework: What it is compiled for.
-        toolkit: The CUDA toolkit for operations on NCCL; None for none.
+        toolkit: The CUDA toolkit for operations on NCCL; None if built without them.
     """
 
     plan: Plan
@@ -48,13 +46,7 @@ class Build:
 
 
 def tensorflow_version(pins: Path) -> str:
-    """Return the TensorFlow version of a pinned file.
-
-    Args:
-        pins: Pinned file of a TensorFlow environment.
-
-    Returns:
-        Such as "2.21.0".
+    """Return the TensorFlow version that a lock pins, such as "2.21.0".
 
     Raises:
         StepError: If the file pins no TensorFlow.
@@ -67,10 +59,7 @@ def tensorflow_version(pins: Path) -> str:
 
 
 def local_version(build: Build) -> str:
-    """Return what marks a wheel as built for one framework, CUDA, and with MPI.
-
-    Args:
-        build: What is compiled, and how.
+    """Return the wheel's local version: its framework, CUDA, and whether it has MPI.
 
     Returns:
         Such as "tf2.21.0", with MPI "tf2.21.0.mpi", with NCCL "tf2.21.0.cu13"; for a TensorFlow
@@ -88,14 +77,7 @@ def local_version(build: Build) -> str:
 
 
 def patches(build: Build) -> tuple[horovod_source.Patch, ...]:
-    """Return what is changed in Horovod's source.
-
-    Args:
-        build: What is compiled, and how.
-
-    Returns:
-        The changes, in order.
-    """
+    """Return the changes to Horovod's source, in order."""
     return (
         *horovod_source.COMMON,
         *horovod_source.COMPILER,
@@ -105,13 +87,10 @@ def patches(build: Build) -> tuple[horovod_source.Patch, ...]:
 
 
 def recipe(build: Build) -> str:
-    """Return what a wheel depends on beside its framework.
-
-    Args:
-        build: What is compiled, and how.
+    """Return what a wheel depends on besides its framework.
 
     Returns:
-        Text that two builds share only where the same wheel serves both.
+        Text that two builds share only if the same wheel serves both.
     """
     plan = build.plan
     lock = (plan.recipes_dir / horovod_source.LOCK).read_text()
@@ -129,15 +108,7 @@ def _compiler(build: Build) -> list[str]:
 
 
 def made_from(plan: Plan, framework: Framework = Framework.TENSORFLOW) -> list[Path | str]:
-    """Return what an installed Horovod depends on.
-
-    Args:
-        plan: Folders and choices.
-        framework: What it is compiled for.
-
-    Returns:
-        Files and texts.
-    """
+    """Return what an installed Horovod depends on: files, and texts."""
     gpu: list[Path | str] = [plan.recipes_dir / cuda.LOCK, f"--cuda {plan.cuda_home}"]
     recipe_of_cpu = recipe(Build(plan=plan, framework=framework))
     return [recipe_of_cpu, CHECK, *(gpu if plan.flavour is Flavour.GPU else [])]
@@ -146,9 +117,7 @@ def made_from(plan: Plan, framework: Framework = Framework.TENSORFLOW) -> list[P
 def build_environment(build: Build, cuda_home: Path | None) -> dict[str, str]:
     """Return the variables of the build, apart from those for NCCL.
 
-    Args:
-        build: What is compiled, and how.
-        cuda_home: Folder of the CUDA toolkit; None for none.
+    `cuda_home` is the folder of the CUDA toolkit; None if built without.
 
     Returns:
         PATH, which begins with the environment and the toolkit, and the settings of the build.

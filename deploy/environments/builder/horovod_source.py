@@ -1,4 +1,4 @@
-"""The source of Horovod, changed where it does not fit today's frameworks.
+"""Horovod's source, patched for today's frameworks.
 
 Horovod 0.28.1 of 2023 is its last release.
 
@@ -35,10 +35,8 @@ class Patch:
     """One change of the source.
 
     Args:
-        path: The file.
-        old: What stands there, once.
-        new: What shall stand there.
-        makes_another: Wheels with and without it are not the same.
+        old: Text that occurs exactly once.
+        makes_another: False if wheels with and without it are the same.
     """
 
     path: str
@@ -126,17 +124,9 @@ NCCL = (
 def fetch_source(
     plan: Plan, python: Path, patches: Iterable[Patch], folder: Path, log: IO[str]
 ) -> Path:
-    """Fetch the source and change it.
+    """Fetch the source and patch it; return its folder.
 
-    Args:
-        plan: Folders and choices.
-        python: Interpreter of the environment that it is compiled for.
-        patches: What to change.
-        folder: An empty folder.
-        log: Open log file.
-
-    Returns:
-        Folder of the source.
+    `python` belongs to the environment that it is compiled for. `folder` must be empty.
 
     Raises:
         StepError: If it cannot be had, or is not what is known.
@@ -152,12 +142,9 @@ def fetch_source(
 
 
 def replace_once(path: Path, old: str, new: str) -> None:
-    """Change one place of a source file.
+    """Replace text in a source file.
 
-    Args:
-        path: The file.
-        old: What stands there now, exactly once.
-        new: What shall stand there.
+    `old` must occur exactly once.
 
     Raises:
         StepError: If `old` is not there exactly once.

@@ -30,23 +30,12 @@ _UNNEEDED = (
 
 
 def image_dir(plan: Plan) -> Path:
-    """Return the image: an OCI layout, which is a docker-archive once it is a tar file.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Its folder.
-    """
+    """Return the image's folder: an OCI layout, which is a docker-archive once it is a tar file."""
     return plan.prefix / "test-image"
 
 
 def make_image(plan: Plan, log: IO[str]) -> None:
     """Make the image from Debian's packages and the server environment's pins.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
 
     Raises:
         StepError: If a package cannot be had.
@@ -70,7 +59,7 @@ def make_image(plan: Plan, log: IO[str]) -> None:
 
 
 def _write_layout(root: Path, folder: Path) -> None:
-    """Write one layer and what describes it.
+    """Write the image: one layer, and the files that describe it.
 
     Source:
         https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md; manifest.json

@@ -1,4 +1,4 @@
-"""The Python of an installation: the system's own, or one that was chosen for it."""
+"""The Python of an installation: the system's own, or one chosen with --python."""
 
 from __future__ import annotations
 
@@ -11,24 +11,15 @@ LOCKS_DIR = SOURCE_DIR / "deploy/environments/locks"
 
 
 def python_of(prefix: Path) -> Path:
-    """Return the interpreter that an installation keeps.
-
-    Args:
-        prefix: Folder of the results of builds.
-
-    Returns:
-        What was chosen there, else the system's.
-    """
+    """Return the interpreter that an installation keeps, else the system's."""
     path = _note(prefix)
     return Path(path.read_text().strip()) if path.exists() else PYTHON
 
 
 def keep_python(prefix: Path, python: Path) -> None:
-    """Let later builds keep a choice.
+    """Remember the choice of an interpreter for later builds.
 
-    Args:
-        prefix: Folder of the results of builds.
-        python: The choice; the system's is not noted.
+    `python` is not stored if it is the system's.
     """
     if python == PYTHON:
         _note(prefix).unlink(missing_ok=True)
@@ -37,10 +28,7 @@ def keep_python(prefix: Path, python: Path) -> None:
 
 
 def refuse_python(python: Path) -> None:
-    """See whether environments can be made with an interpreter.
-
-    Args:
-        python: Its path.
+    """Check that environments can be made with an interpreter.
 
     Raises:
         StepError: If it is none, or one that no packages are locked for.

