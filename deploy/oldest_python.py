@@ -1,4 +1,4 @@
-"""Refuse a Python that is too old for the rest. This file itself is for every Python 3."""
+"""Refuses a Python that is too old for the rest; this file itself runs on every Python 3."""
 
 import sys
 
@@ -6,11 +6,11 @@ OLDEST = (3, 11)
 
 
 def refuse_older(command: str, version: "tuple[int, ...]" = sys.version_info[:2]) -> None:
-    """End the program with a sentence where this Python is too old.
+    """Exit with a message if this Python is too old.
 
     Args:
-        command: What was asked for, such as "deploy/site/install".
-        version: Of this Python; another one only in tests.
+        command: What the user ran, such as "deploy/site/install".
+        version: Version of this Python; differs only in tests.
     """
     if version < OLDEST:
         here, oldest = (".".join(str(part) for part in each) for each in (version, OLDEST))

@@ -1,4 +1,4 @@
-"""Who may submit: the cluster, the account and the users in Slurm's accounting."""
+"""Slurm's accounting: the cluster, its account and the users who may submit jobs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ ACCOUNT = "research"
 
 
 def ensure_associations(users: Sequence[str]) -> str:
-    """Let users submit jobs.
-
-    Args:
-        users: Their names.
-
-    Returns:
-        What was done, in words.
-    """
+    """Let users submit jobs; return what was done."""
     added = []
     if CLUSTER_NAME not in _names("cluster", "cluster"):
         _add("cluster", CLUSTER_NAME)
@@ -39,10 +32,7 @@ def parse_members(text: str, account: str) -> set[str]:
 
     Args:
         text: Lines "account|user" of sacctmgr.
-        account: The account.
-
-    Returns:
-        Names; the line of the account itself names no user.
+        account: Its own line, which names no user, is left out.
     """
     pairs = (line.split("|") for line in text.splitlines())
     return {pair[1] for pair in pairs if len(pair) == 2 and pair[0] == account and pair[1]}

@@ -20,11 +20,7 @@ END_TIMEOUT_S = 10
 
 
 def ensure_account() -> str:
-    """Make the unprivileged account of the hub and the proxy.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the unprivileged account of the hub and the proxy; return what was done."""
     try:
         pwd.getpwnam(ACCOUNT)
     except KeyError:
@@ -34,11 +30,9 @@ def ensure_account() -> str:
 
 
 def make_account(name: str, home_dir: Path) -> None:
-    """Make an account without password and shell.
+    """Create an account and its group, without password and shell.
 
-    Args:
-        name: Its name, and that of its group.
-        home_dir: Its home, which is not made.
+    `home_dir` is recorded, but not created.
     """
     home = ("--home-dir", str(home_dir), "--no-create-home")
     shell = ("--shell", "/usr/sbin/nologin", "--comment", "Data Scientist Portal")
@@ -85,13 +79,13 @@ def render_sudoers(
     mark: str = MARK,
     variables: Path | None = None,
 ) -> str:
-    """Return the rules of sudo: one program as a user, another as Slurm's own account.
+    """Return the sudo rules: one program as any user, another as Slurm's own account.
 
     Args:
         group: The portal's users.
         slurm_user: Slurm's own account.
         account: The hub's account.
-        mark: First line of the file, which says whose it is.
+        mark: First line of the file, which says who wrote it.
         variables: File of root's with variables that these programs find in their environment.
 
     Returns:
@@ -107,11 +101,7 @@ def render_sudoers(
 
 
 def ensure_sudoers() -> str:
-    """Install the rules of sudo, once visudo has found them right.
-
-    Returns:
-        What was done, in words.
-    """
+    """Install the sudo rules after visudo has checked them; return what was done."""
     text = render_sudoers()
     if SUDOERS.is_file() and SUDOERS.read_text() == text:
         return "unchanged"

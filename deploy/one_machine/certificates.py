@@ -32,10 +32,9 @@ extendedKeyUsage=serverAuth
 
 
 def ensure_certificates(owner: str) -> bool:
-    """Make the authority and the server's certificate where there are none, or soon expire.
+    """Make the authority and the server's certificate if they are missing or expire soon.
 
-    Args:
-        owner: Account that reads the server's key.
+    `owner` is the account that reads the server's key.
 
     Returns:
         Whether the server's certificate is new.

@@ -37,11 +37,8 @@ CONTAINER_VARIABLE = "container"
 def up(argv: Sequence[str]) -> int:
     """Set up and start the portal.
 
-    Args:
-        argv: Words after the program's name.
-
     Returns:
-        Exit status: 0 when everything runs, 1 when a step failed.
+        Exit status: 0 if everything runs, 1 if a step failed, 130 if interrupted.
     """
     parser = argparse.ArgumentParser(
         prog="deploy/up", description="Set up and start the whole portal on this machine."
@@ -76,11 +73,8 @@ def up(argv: Sequence[str]) -> int:
 def down(argv: Sequence[str]) -> int:
     """Stop the portal.
 
-    Args:
-        argv: Words after the program's name.
-
     Returns:
-        Exit status: 0 when it is stopped, 1 when a step failed.
+        Exit status: 0 if it is stopped, 1 if a step failed, 130 if interrupted.
     """
     parser = argparse.ArgumentParser(
         prog="deploy/down", description="Stop everything that deploy/up has started."

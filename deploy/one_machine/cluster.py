@@ -1,4 +1,4 @@
-"""What the cluster on this machine consists of."""
+"""Nodes and GPUs of the cluster on this machine, real or simulated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class Node:
     """A compute node.
 
     Args:
-        host: Name and address.
         n_cores: CPU cores that Slurm may hand out.
         memory_mib: Memory that Slurm may hand out, MiB.
         gpus: Its GPUs, at least one.
@@ -52,9 +51,9 @@ class Cluster:
     """The whole cluster.
 
     Args:
-        nodes: Its compute nodes, at least one.
-        has_simulated_gpus: Whether the GPUs are devices without anything behind them.
-        has_cgroups: Whether Slurm can hold jobs in control groups.
+        nodes: At least one.
+        has_simulated_gpus: The GPUs are device files without a driver.
+        has_cgroups: Slurm can put jobs into control groups.
     """
 
     nodes: tuple[Node, ...]
@@ -80,14 +79,7 @@ class Cluster:
 
 
 def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:
-    """Return names and addresses of nodes.
-
-    Args:
-        n_nodes: How many.
-
-    Returns:
-        node01, node02 and so on.
-    """
+    """Return names and addresses of nodes: node01, node02 and so on."""
     return tuple(
         Host(name=f"node{number:02}", address=f"10.77.0.{10 + number}")
         for number in range(1, n_nodes + 1)
@@ -98,11 +90,9 @@ def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:
 def describe_cluster(n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES) -> Cluster:
     """Return the cluster that suits this machine.
 
-    Args:
-        n_simulated_nodes: Nodes of a machine without GPUs.
-
     Returns:
-        One node with the machine's NVIDIA GPUs, or several with four simulated ones each.
+        One node with the machine's NVIDIA GPUs, or `n_simulated_nodes` with four simulated ones
+        each.
     """
     gpus = tuple(find_gpus())
     if gpus:
@@ -125,27 +115,24 @@ def describe_cluster(n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES) -> Clus
 
 
 def parse_memory_mib(meminfo: str) -> int:
-    """Return the memory of a machine.
-
-    Args:
-        meminfo: Content of /proc/meminfo.
+    """Return the memory that /proc/meminfo reports.
 
     Returns:
-        MiB, rounded down; 0 where the text does not say.
+        MiB, rounded down; 0 if the text does not say.
     """
     found = re.search(r"^MemTotal:\s+(\d+) kB$", meminfo, re.MULTILINE)
     return int(found[1]) // 1024 if found else 0
 
 
 def has_cgroups(root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | None = None) -> bool:
-    """Return whether the control groups (version 1) that Slurm needs can be made.
+    """Return whether the control groups (version 1) that Slurm needs can be created.
 
     Args:
         root: Where the controllers are mounted.
-        is_writable: Tries to make a group in a controller's folder.
+        is_writable: Tries to create a group in a controller's folder.
 
     Returns:
-        False where one of the controllers is missing or read-only.
+        False if one of the controllers is missing or read-only.
     """
     is_writable = is_writable or _can_make_group
     return all(is_writable(root / name) for name in CONTROLLERS)

@@ -1,4 +1,4 @@
-"""Run programs of the system: argv lists, clean environment, time-outs, errors in words."""
+"""Runs system programs: argv lists, clean environment, timeouts, readable errors."""
 
 from __future__ import annotations
 
@@ -25,16 +25,13 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 60,
 ) -> str:
-    """Run a program to its end.
+    """Run a program to its end; return its standard output.
 
     Args:
         argv: Program and arguments.
         stdin: Text for its standard input.
-        environment: Variables beside those of the clean environment.
-        timeout_s: Longest time it may take, seconds.
-
-    Returns:
-        What it printed on standard output.
+        environment: Variables in addition to the clean environment.
+        timeout_s: Longest time it may take.
 
     Raises:
         CommandError: If it ends with another status than 0, or not in time.
@@ -66,12 +63,8 @@ def run(
 def succeeds(argv: Sequence[str | Path], *, timeout_s: float = 20) -> bool:
     """Return whether a program ends with status 0.
 
-    Args:
-        argv: Program and arguments.
-        timeout_s: Longest time it may take, seconds.
-
     Returns:
-        False also where it does not end in time or does not exist.
+        False also if it does not end in time or does not exist.
     """
     try:
         run(argv, timeout_s=timeout_s)
@@ -87,12 +80,12 @@ def wait_until(
     what: str,
     log: Path | None = None,
 ) -> None:
-    """Wait until something is so.
+    """Poll until a condition holds.
 
     Args:
-        is_so: Asked again and again.
-        timeout_s: Longest wait, seconds.
-        what: What is waited for, as the end of the sentence "... did not happen: ".
+        is_so: Called every 0.1 s.
+        timeout_s: Longest wait.
+        what: The condition, as the end of the sentence "This did not happen within N s: ...".
         log: The file that says why it may take so long.
 
     Raises:

@@ -27,35 +27,17 @@ IMPORT_HOOK = (
 
 
 def sources(plan: Plan) -> list[Path]:
-    """Return what the wheel is made from.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Files and folders of the checkout.
-    """
+    """Return the files and folders of the checkout that the wheel is made from."""
     return [plan.source_dir / name for name in (*SOURCES, TEMPLATES)]
 
 
 def present_environments(plan: Plan) -> list[str]:
-    """Return the portal's environments that exist on this machine.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Names, in the order of ENVIRONMENTS.
-    """
+    """Return the portal's environments that exist on this machine, in the order of ENVIRONMENTS."""
     return [name for name in ENVIRONMENTS if plan.environment(name).is_dir()]
 
 
 def install_package(plan: Plan, log: IO[str]) -> None:
-    """Build the wheel and install it into every environment that is there.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Build the wheel and install it into every environment that exists.
 
     Raises:
         StepError: If the wheel cannot be built or installed.
@@ -75,11 +57,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
 
 
 def offer_commands(server: Path) -> None:
-    """Make the folder that sessions have in their PATH: it holds the portal's command alone.
-
-    Args:
-        server: The notebook server's environment.
-    """
+    """Create the folder in every session's PATH; it holds only the portal's own command."""
     folder = server / "commands"
     folder.mkdir(exist_ok=True)
     program = folder / "dsportal"
@@ -89,25 +67,15 @@ def offer_commands(server: Path) -> None:
 
 
 def write_import_hook(env_dir: Path) -> None:
-    """Let Python watch for the import of TensorFlow, to keep its notes out of cells.
-
-    Args:
-        env_dir: An environment with TensorFlow and this project's package.
-    """
+    """Make Python watch for the import of TensorFlow, to keep its messages out of cells."""
     (site_packages,) = env_dir.glob("lib/python3*/site-packages")
     (site_packages / "data_scientist_portal.pth").write_text(IMPORT_HOOK)
 
 
 def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
-    """Build the wheel.
+    """Build the wheel in an empty folder.
 
-    Args:
-        plan: Folders and choices; the environment `package` must be there.
-        folder: An empty folder to work in.
-        log: Open log file.
-
-    Returns:
-        The wheel, under `folder`.
+    The environment `package` must exist.
 
     Raises:
         StepError: If setuptools fails.
@@ -121,14 +89,9 @@ def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
 
 
 def copy_sources(plan: Plan, copy: Path) -> Path:
-    """Copy what the wheel is made from, so that nothing is left behind in the checkout.
+    """Copy the wheel's sources, so that the build leaves nothing in the checkout.
 
-    Args:
-        plan: Folders and choices.
-        copy: A folder that does not exist yet.
-
-    Returns:
-        The same folder.
+    Returns `copy`, which must not exist yet.
     """
     for source in sources(plan):
         for file in source_files(source) if source.is_dir() else [source]:
@@ -139,11 +102,7 @@ def copy_sources(plan: Plan, copy: Path) -> Path:
 
 
 def enable_in_jupyter(plan: Plan, log: IO[str]) -> None:
-    """Let the notebook server load the extension and the buttons that the package brings.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Make the notebook server load the package's server extension and lab extension.
 
     Raises:
         StepError: If the package is not in the server environment.

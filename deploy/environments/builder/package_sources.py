@@ -14,10 +14,10 @@ ORDINARY_INDEX = "https://pypi.org/simple"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSources:
-    """Package indexes and folders of wheels; every hash is checked, whichever a file is from.
+    """Package indexes and folders of wheels; the hash of every file is checked.
 
     Args:
-        indexes: Addresses in the form of https://pypi.org/simple.
+        indexes: Addresses of the form https://pypi.org/simple.
         folders: Folders that hold wheels and source archives.
     """
 
@@ -26,22 +26,19 @@ class PackageSources:
 
     @property
     def has_more_than_ordinary(self) -> bool:
-        """Whether something can be had that the ordinary index does not have."""
+        """Whether these sources can offer what the ordinary index does not have."""
         return bool(self.folders) or set(self.indexes) != {ORDINARY_INDEX}
 
     @property
     def uv_options(self) -> tuple[str, ...]:
-        """Options of uv for what no variable of its environment can say."""
+        """Options of uv that have no environment variable."""
         folders = (word for folder in self.folders for word in ("--find-links", str(folder)))
         return (*(() if self.indexes else ("--no-index",)), *folders)
 
     def variables(self) -> dict[str, str]:
-        """Return the variables that send pip and uv there, and nowhere else.
+        """Return the variables that send pip and uv to these sources, and nowhere else.
 
-        Addresses can hold a password, so they are in no command line, which logs would show.
-
-        Returns:
-            A part of an environment.
+        Addresses can hold a password. In a command line it would appear in logs.
 
         Source:
             https://pip.pypa.io/en/stable/topics/configuration/, uv pip install --help
@@ -71,14 +68,14 @@ class PackageSources:
 
 
 def package_sources(environ: Mapping[str, str]) -> PackageSources:
-    """Return where a build takes Python packages from.
+    """Return the package sources of a build.
 
     Args:
         environ: Environment of the program; its DSPORTAL_PACKAGES holds addresses of indexes and
             absolute paths of folders, with blanks between them.
 
     Returns:
-        What the setting names and nothing else; the ordinary index where it is not set.
+        Exactly what the setting names; the ordinary index if it is not set.
 
     Raises:
         StepError: If a word of the setting is neither.

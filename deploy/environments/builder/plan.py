@@ -17,14 +17,7 @@ FLAVOURED = frozenset({"tensorflow", "pytorch"})
 
 @functools.cache
 def version_of(python: Path) -> str:
-    """Return the version of an interpreter.
-
-    Args:
-        python: Its path.
-
-    Returns:
-        Such as "Python 3.11.2"; empty where there is none.
-    """
+    """Return an interpreter's version, such as "Python 3.11.2"; empty if there is none."""
     return output_of([python, "-V"]) or ""
 
 
@@ -37,11 +30,8 @@ class Plan:
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
         settings_dir: Folder of portal.toml, and of the site's lists of packages beside it.
-        source_dir: The checkout that is installed.
-        python: The interpreter of all environments.
-        flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
-        own_node: Take Node.js from the Python package index even where the machine has one.
-        with_mpi: Compile Horovod with MPI beside Gloo.
+        own_node: Take Node.js from the Python package index even if the machine has one.
+        with_mpi: Compile Horovod with MPI as well as Gloo.
         cuda_home: Folder of the CUDA toolkit that Horovod is compiled with in the flavour gpu;
             None for the compiler from the index.
     """
@@ -59,28 +49,28 @@ class Plan:
 
     @property
     def recipes_dir(self) -> Path:
-        """Folder of what is asked for."""
+        """Folder of the requirements and locks."""
         return self.source_dir / "deploy" / "environments"
 
     @property
     def python_release(self) -> str:
-        """Such as "3.11": packages of one Python are not those of the next."""
+        """Such as "3.11"; packages for one release do not fit another."""
         return ".".join(version_of(self.python).removeprefix("Python ").split(".")[:2])
 
     @property
     def interpreter(self) -> str:
-        """Version, and path if it was chosen: an environment of another one is made anew."""
+        """Version, and the path if it was chosen; any change rebuilds the environments."""
         version = version_of(self.python)
         return version if self.python == PYTHON else f"{version} {self.python}"
 
     @property
     def locks_dir(self) -> Path:
-        """Folder of the locks for the Python, such as locks/3.11."""
+        """Folder of this Python's locks, such as locks/3.11."""
         return self.recipes_dir / "locks" / self.python_release
 
     @property
     def wheelhouse_dir(self) -> Path:
-        """Folder of the wheels that were built here."""
+        """Folder of the wheels compiled on this machine."""
         return self.prefix / "wheelhouse"
 
     @property
@@ -100,39 +90,26 @@ class Plan:
 
     @property
     def stamps_dir(self) -> Path:
-        """Folder that holds, for each target, the fingerprint of what it was built from."""
+        """Folder with the fingerprint of what each target was built from."""
         return self.prefix / "stamps"
 
     def environment(self, name: str) -> Path:
-        """Return the folder of one virtual environment.
+        """Return the folder of one virtual environment, which need not exist.
 
         Args:
             name: hub, server, tensorboard, tensorflow, pytorch, package, node, uv or test.
-
-        Returns:
-            The folder, whether it exists or not.
         """
         return self.prefix / "environments" / name
 
     def pins(self, name: str) -> Path:
         """Return the lock of one environment: each package's version and hashes.
 
-        Args:
-            name: As for `environment`.
-
         Returns:
-            Path of NAME.txt for the Python, or of NAME-FLAVOUR.txt.
+            NAME.txt of this Python's locks, or NAME-FLAVOUR.txt.
         """
         flavour = f"-{self.flavour.value}" if name in FLAVOURED else ""
         return self.locks_dir / f"{name}{flavour}.txt"
 
     def log_path(self, name: str) -> Path:
-        """Return the log of one target.
-
-        Args:
-            name: A target's name.
-
-        Returns:
-            The path, whether it exists or not.
-        """
+        """Return the log of one target, which need not exist."""
         return self.log_dir / f"build-{name}.log"

@@ -1,4 +1,4 @@
-"""Run the programs of the builder: clean environment, output into a log, errors in words."""
+"""Runs the builder's programs: clean environment, output into a log, readable errors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ KEPT_SUFFIXES = ("_proxy", "_PROXY")
 
 
 def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str) -> dict[str, str]:
-    """Return an environment that holds nothing of the caller's Python or shell.
+    """Return an environment without anything of the caller's Python or shell.
 
     Args:
-        environ: Where the kept variables are taken from; this process's own when None.
+        environ: Source of the kept variables; this process's own if None.
         extra: Variables to set; PATH replaces the system's own.
 
     Returns:
-        A new mapping: PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
+        PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
 
     Raises:
         StepError: If DSPORTAL_PACKAGES cannot be understood.
@@ -63,8 +63,8 @@ def run(
 
     Args:
         argv: The program and its arguments.
-        log: Open log file; gets the command, then its output.
-        next_step: What to do where it fails.
+        log: Gets the command, then its output.
+        next_step: What to do if it fails, for the error.
         cwd: Working folder; this process's own when None.
         env: The whole environment; `clean_environment()` when None.
 
@@ -91,14 +91,9 @@ def run(
 
 
 def output_of(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:
-    """Return what a short program prints, or None where it is missing or fails.
+    """Return a short program's output without surrounding blanks; None if it is missing or fails.
 
-    Args:
-        argv: The program and its arguments.
-        env: The whole environment; `clean_environment()` when None.
-
-    Returns:
-        Its standard output without surrounding blanks, or None.
+    `env` is the whole environment; `clean_environment()` if None.
     """
     try:
         ended = subprocess.run(

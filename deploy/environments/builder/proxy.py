@@ -1,4 +1,4 @@
-"""configurable-http-proxy, startable by an account without rights."""
+"""configurable-http-proxy, installed so that an unprivileged account can start it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,12 @@ NPM_HINT = "See whether 'npm view npm version' works on this machine, then run t
 
 
 def program(plan: Plan) -> Path:
-    """Return the program that starts the proxy.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Its path.
-    """
+    """Return the program that starts the proxy."""
     return plan.proxy_dir / "bin" / NAME
 
 
 def install_proxy(plan: Plan, log: IO[str]) -> None:
-    """Install the proxy and see that every account can start it.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
+    """Install the proxy and check that every account can start it.
 
     Raises:
         StepError: If npm fails or the proxy does not start.

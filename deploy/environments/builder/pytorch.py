@@ -1,9 +1,9 @@
-"""PyTorch in the flavour that was chosen.
+"""PyTorch in the chosen flavour.
 
 The ordinary index has one build of PyTorch for Linux, with CUDA; it cannot be imported without its
-CUDA libraries, 2.6 GB to download and 5 GB on disk. PyTorch's own index, https://download.pytorch.org,
-has one without, "+cpu", of 0.2 GB. The flavour cpu takes that where it can be had, else the former,
-which trains on the CPU as well.
+CUDA libraries, 2.6 GB to download and 5 GB on disk. PyTorch's own index,
+https://download.pytorch.org, has one without, "+cpu", of 0.2 GB. Flavour cpu takes that if it can
+be had, else the one with CUDA, which trains on the CPU as well.
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ PACKAGE = "torch"
 def install_pytorch(plan: Plan, log: IO[str]) -> None:
     """Install the environment of the PyTorch kernel.
 
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-
     Raises:
         StepError: If a package cannot be had.
     """
@@ -39,13 +35,10 @@ def install_pytorch(plan: Plan, log: IO[str]) -> None:
 
 
 def locks(plan: Plan) -> list[Path]:
-    """Return the locks that a build chooses from.
-
-    Args:
-        plan: Folders and choices.
+    """Return the locks to choose from.
 
     Returns:
-        That of the flavour, then the one that the ordinary index is enough for.
+        The flavour's lock, then the one that the ordinary index is enough for.
     """
     return list(dict.fromkeys([plan.pins(NAME), plan.locks_dir / f"{NAME}-gpu.txt"]))
 
@@ -53,12 +46,8 @@ def locks(plan: Plan) -> list[Path]:
 def chosen_lock(plan: Plan, log: IO[str]) -> Path:
     """Return the lock to install.
 
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
-
     Returns:
-        That of the flavour where its PyTorch is installed or can be had; else that of all.
+        The flavour's lock if its PyTorch is installed or available; else the one with CUDA.
 
     Raises:
         StepError: If a lock is missing.

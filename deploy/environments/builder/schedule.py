@@ -1,4 +1,4 @@
-"""Build targets in the order of their needs, several at a time, and tell how it goes."""
+"""Builds targets in the order of their needs, several at a time, and prints progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _one_line_at_a_time = threading.Lock()
 
 
 class Outcome(enum.Enum):
-    """How the work on a target ended."""
+    """How the build of a target ended."""
 
     UNCHANGED = "unchanged"
     BUILT = "built"
@@ -31,13 +31,7 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How the work on one target ended.
-
-    Args:
-        name: The target's name.
-        outcome: How it ended.
-        took_s: Wall-clock time, seconds.
-    """
+    """How the build of one target ended."""
 
     name: str
     outcome: Outcome
@@ -45,11 +39,9 @@ class Ended:
 
 
 def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
-    """Build what is not current; what needs a failed target is not tried.
+    """Build what is not current; skip what needs a failed target.
 
-    Args:
-        targets: Targets with all that they need.
-        plan: Folders and choices.
+    `targets` includes everything that they need.
 
     Returns:
         One entry for each target, in the order in which they ended.
@@ -105,12 +97,7 @@ def _make_with_log(target: Target, plan: Plan, elapsed_s: Callable[[], float]) -
 def tell_failure(target: Target, plan: Plan, what: str, next_step: str, took_s: float) -> None:
     """Print what failed, where to read more and what to do.
 
-    Args:
-        target: The target that failed.
-        plan: Folders and choices.
-        what: One sentence.
-        next_step: One sentence, or empty.
-        took_s: Seconds since its start.
+    `what` and `next_step` are one sentence each; `next_step` may be empty.
     """
     lines = [f"FAILED after {took_s:.1f} s: {what}", f"  log:  {plan.log_path(target.name)}"]
     if last := _last_line(plan, target):
@@ -131,12 +118,7 @@ def _last_line(plan: Plan, target: Target) -> str:
 
 
 def say(name: str, *lines: str) -> None:
-    """Print lines about one target.
-
-    Args:
-        name: The target's name.
-        lines: What there is to say.
-    """
+    """Print lines about one target, never mixed with those of another."""
     with _one_line_at_a_time:
         for line in lines:
             print(f"{name:<11} {line}", flush=True)

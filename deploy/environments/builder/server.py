@@ -11,23 +11,12 @@ from deploy.environments.builder.plan import Plan
 
 
 def settings_dir(plan: Plan) -> Path:
-    """Return the settings files, laid out as they go into the environment.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        A folder of the checkout.
-    """
+    """Return the folder of settings files, laid out as they go into the environment."""
     return plan.recipes_dir / "server"
 
 
 def install_server(plan: Plan, log: IO[str]) -> None:
     """Install the notebook server and its settings.
-
-    Args:
-        plan: Folders and choices.
-        log: Open log file.
 
     Raises:
         StepError: If the environment cannot be made.

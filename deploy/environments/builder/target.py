@@ -1,4 +1,4 @@
-"""A thing that can be built, and whether that is needed."""
+"""A target that can be built, and whether it has to be."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ class Target:
     """One target of the builder.
 
     Args:
-        name: Its name on the command line.
         summary: What building it does, as a line of progress.
         build: Builds it; its second argument is the open log.
         made_from: Files, folders and texts that the result depends on.
         results: Paths that exist once it is built.
         needs: Targets that must have been built before it.
-        after: Targets that go first where the same run builds them.
+        after: Targets that go first if the same run builds them.
         code: Modules of the builder that decide what the result looks like.
     """
 
@@ -41,15 +40,7 @@ class Target:
 
 
 def fingerprint(target: Target, plan: Plan) -> str:
-    """Return a hash of everything that a target is built from.
-
-    Args:
-        target: The target.
-        plan: Folders and choices.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """Return a hash of everything that a target is built from, 64 hexadecimal digits."""
     needed = (read_stamp(name, plan) or "" for name in target.needs)
     code = (CODE_DIR / f"{module}.py" for module in target.code)
     digest = hashlib.sha256()
@@ -69,13 +60,10 @@ def _hash_of_path(path: Path) -> bytes:
 
 
 def source_files(folder: Path) -> list[Path]:
-    """Return the files under a folder that are sources, in a fixed order.
-
-    Args:
-        folder: A folder of the checkout.
+    """Return the source files under a folder in a fixed order.
 
     Returns:
-        Paths of files; nothing of caches, hidden folders or installed node modules.
+        Nothing of caches, hidden folders or installed node modules.
     """
     files = (path for path in folder.rglob("*") if path.is_file())
     return sorted(file for file in files if not _is_by_product(file.relative_to(folder)))
@@ -86,15 +74,7 @@ def _is_by_product(path: Path) -> bool:
 
 
 def read_stamp(name: str, plan: Plan) -> str | None:
-    """Return the fingerprint that a target was last built with.
-
-    Args:
-        name: The target's name.
-        plan: Folders and choices.
-
-    Returns:
-        The fingerprint, or None where it was never built to its end.
-    """
+    """Return the fingerprint of a target's last complete build, or None."""
     try:
         return (plan.stamps_dir / name).read_text().strip()
     except FileNotFoundError:
@@ -102,32 +82,21 @@ def read_stamp(name: str, plan: Plan) -> str | None:
 
 
 def is_current(target: Target, plan: Plan) -> bool:
-    """Return whether a target is there and nothing that it is built from has changed.
-
-    Args:
-        target: The target.
-        plan: Folders and choices.
-
-    Returns:
-        True where building it would change nothing.
-    """
+    """Return whether a target exists and nothing that it is built from has changed."""
     there = all(path.exists() for path in target.results(plan))
     return there and read_stamp(target.name, plan) == fingerprint(target, plan)
 
 
 def make(target: Target, plan: Plan, log: IO[str]) -> None:
-    """Build a target and note what it was built from.
-
-    Args:
-        target: The target.
-        plan: Folders and choices.
-        log: Open log file.
+    """Build a target and record what it was built from.
 
     Raises:
         StepError: If a step of the build fails; the target then counts as not built.
     """
     stamp = plan.stamps_dir / target.name
+    # A build that is killed must not leave the stamp of the earlier one.
     stamp.unlink(missing_ok=True)
+    # Before the build: a source that changes meanwhile makes the result outdated, not current.
     built_from = fingerprint(target, plan)
     target.build(plan, log)
     stamp.parent.mkdir(parents=True, exist_ok=True)

@@ -350,14 +350,7 @@ ONLY_FOR_GPUS = ("horovod-pytorch",)
 
 
 def with_needs(names: Iterable[str]) -> list[Target]:
-    """Return targets and all that they need.
-
-    Args:
-        names: Names of targets.
-
-    Returns:
-        The targets in the order of TARGETS, each once.
-    """
+    """Return targets and everything that they need, each once, in the order of TARGETS."""
     wanted = set()
     left = list(names)
     while left:

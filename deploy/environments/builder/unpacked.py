@@ -1,4 +1,4 @@
-"""Packages of Debian for the tests, apart from the system, where none of their daemons starts."""
+"""Debian packages that tests use, unpacked outside the system: none of their daemons starts."""
 
 from __future__ import annotations
 
@@ -15,24 +15,13 @@ from deploy.environments.builder.plan import Plan
 def program(plan: Plan, package: str, path: str) -> Path:
     """Return a program of an unpacked package.
 
-    Args:
-        plan: Folders and choices.
-        package: Name of the Debian package.
-        path: The program, from the root of the file system, such as "usr/sbin/nginx".
-
-    Returns:
-        Its path.
+    `path` begins at the root of the file system, without a slash, such as "usr/sbin/nginx".
     """
     return _folder(plan, package) / path
 
 
 def unpack(plan: Plan, package: str, log: IO[str]) -> None:
-    """Unpack a package.
-
-    Args:
-        plan: Folders and choices.
-        package: Name of the Debian package.
-        log: Open log file.
+    """Download and unpack a package.
 
     Raises:
         StepError: If the package cannot be had.

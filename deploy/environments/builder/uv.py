@@ -1,4 +1,4 @@
-"""Commands of uv, which installs all Python packages."""
+"""Runs uv, which installs all Python packages."""
 
 from __future__ import annotations
 
@@ -20,14 +20,7 @@ LEFT_OUT = ("--no-emit-package=rfc3987-syntax", "--no-emit-package=lark")
 
 
 def uv_program(plan: Plan) -> Path:
-    """Return the program.
-
-    Args:
-        plan: Folders and choices.
-
-    Returns:
-        Its path, whether it exists or not.
-    """
+    """Return the program, which need not exist."""
     return plan.environment(NAME) / "bin/uv"
 
 
@@ -39,15 +32,9 @@ def run_pip(
     log: IO[str],
     next_step: str = "",
 ) -> None:
-    """Run a command on an environment.
+    """Run a `uv pip` command on an environment.
 
-    Args:
-        plan: Folders and choices.
-        command: install, compile or uninstall.
-        env_dir: The environment.
-        words: Further words of the command.
-        log: Open log file.
-        next_step: What to do where it fails.
+    `command` is install, compile or uninstall; `next_step` says what to do if it fails.
 
     Raises:
         StepError: If it fails.
@@ -57,16 +44,9 @@ def run_pip(
 
 
 def ask_pip(plan: Plan, command: str, env_dir: Path, *words: str | Path) -> str | None:
-    """Return what a command on an environment prints, and change nothing.
+    """Return what a read-only `uv pip` command prints, or None if it fails.
 
-    Args:
-        plan: Folders and choices.
-        command: list, or install with --dry-run.
-        env_dir: The environment.
-        words: Further words of the command.
-
-    Returns:
-        Its standard output, or None where it fails.
+    `command` is list, or install with --dry-run among the `words`.
     """
     with _no_lock_left(env_dir):
         return output_of((*_pip(plan, command, env_dir), *words))

