@@ -1,4 +1,4 @@
-"""Slurm's daemons of the head: slurmdbd and slurmctld, and the configuration of them all."""
+"""Slurm's daemons on the head node, slurmdbd and slurmctld, and all configuration files."""
 
 from __future__ import annotations
 
@@ -65,14 +65,7 @@ SLURMCTLD = Daemon(
 
 
 def ensure_configuration(cluster: Cluster) -> str:
-    """Write Slurm's configuration files where they differ; daemons that run read them again.
-
-    Args:
-        cluster: The cluster that they describe.
-
-    Returns:
-        What was done, in words.
-    """
+    """Write Slurm's configuration files if they differ; make running daemons read them again."""
     ensure_folder(SLURM_DIR)
     ensure_folder(SLURM_STATE_DIR, mode=0o700, user="slurm")
     ensure_folder(RUN_DIR / "slurm", user="slurm")
@@ -101,55 +94,29 @@ def ensure_configuration(cluster: Cluster) -> str:
 
 
 def node_names(slurm_conf: str) -> list[str]:
-    """Return the nodes that a slurm.conf names.
-
-    Args:
-        slurm_conf: Its text.
-
-    Returns:
-        Their names, in its order.
-    """
+    """Return the nodes that a slurm.conf names, in its order."""
     return re.findall(r"^NodeName=(\S+)", slurm_conf, re.MULTILINE)
 
 
 def has_nvml() -> bool:
-    """Return whether the installed Slurm was built with NVIDIA's library.
-
-    Returns:
-        Whether its plugin is there.
-    """
+    """Return whether the installed Slurm was built with NVIDIA's library (NVML)."""
     return any(Path("/usr/lib").glob(f"*/slurm*/{NVML_PLUGIN}"))
 
 
 def ensure_slurmdbd() -> str:
-    """Start slurmdbd.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start slurmdbd and wait until it answers."""
     started = ensure_started(SLURMDBD)
     wait_ready("slurmdbd", is_slurmdbd_answering, timeout_s=START_TIMEOUT_S)
     return "started" if started else "runs"
 
 
 def is_slurmdbd_answering() -> bool:
-    """Return whether accounting answers.
-
-    Returns:
-        Whether sacctmgr gets a list of clusters.
-    """
+    """Return whether sacctmgr gets an answer from slurmdbd."""
     return succeeds(["sacctmgr", "-nP", "list", "cluster", "format=cluster"])
 
 
 def ensure_slurmctld(cluster: Cluster) -> str:
-    """Start slurmctld; nodes that run already read the configuration again.
-
-    Args:
-        cluster: The cluster.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start slurmctld; nodes that already run then read the configuration again."""
     started = ensure_started(SLURMCTLD)
     wait_ready("slurmctld", is_slurmctld_answering, timeout_s=START_TIMEOUT_S)
     if started and any(running(host.name) for host in cluster.hosts):
@@ -158,11 +125,7 @@ def ensure_slurmctld(cluster: Cluster) -> str:
 
 
 def is_slurmctld_answering() -> bool:
-    """Return whether the controller answers.
-
-    Returns:
-        Whether scontrol(1) says that it is up.
-    """
+    """Return whether scontrol(1) says that the controller is up."""
     try:
         return " is UP" in run(["scontrol", "ping"])
     except CommandError:

@@ -1,4 +1,4 @@
-"""slapd with the demo users: passwords only over StartTLS, changes only by root of this machine."""
+"""slapd with the demo users: passwords only over StartTLS, changes only by local root."""
 
 from __future__ import annotations
 
@@ -46,10 +46,7 @@ DAEMON = Daemon(
 
 
 def render_slapd_conf() -> str:
-    """Return the configuration of slapd.
-
-    Returns:
-        Text of the file.
+    """Return slapd.conf.
 
     Source:
         slapd.conf(5), slapd.access(5), OpenLDAP 2.5.
@@ -86,11 +83,7 @@ access to *
 
 
 def render_entries() -> str:
-    """Return the tree without passwords.
-
-    Returns:
-        LDIF: base, people, groups, the group of the demo users and the demo users.
-    """
+    """Return the LDIF of the whole tree, without passwords."""
     members = "\n".join(f"memberUid: {user.name}" for user in DEMO_USERS)
     tree = f"""\
 dn: {BASE}
@@ -122,14 +115,7 @@ gidNumber: {GROUP_ID}
 
 
 def user_dn(user: User) -> str:
-    """Return the full name of a user's entry.
-
-    Args:
-        user: The user.
-
-    Returns:
-        Its DN.
-    """
+    """Return the DN of a user's entry."""
     return f"uid={user.name},{PEOPLE}"
 
 
@@ -150,10 +136,7 @@ loginShell: /bin/bash
 
 
 def ensure_slapd() -> str:
-    """Configure slapd, start it and see that the tree is there.
-
-    Returns:
-        What was done, in words.
+    """Configure slapd, start it and add the tree.
 
     Raises:
         CommandError: If the tree cannot be added.
@@ -174,11 +157,7 @@ def ensure_slapd() -> str:
 
 
 def is_answering() -> bool:
-    """Return whether slapd answers with a certificate that the authority signed.
-
-    Returns:
-        Whether an anonymous StartTLS connection works.
-    """
+    """Return whether slapd answers over StartTLS with a certificate that the authority signed."""
     try:
         _over_tls("ldapwhoami", "-x")
     except CommandError:
@@ -187,41 +166,23 @@ def is_answering() -> bool:
 
 
 def ensure_passwords(password: str) -> str:
-    """Give every demo user the password.
-
-    Args:
-        password: The password, one line.
-
-    Returns:
-        What was done, in words.
-    """
+    """Give every demo user the same one-line password."""
     changed = [user for user in DEMO_USERS if _set_password(user_dn(user), password)]
     return f"set for {', '.join(user.name for user in changed)}" if changed else "unchanged"
 
 
 def ensure_reader() -> str:
-    """Give the entry that reads the directory its password.
-
-    Returns:
-        What was done, in words.
-    """
+    """Set the password of `READER`."""
     return "set" if _set_password(READER, reader_password()) else "unchanged"
 
 
 def reader_password() -> str:
-    """Return the password of `READER`, made once."""
+    """Return the password of `READER`, created at the first call."""
     return ensure_secret(READER_PASSWORD_FILE, secrets.token_urlsafe(READER_PASSWORD_BYTES))
 
 
 def hash_password(password: str) -> str:
-    """Return what the directory keeps of a password.
-
-    Args:
-        password: The password, one line.
-
-    Returns:
-        An Argon2 hash in the form of userPassword.
-    """
+    """Return the Argon2 hash of a one-line password, in the form of userPassword."""
     argon2 = ("-o", f"module-path={MODULES_DIR}", "-o", "module-load=argon2", "-h", "{ARGON2}")
     return run(["slappasswd", *argon2, "-T", "/dev/stdin"], stdin=password).strip()
 

@@ -1,4 +1,4 @@
-"""The environments of hub and sessions, built beside the other steps."""
+"""Builds the environments of hub and sessions in the background of the other steps."""
 
 from __future__ import annotations
 
@@ -26,11 +26,7 @@ class Build:
         self._start_offset = 0
 
     def start(self) -> str:
-        """Start the builder.
-
-        Returns:
-            What was done, in words.
-        """
+        """Start the builder."""
         self._begin()
         return f"in the background, see {LOG}"
 
@@ -48,10 +44,7 @@ class Build:
         return self._process
 
     def join(self) -> str:
-        """Show what the builder says until it has ended.
-
-        Returns:
-            What was done, in words.
+        """Show the builder's output until it has ended.
 
         Raises:
             StepError: If it fails.
@@ -80,14 +73,14 @@ class Build:
         return "\n        " * bool(n_shown) + (news[-1] if news else "ready")
 
     def abandon(self) -> None:
-        """End the builder if it still runs."""
+        """Stop the builder if it still runs."""
         if self._process is not None and self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             self._process.wait()
 
 
 def refuse_unknown_sources() -> None:
-    """See whether it can be understood where packages shall come from.
+    """Check the setting that says where packages come from.
 
     Raises:
         StepError: If not.
@@ -99,12 +92,5 @@ def refuse_unknown_sources() -> None:
 
 
 def is_unchanged(line: str) -> bool:
-    """Return whether a line of the builder only says that something is current.
-
-    Args:
-        line: Such as "hub         unchanged".
-
-    Returns:
-        Whether there is nothing to tell.
-    """
+    """Return whether a line of the builder only says that a target is current."""
     return line.split()[1:] == ["unchanged"]

@@ -1,4 +1,4 @@
-"""What can go wrong on the machine while the portal is set up."""
+"""Errors of setting the portal up on one machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class StepError(Exception):
 
 
 class CommandError(StepError):
-    """A program of the system failed.
+    """A system program failed.
 
     Args:
         argv: The command as it was run; holds no secret.
-        exit_code: Its exit status, or None where it did not end in time.
-        output: What it printed, both streams.
+        exit_code: None if it did not end in time.
+        output: Standard output and standard error.
     """
 
     def __init__(self, argv: Sequence[str], exit_code: int | None, output: str) -> None:
@@ -47,7 +47,6 @@ class DaemonEndedError(StepError):
     """A daemon ended soon after it was started.
 
     Args:
-        name: Its name.
         log: Where it wrote last.
     """
 

@@ -1,7 +1,7 @@
-"""Files and folders with exactly the content, owner and mode that are wanted.
+"""Files and folders with exactly the wanted content, owner and mode.
 
-Some of them lie in folders that belong to an unprivileged account, which can put a link in their
-place. Root never follows such a link: owner and mode are set on what was opened, not on a path.
+Some lie in folders that belong to an unprivileged account, which can put a link in their place.
+Root never follows such a link: owner and mode are set on the opened file, not on a path.
 """
 
 from __future__ import annotations
@@ -21,13 +21,9 @@ from deploy.one_machine.layout import MARK, ORIGINALS_DIR
 
 
 def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: str = "") -> None:
-    """Make a folder where there is none, and set its owner and mode.
+    """Create a folder if it is missing, and set its owner and mode.
 
-    Args:
-        path: The folder.
-        mode: Its permission bits.
-        user: Its owner.
-        group: Its group; the owner's own where empty.
+    An empty `group` is the owner's own.
 
     Raises:
         StepError: If a link or a file is in its place.
@@ -49,16 +45,10 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
 def ensure_file(
     path: Path, content: str, *, mode: int = 0o644, user: str = "root", group: str = ""
 ) -> bool:
-    """Write a file where its content differs; it is never seen half written.
+    """Write a file atomically if its content differs, and set its owner and mode.
 
-    What is no plain file, such as a link, is replaced by one.
-
-    Args:
-        path: The file.
-        content: Its text.
-        mode: Its permission bits.
-        user: Its owner.
-        group: Its group; the owner's own where empty.
+    Anything but a plain file, such as a link, is replaced by one. An empty `group` is the owner's
+    own.
 
     Returns:
         Whether the content had to be written.
@@ -77,28 +67,18 @@ def ensure_file(
 
 
 def read_plain(path: Path) -> str | None:
-    """Read a file that an unprivileged account could have replaced by a link.
+    """Return the text of a plain file; None if there is none.
 
-    Args:
-        path: The file.
-
-    Returns:
-        Its text, or None where there is no plain file.
+    Safe if an unprivileged account could have replaced the file by a link.
     """
     with _plain_file(path) as file:
         return None if file is None else _read(file)
 
 
 def ensure_secret(path: Path, content: str, *, user: str = "root") -> str:
-    """Keep a secret that only its owner reads; the first one stays.
+    """Return a secret that only `user` can read; the first one written stays.
 
-    Args:
-        path: The file.
-        content: The secret for a first run.
-        user: Its owner.
-
-    Returns:
-        The secret that the file holds.
+    `content` is the secret for a first run.
     """
     with _plain_file(path) as file:
         if file is not None and (kept := _read(file).strip()):
@@ -111,9 +91,7 @@ def ensure_secret(path: Path, content: str, *, user: str = "root") -> str:
 def refuse_foreign(path: Path, what: str) -> None:
     """Refuse to replace a file that deploy/up did not write.
 
-    Args:
-        path: The file.
-        what: What it configures, such as "a Slurm cluster".
+    `what` is what the file configures, such as "a Slurm cluster".
 
     Raises:
         StepError: If the file is there without the mark of deploy/up.
@@ -127,24 +105,17 @@ def refuse_foreign(path: Path, what: str) -> None:
 
 
 def keep_original(path: Path) -> None:
-    """Remember the content of a file of the system before it is changed for the first time.
-
-    Args:
-        path: The file.
-    """
+    """Save a copy of a system file before its first change."""
     kept = ORIGINALS_DIR / path.name
     if path.is_file() and not kept.exists():
         shutil.copy2(path, kept)
 
 
 def restore_original(path: Path) -> None:
-    """Put back what `keep_original` remembered.
-
-    Args:
-        path: The file.
-    """
+    """Restore what `keep_original` saved."""
     kept = ORIGINALS_DIR / path.name
     if kept.is_file():
+        # Mode and owner as they are now: only the content was changed here.
         mode = path.stat() if path.exists() else kept.stat()
         shutil.copyfile(kept, path)
         os.chown(path, mode.st_uid, mode.st_gid)

@@ -1,4 +1,4 @@
-"""Run the portal in the foreground, as process managers and containers want it."""
+"""Runs the portal in the foreground, as process managers and containers want it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def stay(up: Callable[[], int], down: Callable[[], int]) -> int:
-    """Set up, wait until told to stop, and stop.
+    """Set up, wait for a signal to stop, and stop.
 
     Args:
         up: deploy/up. It leaves SIGTERM and SIGINT raising KeyboardInterrupt.

@@ -1,4 +1,4 @@
-"""The GPUs of this machine: NVIDIA's where there are some, else simulated ones."""
+"""The GPUs of this machine: NVIDIA's if it has any, else simulated ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Gpu:
 
     Args:
         minor: N of its device /dev/nvidiaN.
-        gres_type: Its type in Slurm's words, such as "v100".
+        gres_type: Slurm's name of its type, such as "v100".
     """
 
     minor: int
@@ -29,14 +29,14 @@ class Gpu:
 
 
 def gres_type(product_name: str) -> str:
-    """Return Slurm's word for a GPU.
+    """Return Slurm's type name for a GPU model.
 
     Args:
-        product_name: As nvidia-smi says it, such as "Tesla V100-SXM2-32GB".
+        product_name: As nvidia-smi prints it, such as "Tesla V100-SXM2-32GB".
 
     Returns:
-        Letters, digits and underscores, such as "v100" or "rtx_3090"; "gpu" where nothing else
-        is left.
+        Letters, digits and underscores, such as "v100" or "rtx_3090"; "gpu" if nothing else is
+        left.
     """
     words = re.split(r"[\s-]+", product_name.lower())
     kept = [word for word in words if word not in _VENDOR_WORDS and not _VARIANT.fullmatch(word)]
@@ -44,13 +44,7 @@ def gres_type(product_name: str) -> str:
 
 
 def parse_nvidia_smi(xml: str) -> list[Gpu]:
-    """Read what `nvidia-smi -q -x` prints.
-
-    Args:
-        xml: The whole document.
-
-    Returns:
-        The GPUs, lowest device first.
+    """Return the GPUs in the output of `nvidia-smi -q -x`, lowest device first.
 
     Source:
         nvidia-smi(1): elements gpu/product_name and gpu/minor_number.
@@ -73,7 +67,7 @@ def find_gpus() -> list[Gpu]:
     """Return the NVIDIA GPUs of this machine.
 
     Returns:
-        Empty where there is no driver, no GPU, or nvidia-smi cannot read them.
+        Empty if there is no driver, no GPU, or nvidia-smi cannot read them.
     """
     try:
         return parse_nvidia_smi(run(["nvidia-smi", "-q", "-x"]))
@@ -82,13 +76,6 @@ def find_gpus() -> list[Gpu]:
 
 
 def format_gres(gpus: list[Gpu]) -> str:
-    """Return the value of a node's Gres=.
-
-    Args:
-        gpus: The GPUs of the node.
-
-    Returns:
-        Such as "gpu:v100:4" or "gpu:a100:2,gpu:t4:1".
-    """
+    """Return the value of a node's Gres=, such as "gpu:a100:2,gpu:t4:1"."""
     counts = Counter(gpu.gres_type for gpu in gpus)
     return ",".join(f"gpu:{name}:{count}" for name, count in counts.items())

@@ -1,4 +1,4 @@
-"""Where everything of the one-machine portal lies."""
+"""Paths of the one-machine portal."""
 
 from __future__ import annotations
 
@@ -34,12 +34,5 @@ MARK = "Written by deploy/up of the Data Scientist Portal; deploy/down --purge r
 
 
 def log_path(name: str) -> Path:
-    """Return the log of one part.
-
-    Args:
-        name: Name of the part, such as "slurmctld".
-
-    Returns:
-        Path of its log.
-    """
+    """Return the log of one part, such as "slurmctld"."""
     return LOG_DIR / f"{name}.log"

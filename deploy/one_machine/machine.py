@@ -35,15 +35,7 @@ FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
 
 
 def steps_up(cluster: Cluster, build: Build) -> list[Step]:
-    """Return everything that deploy/up does.
-
-    Args:
-        cluster: The cluster that suits this machine.
-        build: The builder of the environments.
-
-    Returns:
-        The steps, in order.
-    """
+    """Return all steps of deploy/up, in order."""
     return [
         Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
         Step(name="accounts", title="Account of hub and proxy", do=ensure_accounts),
@@ -106,10 +98,7 @@ def _node_step(part: Node, cluster: Cluster) -> Step:
 
 
 def ensure_accounts() -> str:
-    """Make the folders and the account of hub and proxy, unless the machine is somebody else's.
-
-    Returns:
-        What was done, in words.
+    """Create the folders and the account of hub and proxy, unless the machine is somebody else's.
 
     Raises:
         StepError: If the machine's own users or name service are in the way.
@@ -122,11 +111,7 @@ def ensure_accounts() -> str:
 
 
 def ensure_directory() -> str:
-    """Start the LDAP server, and let the name service know.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start the LDAP server, and make the name service reconnect."""
     outcome = directory.ensure_slapd()
     if outcome == "started":
         name_service.reconnect()
@@ -134,34 +119,23 @@ def ensure_directory() -> str:
 
 
 def ensure_passwords() -> str:
-    """Make the password of the demo users and give it to them.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the demo users' password and set it in the directory."""
     directory.ensure_reader()
     return directory.ensure_passwords(users.ensure_password())
 
 
 def ensure_homes() -> str:
-    """Make the folders of the demo users.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the demo users' folders."""
     outcomes = {users.ensure_homes(), storage.ensure_projects()} - {"unchanged"}
     return ", ".join(sorted(outcomes)) or "unchanged"
 
 
 def daemons(cluster: Cluster) -> list[Daemon]:
-    """Return everything that runs, in the order in which it is stopped.
-
-    Args:
-        cluster: The cluster of this machine.
+    """Return every daemon, in the order in which they are stopped.
 
     Returns:
-        What uses something comes before what is used. slurmctld comes before the nodes, so that
-        it does not find them failing.
+        What uses something comes before what it uses. slurmctld comes before the nodes, so that it
+        does not see them fail.
     """
     nodes = [
         node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus)

@@ -36,11 +36,7 @@ DAEMON = Daemon(
 
 
 def ensure_mariadb() -> str:
-    """Make the database folder where there is none and start the server.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the database folder if it is missing, and start the server."""
     ensure_folder(MARIADB_DIR, mode=0o700, user=ACCOUNT)
     is_new = not (DATA_DIR / "mysql").is_dir()
     if is_new:
@@ -64,10 +60,6 @@ def ensure_mariadb() -> str:
 
 
 def is_answering() -> bool:
-    """Return whether the server answers the account of Slurm.
-
-    Returns:
-        Whether a query works.
-    """
+    """Return whether a query as Slurm's account works."""
     query = ("mariadb", "--no-defaults", f"--socket={SOCKET}", "-e", "SELECT 1")
     return SOCKET.exists() and succeeds([*AS_ACCOUNT, *query])

@@ -1,4 +1,4 @@
-"""munged, which proves to Slurm who a command comes from; with a key and socket of its own."""
+"""munged, which authenticates Slurm's commands; with its own key and socket."""
 
 from __future__ import annotations
 
@@ -30,11 +30,7 @@ DAEMON = Daemon(
 
 
 def ensure_munge() -> str:
-    """Make the key where there is none and start munged.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the key if it is missing, and start munged."""
     ensure_folder(MUNGE_DIR, user="munge")
     ensure_secret(KEY, secrets.token_hex(KEY_BYTES), user="munge")
     started = ensure_started(DAEMON)
@@ -43,9 +39,5 @@ def ensure_munge() -> str:
 
 
 def is_answering() -> bool:
-    """Return whether munged makes credentials.
-
-    Returns:
-        Whether munge(1) gets one.
-    """
+    """Return whether munge(1) gets a credential."""
     return succeeds(["munge", f"--socket={MUNGE_SOCKET}", "--no-input"])

@@ -1,6 +1,6 @@
 """The demo users as accounts of this machine: nslcd and /etc/nsswitch.conf.
 
-nslcd reads a fixed file. It runs in a mount namespace where that file is ours, so that the
+nslcd reads a fixed file. It runs in a mount namespace that has our file there, so that the
 machine's own /etc/nslcd.conf stays as it is.
 """
 
@@ -57,14 +57,10 @@ DATABASES = ("passwd", "group")
 
 
 def render_nslcd_conf(reader_password: str) -> str:
-    """Return the configuration of nslcd.
+    """Return nslcd.conf.
 
-    Args:
-        reader_password: Password of the entry that reads the directory.
-
-    Returns:
-        Text of the file. Time-outs are short, and groups of local accounts are not looked for in
-        the directory, so that root works on while LDAP does not answer.
+    Timeouts are short, and groups of local accounts are not looked up in the directory, so that
+    root can work while LDAP does not answer.
 
     Source:
         nslcd.conf(5) 0.9.12.
@@ -104,14 +100,7 @@ DAEMON = Daemon(
 
 
 def with_ldap(nsswitch: str) -> str:
-    """Add the directory to the name service.
-
-    Args:
-        nsswitch: Content of /etc/nsswitch.conf.
-
-    Returns:
-        The content with "ldap" at the end of the lines for users and groups.
-    """
+    """Return /etc/nsswitch.conf with "ldap" at the end of the lines for users and groups."""
 
     def add(found: re.Match[str]) -> str:
         return found[0] if "ldap" in found[1].split() else f"{found[1]} ldap{found[2]}"
@@ -121,24 +110,13 @@ def with_ldap(nsswitch: str) -> str:
 
 
 def without_ldap(nsswitch: str) -> str:
-    """Take the directory out of the name service.
-
-    Args:
-        nsswitch: Content of /etc/nsswitch.conf.
-
-    Returns:
-        The content without the word "ldap" in the lines for users and groups.
-    """
+    """Return /etc/nsswitch.conf without "ldap" in the lines for users and groups."""
     pattern = rf"^((?:{'|'.join(DATABASES)}):[^\n#]*?)[ \t]+ldap\b"
     return re.sub(pattern, r"\1", nsswitch, flags=re.MULTILINE)
 
 
 def is_foreign() -> bool:
-    """Return whether an nslcd that deploy/up did not start serves this machine.
-
-    Returns:
-        Whether something listens on the socket while ours does not run.
-    """
+    """Return whether an nslcd that deploy/up did not start serves this machine."""
     if running(DAEMON.name) is not None:
         return False
     with socket.socket(socket.AF_UNIX) as client:
@@ -153,7 +131,7 @@ def is_foreign() -> bool:
 
 
 def refuse_foreign_nslcd() -> None:
-    """Refuse a machine that gets its accounts from an nslcd of its own.
+    """Refuse a machine that gets its accounts from its own nslcd.
 
     Raises:
         StepError: If there is one.
@@ -167,10 +145,7 @@ def refuse_foreign_nslcd() -> None:
 
 
 def ensure_name_service() -> str:
-    """Start nslcd and let the machine ask it.
-
-    Returns:
-        What was done, in words.
+    """Start nslcd and add it to the machine's name service.
 
     Raises:
         StepError: If the machine has an nslcd of its own.
@@ -193,7 +168,7 @@ def ensure_name_service() -> str:
 
 
 def reconnect() -> None:
-    """Let nslcd try the LDAP server again at once instead of after its pause.
+    """Make nslcd try the LDAP server again at once instead of after its pause.
 
     Source:
         nslcd(8) 0.9.12, SIGUSR1.
@@ -204,16 +179,12 @@ def reconnect() -> None:
 
 
 def are_users_known() -> bool:
-    """Return whether the machine knows the demo users.
-
-    Returns:
-        Whether a new process finds all of them.
-    """
+    """Return whether a new process finds all demo users."""
     return succeeds(["getent", "passwd", *(user.name for user in DEMO_USERS)])
 
 
 def restore_name_service() -> None:
-    """Put /etc/nsswitch.conf back as it was; keep what somebody else changed in it since."""
+    """Restore /etc/nsswitch.conf; keep what somebody else changed in it since."""
     original = ORIGINALS_DIR / NSSWITCH.name
     if not original.is_file():
         return
@@ -224,6 +195,6 @@ def restore_name_service() -> None:
 
 
 def remove_run_folder() -> None:
-    """Remove the folder of nslcd's socket if it is ours."""
+    """Remove the folder of nslcd's socket if deploy/up made it."""
     if MARK in (read_plain(MADE_HERE) or "") and not is_foreign():
         shutil.rmtree(RUN_DIR)

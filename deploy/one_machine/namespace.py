@@ -1,11 +1,10 @@
-"""Run inside new namespaces, before the daemon: give them a name, files and devices of their own.
+"""Runs inside new namespaces, before the daemon: sets up their name, files and devices.
 
 namespace.py [--hostname NAME] [--bind FROM TO]... [--node simulated:N|real] -- PROGRAM...
 
-Without --node the program replaces this process. With --node this process is process 1 of a
-compute node: it makes the node's own /proc, /tmp, /run and /dev, starts the program and then
-buries the dead. When process 1 is killed the kernel kills everything on the node, as when its
-power fails.
+Without --node the program replaces this process. With --node this process is process 1 of a compute
+node: it makes the node's own /proc, /tmp, /run and /dev, starts the program and then reaps ended
+processes. When process 1 is killed the kernel kills everything on the node, as in a power failure.
 """
 
 from __future__ import annotations
@@ -39,21 +38,17 @@ LINKS = {
 
 
 def mount(*arguments: str) -> None:
-    """Mount something.
-
-    Args:
-        arguments: Those of mount(8).
-    """
+    """Run the program mount with these arguments."""
     subprocess.run(["mount", *arguments], check=True)
 
 
 def make_device(name: str, numbers: tuple[int, int], stand_in: str) -> None:
-    """Make a character device, or show one of the machine in its place.
+    """Create a character device, or bind-mount one of the machine's in its place.
 
     Args:
         name: Its name in /dev.
         numbers: Major and minor number.
-        stand_in: A device to show where this process may make none, as root in most containers.
+        stand_in: Device to show if this process may create none, as root in most containers.
     """
     path = f"/dev/{name}"
     try:
@@ -66,11 +61,7 @@ def make_device(name: str, numbers: tuple[int, int], stand_in: str) -> None:
 
 
 def make_simulated_devices(n_gpus: int) -> None:
-    """Make a /dev that holds what programs need, and devices without a driver as GPUs.
-
-    Args:
-        n_gpus: Number of /dev/nvidiaN.
-    """
+    """Make a /dev that holds what programs need, and GPU devices without a driver."""
     machine_dev = os.open("/dev", os.O_PATH)
     mount("-t", "tmpfs", "-o", "mode=755,nosuid,size=64k", "tmpfs", "/dev")
     gpus = {f"nvidia{minor}": (NVIDIA_MAJOR, minor) for minor in range(n_gpus)}
@@ -88,8 +79,8 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
     """Give the node its own view of the machine.
 
     Args:
-        gpus: "simulated:N", or "real" where the node has the devices of this machine.
-        binds: Folders to show at another place.
+        gpus: "simulated:N", or "real" if the node has the devices of this machine.
+        binds: Pairs of a folder and the place where the node sees it.
     """
     kept = [(os.open(source, os.O_PATH), target) for source, target in binds]
     mount("-t", "proc", "-o", "nosuid,nodev,noexec", "proc", "/proc")
@@ -110,7 +101,7 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
 
 
 def bury_the_dead() -> NoReturn:
-    """Wait for every process of the node that ends, for ever."""
+    """Reap every process of the node that ends, for ever."""
     while True:
         try:
             os.wait()
@@ -119,14 +110,7 @@ def bury_the_dead() -> NoReturn:
 
 
 def parse_arguments(argv: list[str]) -> argparse.Namespace:
-    """Read the command line.
-
-    Args:
-        argv: Words after the program's name.
-
-    Returns:
-        hostname, bind, node and program.
-    """
+    """Read the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--hostname")
     parser.add_argument("--bind", nargs=2, action="append", default=[])
@@ -136,11 +120,7 @@ def parse_arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> NoReturn:
-    """Set up the namespaces, then run the program.
-
-    Args:
-        argv: Words after the program's name.
-    """
+    """Set up the namespaces, then run the program."""
     wanted = parse_arguments(argv)
     if wanted.hostname:
         socket.sethostname(wanted.hostname)

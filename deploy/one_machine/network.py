@@ -1,4 +1,4 @@
-"""The network of the cluster: a bridge on this machine, a network namespace for each node."""
+"""The cluster's network: a bridge on this machine, a network namespace for each node."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Host:
     """A compute node on the network.
 
     Args:
-        name: Its host name, at most 11 characters.
-        address: Its IPv4 address, inside the bridge's network.
+        name: Host name, at most 11 characters.
+        address: IPv4 address, inside the bridge's network.
     """
 
     name: str
@@ -42,57 +42,34 @@ class Host:
 
     @property
     def head_link(self) -> str:
-        """Name of the end of its cable that is plugged into the bridge."""
+        """Name of its veth device's end on the bridge."""
         return f"dsp-{self.name}"
 
 
 def render_hosts(hosts: Sequence[Host]) -> str:
-    """Return the hosts file that head and nodes see.
-
-    Args:
-        hosts: The compute nodes.
-
-    Returns:
-        Text of an /etc/hosts.
-    """
+    """Return the /etc/hosts that head and nodes see."""
     lines = ["127.0.0.1 localhost", f"{HEAD_ADDRESS} {HEAD_NAME}"]
     return "\n".join([*lines, *(f"{host.address} {host.name}" for host in hosts)]) + "\n"
 
 
 def has_capability(status: str, number: int) -> bool:
-    """Return whether a process may do something.
+    """Return whether a process has a capability.
 
     Args:
         status: Content of /proc/PID/status.
         number: Number of the capability.
-
-    Returns:
-        Whether it is among the effective ones.
     """
     effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
     return bool(int(effective.split()[1], 16) >> number & 1)
 
 
 def namespace_path(host: Host) -> Path:
-    """Return where ip(8) keeps the network namespace of a node.
-
-    Args:
-        host: The node.
-
-    Returns:
-        The path; the namespace is mounted there while it exists.
-    """
+    """Return where ip(8) mounts a node's network namespace, if it exists."""
     return NAMESPACES_DIR / host.namespace
 
 
 def ensure_network(hosts: Sequence[Host]) -> str:
-    """Make the bridge, and a namespace with a cable to it for each node.
-
-    Args:
-        hosts: The compute nodes.
-
-    Returns:
-        What was done, in words.
+    """Create the bridge, and a connected namespace for each node.
 
     Raises:
         StepError: If this process may not make network devices, or the addresses are taken.
@@ -112,11 +89,7 @@ def ensure_network(hosts: Sequence[Host]) -> str:
 
 
 def remove_network(hosts: Sequence[Host]) -> None:
-    """Take the bridge, the cables and the namespaces away.
-
-    Args:
-        hosts: The compute nodes.
-    """
+    """Remove the bridge and the nodes' devices and namespaces."""
     for host in hosts:
         remove_host(host)
     if _is_device(BRIDGE):
@@ -124,11 +97,7 @@ def remove_network(hosts: Sequence[Host]) -> None:
 
 
 def remove_host(host: Host) -> None:
-    """Take the cable and the namespace of a node away.
-
-    Args:
-        host: The node.
-    """
+    """Remove a node's network device and namespace."""
     if _is_device(host.head_link):
         run(["ip", "link", "delete", host.head_link])
     if namespace_path(host).exists():
@@ -136,11 +105,7 @@ def remove_host(host: Host) -> None:
 
 
 def known_names() -> list[str]:
-    """Return the names of the nodes that have an address now.
-
-    Returns:
-        From the hosts file of head and nodes; none where there is no such file.
-    """
+    """Return the nodes in the hosts file of head and nodes; none if there is no such file."""
     lines = (read_plain(HOSTS_FILE) or "").splitlines()
     names = [line.split()[1] for line in lines if len(line.split()) == 2]
     return [name for name in names if name not in {"localhost", HEAD_NAME}]

@@ -1,4 +1,4 @@
-"""The compute nodes: each with a name, an address, processes, devices and folders of its own."""
+"""The compute nodes: each with its own name, address, processes, devices and folders."""
 
 from __future__ import annotations
 
@@ -24,14 +24,9 @@ NSLCD_RUN_DIR = Path("/run/nslcd")
 
 
 def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
-    """Return how a node is started.
+    """Return the daemon that is a node's process 1.
 
-    Args:
-        node: The node.
-        has_simulated_gpus: Whether its GPUs are devices without anything behind them.
-
-    Returns:
-        Its process 1. Ending that is a power failure: nothing on the node outlives it.
+    Killing it is a power failure: nothing on the node outlives it.
     """
     gpus = f"simulated:{len(node.gpus)}" if has_simulated_gpus else "real"
     return Daemon(
@@ -54,15 +49,7 @@ def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
 
 
 def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
-    """Start a node.
-
-    Args:
-        node: The node.
-        has_simulated_gpus: Whether its GPUs are devices without anything behind them.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start a node, or only its slurmd if the node runs."""
     ensure_folder(NODES_DIR / node.host.name)
     if ensure_started(node_daemon(node, has_simulated_gpus=has_simulated_gpus)):
         return f"started, {node.host.address}"
@@ -78,11 +65,7 @@ def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:
 def has_slurmd(init_pid: int) -> bool:
     """Return whether slurmd runs on a node.
 
-    Args:
-        init_pid: The node's process 1, as this machine numbers it.
-
-    Returns:
-        True if a process of that name is in the node's namespace of processes.
+    `init_pid` is the node's process 1, as this machine numbers it.
     """
     namespace = os.readlink(f"/proc/{init_pid}/ns/pid")
     for folder in Path("/proc").glob("[0-9]*"):
@@ -95,14 +78,7 @@ def has_slurmd(init_pid: int) -> bool:
 
 
 def ensure_usable(cluster: Cluster) -> str:
-    """Wait until every node takes jobs.
-
-    Args:
-        cluster: The cluster.
-
-    Returns:
-        The nodes and what they offer, in words.
-    """
+    """Wait until every node takes jobs."""
     names = {node.host.name for node in cluster.nodes}
     resume(names - usable_nodes())
     wait_until(
@@ -117,11 +93,7 @@ def ensure_usable(cluster: Cluster) -> str:
 
 
 def resume(names: set[str]) -> None:
-    """Take back that nodes were shut out because of an earlier fault.
-
-    Args:
-        names: Names of nodes.
-    """
+    """Return nodes to service that Slurm had taken out after a fault."""
     for name in names:
         # A node that only has not answered yet cannot be resumed, and need not be.
         with contextlib.suppress(CommandError):
@@ -129,11 +101,7 @@ def resume(names: set[str]) -> None:
 
 
 def usable_nodes() -> set[str]:
-    """Return the nodes that take jobs now.
-
-    Returns:
-        Their names.
-    """
+    """Return the names of the nodes that take jobs now."""
     try:
         return parse_usable(run(["sinfo", "-h", "-N", "-o", "%N|%T"]))
     except CommandError:
@@ -141,23 +109,18 @@ def usable_nodes() -> set[str]:
 
 
 def parse_usable(sinfo: str) -> set[str]:
-    """Read which nodes take jobs.
+    """Return the names of the nodes that take jobs.
 
     Args:
-        sinfo: Lines "node|state" of sinfo; a mark behind the state says that it does not answer.
-
-    Returns:
-        Names of the nodes.
+        sinfo: Lines "node|state" of sinfo; a mark after the state says that the node does not
+            answer.
     """
     pairs = (line.split("|", 1) for line in sinfo.splitlines() if "|" in line)
     return {name for name, state in pairs if state in USABLE_STATES}
 
 
 def remove_cgroups(cluster: Cluster) -> None:
-    """Remove the control groups that ended nodes have left.
-
-    Args:
-        cluster: The cluster whose nodes have ended.
+    """Remove the control groups of nodes that have ended.
 
     Source:
         Debian's Slurm 22.05 names the group of a node slurm_NODE (seen on a running one).

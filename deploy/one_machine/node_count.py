@@ -1,4 +1,4 @@
-"""How many simulated nodes there are: two, or as many as deploy/up was asked for."""
+"""Changes the number of simulated nodes: two, or what deploy/up --simulated-nodes says."""
 
 from __future__ import annotations
 
@@ -14,23 +14,16 @@ from deploy.one_machine.process import stop
 
 
 def running_cluster() -> Cluster:
-    """Return the cluster that deploy/up has set up last, for taking it away.
+    """Return the cluster that deploy/up has set up last, for removing it.
 
     Returns:
-        With all nodes that have an address, and at least those of the default.
+        With all nodes that have an address, and at least the default number.
     """
     return describe_cluster(max(DEFAULT_N_SIMULATED_NODES, len(network.known_names())))
 
 
 def ensure_network(cluster: Cluster) -> str:
-    """Take away nodes that are too many, and make the network of those that there shall be.
-
-    Args:
-        cluster: The nodes that there shall be.
-
-    Returns:
-        What was done, in words.
-    """
+    """Remove surplus nodes, and create the network of the wanted ones."""
     surplus = running_cluster().nodes[len(cluster.nodes) :] if network.known_names() else ()
     for part in surplus:
         stop(node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus))

@@ -1,4 +1,4 @@
-"""Packages of Debian, installed without letting them start or enable a daemon."""
+"""Debian packages, installed without starting or enabling their daemons."""
 
 from __future__ import annotations
 
@@ -52,14 +52,7 @@ INSTALL_TIMEOUT_S = 1800
 
 
 def missing_packages(names: Sequence[str]) -> list[str]:
-    """Return the packages that are not installed.
-
-    Args:
-        names: Names of Debian packages.
-
-    Returns:
-        Those that dpkg does not know as installed.
-    """
+    """Return the packages that are not installed."""
     query = ("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n")
     try:
         text = run([*query, *names])
@@ -70,10 +63,10 @@ def missing_packages(names: Sequence[str]) -> list[str]:
 
 
 def answers_for(packages: Sequence[str]) -> str:
-    """Return what is answered to the questions of packages that will be installed.
+    """Return debconf answers for packages about to be installed.
 
     Args:
-        packages: Names of Debian packages. Others keep the answers that they have.
+        packages: Only these; installed packages keep their answers.
 
     Returns:
         Lines for debconf-set-selections(1).
@@ -83,10 +76,7 @@ def answers_for(packages: Sequence[str]) -> str:
 
 
 def ensure_packages() -> str:
-    """Install the packages of the cluster that are missing.
-
-    Returns:
-        What was done, in words.
+    """Install the missing packages of the cluster.
 
     Raises:
         StepError: If this is not Debian or a package cannot be installed.
@@ -118,8 +108,7 @@ def ensure_packages() -> str:
 def no_daemon_starts() -> Iterator[None]:
     """Keep packages from starting daemons while they are installed.
 
-    Yields:
-        Nothing.
+    A policy of the machine's own is left alone.
     """
     remove_policy()
     if os.path.lexists(POLICY):
@@ -133,7 +122,7 @@ def no_daemon_starts() -> Iterator[None]:
 
 
 def remove_policy() -> None:
-    """Remove what keeps daemons from starting if it is ours, also from a run that was killed."""
+    """Remove our policy against starting daemons, also one left by a killed run."""
     if MARK in (read_plain(POLICY) or ""):
         POLICY.unlink()
 
@@ -142,7 +131,7 @@ def disable_units(units: Sequence[str]) -> None:
     """Keep systemd from starting the daemons of new packages at the next boot.
 
     Args:
-        units: Names of units that were not on this machine before.
+        units: Units that were not on this machine before.
     """
     if units and Path("/run/systemd/system").is_dir():
         run(["systemctl", "disable", *units])

@@ -1,7 +1,7 @@
-"""What is known about a daemon that was started earlier.
+"""Pid files, which identify a daemon started earlier.
 
-A pid file keeps the process id together with the boot and the start time of the process: a
-number that the kernel has given to another process since is never taken for the daemon.
+A pid file keeps the process id together with the boot and the start time of the process, so that a
+reused process id is never taken for the daemon.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRecord:
-    """What a pid file says.
+    """Content of a pid file.
 
     Args:
-        pid: Process id.
         start_ticks: Start time of the process, clock ticks since boot.
         boot_id: The boot that both belong to.
         fingerprint: Settings that the process was started with.
@@ -32,26 +31,12 @@ class ProcessRecord:
 
 
 def format_record(record: ProcessRecord) -> str:
-    """Return the text of a pid file.
-
-    Args:
-        record: What it says.
-
-    Returns:
-        Four lines; the first is the process id alone.
-    """
+    """Return the text of a pid file: four lines, the first is the process id alone."""
     return f"{record.pid}\n{record.start_ticks}\n{record.boot_id}\n{record.fingerprint}\n"
 
 
 def parse_record(text: str) -> ProcessRecord | None:
-    """Read the text of a pid file.
-
-    Args:
-        text: What `format_record` returned.
-
-    Returns:
-        What it says, or None where it was cut short.
-    """
+    """Read the text of a pid file; None if it was cut short."""
     try:
         pid, start_ticks, boot_id, fingerprint = text.split("\n")[:4]
         return ProcessRecord(
@@ -62,13 +47,10 @@ def parse_record(text: str) -> ProcessRecord | None:
 
 
 def parse_start_ticks(stat: str) -> int | None:
-    """Read the start time of a process that lives.
-
-    Args:
-        stat: Content of /proc/PID/stat.
+    """Read the start time of a living process from /proc/PID/stat.
 
     Returns:
-        Clock ticks since boot, or None where the process has ended and waits for its parent.
+        Clock ticks since boot, or None if the process has ended and waits for its parent.
 
     Source:
         proc(5): field 3 is the state, field 22 the start time; field 2 may hold blanks and
@@ -81,11 +63,8 @@ def parse_start_ticks(stat: str) -> int | None:
 def start_ticks_of(pid: int) -> int | None:
     """Return when a process started.
 
-    Args:
-        pid: Process id.
-
     Returns:
-        Clock ticks since boot, or None where no such process lives.
+        Clock ticks since boot, or None if no such process lives.
     """
     try:
         return parse_start_ticks(Path(f"/proc/{pid}/stat").read_text())
@@ -94,35 +73,17 @@ def start_ticks_of(pid: int) -> int | None:
 
 
 def boot_id() -> str:
-    """Return which boot of the machine this is.
-
-    Returns:
-        A UUID that the kernel makes at each boot.
-    """
+    """Return the UUID that the kernel makes at each boot."""
     return BOOT_ID.read_text().strip()
 
 
 def pid_path(name: str) -> Path:
-    """Return the pid file of a daemon.
-
-    Args:
-        name: The daemon's name.
-
-    Returns:
-        Path of the file, whether it exists or not.
-    """
+    """Return the pid file of a daemon, which need not exist."""
     return RUN_DIR / f"{name}.pid"
 
 
 def running(name: str) -> ProcessRecord | None:
-    """Return the process of a daemon.
-
-    Args:
-        name: The daemon's name.
-
-    Returns:
-        What its pid file says if that very process lives, else None.
-    """
+    """Return a daemon's record if that very process lives, else None."""
     try:
         record = parse_record(pid_path(name).read_text())
     except FileNotFoundError:
