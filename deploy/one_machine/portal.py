@@ -1,4 +1,4 @@
-"""The portal's own part: its settings, the proxy that users reach, and the hub."""
+"""The portal itself: its settings, the proxy that users reach, and the hub."""
 
 from __future__ import annotations
 
@@ -69,14 +69,7 @@ HUB = Daemon(
 
 
 def render_settings(cluster: Cluster) -> str:
-    """Return the site's settings for this machine.
-
-    Args:
-        cluster: The cluster of this machine.
-
-    Returns:
-        Text of portal.toml.
-    """
+    """Return portal.toml for this machine."""
     tables: Mapping[str, Mapping[str, object]] = {
         "site": {
             "name": "Data Scientist Portal",
@@ -130,14 +123,7 @@ def render_settings(cluster: Cluster) -> str:
 
 
 def ensure_settings(cluster: Cluster) -> str:
-    """Write the site's settings where they differ.
-
-    Args:
-        cluster: The cluster of this machine.
-
-    Returns:
-        What was done, in words.
-    """
+    """Write portal.toml if it differs."""
     ensure_folder(PORTAL_TOML.parent)
     ensure_folder(HUB_STATE_DIR, mode=0o700, user=ACCOUNT)
     is_new = ensure_file(PORTAL_TOML, render_settings(cluster))
@@ -145,11 +131,7 @@ def ensure_settings(cluster: Cluster) -> str:
 
 
 def ensure_proxy() -> str:
-    """Start the proxy unless it runs with what is installed.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start the proxy unless it already runs with the installed script and settings."""
     script = _hub_package_dir() / "portal" / "hub" / "network" / "proxy.mjs"
     read_at_start = [PORTAL_TOML.read_bytes(), script.read_bytes()]
     fingerprint = hashlib.sha256(b"".join(read_at_start)).hexdigest()
@@ -161,11 +143,7 @@ def ensure_proxy() -> str:
 
 
 def ensure_hub() -> str:
-    """Start the hub unless it runs with what is installed.
-
-    Returns:
-        What was done, in words.
-    """
+    """Start the hub unless it already runs with the installed package and settings."""
     package_dir = _hub_package_dir()
     path = f"{HUB_ENVIRONMENT_DIR}/bin:{CLEAN_ENVIRONMENT['PATH']}"
     hub = replace(
@@ -185,11 +163,7 @@ def ensure_hub() -> str:
 
 
 def is_hub_answering() -> bool:
-    """Return whether users reach the hub through the proxy.
-
-    Returns:
-        Whether its health page answers.
-    """
+    """Return whether the hub's health page answers through the proxy."""
     return _status(PUBLIC_PORT, "/hub/health") == 200
 
 

@@ -1,4 +1,4 @@
-"""Start daemons, and stop exactly those that were started here."""
+"""Starts daemons, and stops exactly those that were started here."""
 
 from __future__ import annotations
 
@@ -35,15 +35,13 @@ class Daemon:
     Args:
         name: Name of its pid file and log.
         argv: Program and arguments; it stays in the foreground.
-        user: Account that it runs as.
-        environment: Variables beside those of the clean environment.
-        cwd: Folder that it starts in.
-        fingerprint: Text that says which settings it was started with.
-        is_parent: Whether argv only waits for the one child that is the daemon.
-        writes_log: Whether it writes its log itself; its output is then kept beside the pid file.
-        stop_signal: The signal that ends it in order.
+        environment: Variables in addition to the clean environment.
+        fingerprint: Text that changes with the settings it was started with.
+        is_parent: Whether argv only waits for its one child, which is the daemon.
+        writes_log: Whether it writes its log itself; its output then goes next to the pid file.
+        stop_signal: The signal that ends it in an orderly way.
         umask: Permission bits that new files do not get.
-        stop_timeout_s: How long it may take to end, seconds; then it is killed.
+        stop_timeout_s: How long it may take to end; then it is killed.
     """
 
     name: str
@@ -60,10 +58,7 @@ class Daemon:
 
 
 def ensure_started(daemon: Daemon) -> bool:
-    """Start a daemon unless it runs with the same settings.
-
-    Args:
-        daemon: What to run.
+    """Start a daemon unless it already runs with the same settings.
 
     Returns:
         Whether it had to be started.
@@ -93,12 +88,9 @@ def ensure_started(daemon: Daemon) -> bool:
 
 
 def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> None:
-    """Wait until a daemon that was started answers.
+    """Wait until a started daemon answers.
 
-    Args:
-        name: The daemon's name.
-        is_ready: Asked again and again.
-        timeout_s: Longest wait, seconds.
+    `is_ready` is polled for at most `timeout_s`.
 
     Raises:
         DaemonEndedError: If it ends.
@@ -114,14 +106,7 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
 
 
 def stop(daemon: Daemon) -> bool:
-    """Stop a daemon if it runs.
-
-    Args:
-        daemon: What to stop.
-
-    Returns:
-        Whether it ran.
-    """
+    """Stop a daemon if it runs; return whether it ran."""
     record = running(daemon.name)
     if record is not None:
         _signal(record, daemon.stop_signal)
@@ -151,14 +136,7 @@ def _spawn(daemon: Daemon) -> subprocess.Popen[bytes]:
 
 
 def output_path(name: str) -> Path:
-    """Return where the output of a daemon that writes its own log goes.
-
-    Args:
-        name: The daemon's name.
-
-    Returns:
-        Path of the file, whether it exists or not.
-    """
+    """Return the output file of a daemon that writes its own log; it need not exist."""
     return RUN_DIR / f"{name}.out"
 
 

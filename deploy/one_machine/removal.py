@@ -1,4 +1,4 @@
-"""Stop what was started, and take away what was installed beside packages."""
+"""Stops what was started, and removes what was installed, except packages."""
 
 from __future__ import annotations
 
@@ -39,14 +39,7 @@ JOBS_END_TIMEOUT_S = 20
 
 
 def steps_down(cluster: Cluster) -> list[Step]:
-    """Return everything that deploy/down does without --purge.
-
-    Args:
-        cluster: The cluster of this machine.
-
-    Returns:
-        The steps, in order.
-    """
+    """Return all steps of deploy/down without --purge, in order."""
     return [
         Step(name="jobs", title="Jobs", do=cancel_jobs),
         *(_stop_step(daemon) for daemon in daemons(cluster)),
@@ -59,14 +52,9 @@ def steps_down(cluster: Cluster) -> list[Step]:
 
 
 def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
-    """Return what deploy/down --purge does once everything is stopped.
+    """Return the steps of deploy/down --purge that follow once everything is stopped.
 
-    Args:
-        cluster: The cluster of this machine.
-        keeps_environments: Whether environments and data sets stay.
-
-    Returns:
-        The steps, in order.
+    With `keeps_environments` the environments and data sets stay.
     """
     folders = [SETTINGS_DIR, STATE_DIR, LOG_DIR]
     steps = [
@@ -87,11 +75,7 @@ def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
 
 
 def cancel_jobs() -> str:
-    """End every job in order, so that accounting shows them cancelled and not failed.
-
-    Returns:
-        What was done, in words.
-    """
+    """Cancel every job, so that accounting shows them cancelled and not failed."""
     if running(controller.SLURMCTLD.name) is None:
         return "Slurm does not run"
     try:
@@ -118,11 +102,7 @@ def remove_slurm_configuration() -> None:
 
 
 def remove_folders(folders: Sequence[Path]) -> None:
-    """Remove folders with all that is in them.
-
-    Args:
-        folders: Those that exist are removed; the run folder keeps only its lock.
-    """
+    """Remove folders if they exist, and everything in the run folder but its lock."""
     for folder in folders:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(folder)

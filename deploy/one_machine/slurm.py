@@ -1,4 +1,4 @@
-"""The text of Slurm's configuration files for the cluster on this machine; pure."""
+"""Slurm's configuration files for the cluster on this machine, as text; pure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ KILL_WAIT_S = 3
 
 def render_slurm_conf(cluster: Cluster) -> str:
     """Return slurm.conf.
-
-    Args:
-        cluster: Nodes, GPUs and whether there are control groups.
-
-    Returns:
-        Text of the file.
 
     Source:
         slurm.conf(5), Slurm 22.05.
@@ -99,15 +93,9 @@ def _node_line(node: Node) -> str:
 
 
 def render_gres_conf(cluster: Cluster, *, has_nvml: bool = False) -> str:
-    """Return gres.conf.
+    """Return gres.conf: one line for each GPU, or detection by NVML.
 
-    Args:
-        cluster: Nodes and GPUs.
-        has_nvml: Whether this Slurm can ask NVIDIA's library about the GPUs.
-
-    Returns:
-        Text of the file: one line for each GPU, or the detection by the library where the GPUs
-        are real and it was built in.
+    NVML detects them if the GPUs are real and this Slurm was built with it (`has_nvml`).
 
     Source:
         gres.conf(5), Slurm 22.05.
@@ -125,12 +113,8 @@ def render_gres_conf(cluster: Cluster, *, has_nvml: bool = False) -> str:
 def render_cgroup_conf(cluster: Cluster) -> str:
     """Return cgroup.conf.
 
-    Args:
-        cluster: Whether there are control groups.
-
-    Returns:
-        Text of the file. The version is named even where control groups are not used: slurmd
-        22.05 ends when it cannot find out by itself.
+    It names the version even if control groups are not used: slurmd 22.05 ends if it cannot find it
+    out by itself.
 
     Source:
         cgroup.conf(5), Slurm 22.05.
@@ -149,8 +133,7 @@ def render_cgroup_conf(cluster: Cluster) -> str:
 def render_slurmdbd_conf() -> str:
     """Return slurmdbd.conf.
 
-    Returns:
-        Text of the file. It names no password: the database knows the account by its socket.
+    It needs no password: MariaDB authenticates Slurm's account over the socket.
 
     Source:
         slurmdbd.conf(5), Slurm 22.05.

@@ -1,4 +1,4 @@
-"""Do one step after the other, and tell how each went."""
+"""Runs the steps of deploy/up and deploy/down in order, and prints how each went."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ TITLE_WIDTH = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Something to be done, or found done.
+    """One step, which does nothing if its work is already done.
 
     Args:
         name: Its name on the command line.
         title: Its name for people.
-        do: Does it, and says in words what was done.
+        do: Does it, and returns what was done, for the terminal.
     """
 
     name: str
@@ -28,15 +28,12 @@ class Step:
 
 
 def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> list[Step]:
-    """Return the steps that are wanted.
+    """Return the wanted steps, in order.
 
     Args:
         steps: All steps, in order.
-        only: Names of the wanted steps; all when empty.
+        only: Names of the wanted steps; all if empty.
         until: Name of the last wanted step; None for the very last.
-
-    Returns:
-        The wanted steps, in order.
 
     Raises:
         StepError: If there is no step of such a name.
@@ -52,10 +49,7 @@ def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> 
 
 
 def run_steps(steps: Sequence[Step]) -> None:
-    """Do steps in order and print name, outcome and time of each.
-
-    Args:
-        steps: What to do.
+    """Run steps in order; print title, outcome and time of each.
 
     Raises:
         StepError: If one cannot be done; those after it are not tried.
@@ -74,9 +68,7 @@ def run_steps(steps: Sequence[Step]) -> None:
 def report_failure(error: StepError | OSError, command: str) -> int:
     """Print what failed, where the log is and what to do.
 
-    Args:
-        error: What went wrong.
-        command: The command that was asked for, such as "deploy/up".
+    `command` is what the user ran, such as "deploy/up".
 
     Returns:
         Exit status of the command.

@@ -17,11 +17,7 @@ SHARED_MODE = 0o3770
 
 
 def ensure_storage() -> str:
-    """Make the folder where there is none.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the folder if it is missing."""
     if ISILON_DIR.exists():
         return "unchanged"
     ensure_folder(ISILON_DIR)
@@ -30,11 +26,7 @@ def ensure_storage() -> str:
 
 
 def ensure_projects() -> str:
-    """Make the folder that all demo users share; their group must be known.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the folder that all demo users share; their group must exist."""
     if PROJECTS_DIR.exists():
         return "unchanged"
     ensure_folder(PROJECTS_DIR, mode=SHARED_MODE, group=GROUP)
@@ -42,7 +34,7 @@ def ensure_projects() -> str:
 
 
 def remove_storage() -> None:
-    """Remove the folder if it was made here, else only an empty folder for projects."""
+    """Remove the folder if it was made here, else only an empty projects folder."""
     if MARK in (read_plain(MADE_HERE) or ""):
         shutil.rmtree(ISILON_DIR, ignore_errors=True)
     else:

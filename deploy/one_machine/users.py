@@ -26,12 +26,7 @@ PASSWORD_FORM = re.compile(r"[\x21-\x7e]{6,128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """A demo user.
-
-    Args:
-        name: User name.
-        user_id: UNIX uid.
-    """
+    """A demo user."""
 
     name: str
     user_id: int
@@ -49,10 +44,10 @@ DEMO_ADMINISTRATOR = "grace"
 
 
 def ensure_password() -> str:
-    """Return the password of the demo users, made once.
+    """Return the demo users' password, created at the first call.
 
     Returns:
-        That of the environment variable PORTAL_DEMO_PASSWORD, else the one kept from earlier.
+        The value of PORTAL_DEMO_PASSWORD if it is set, else the one kept from earlier.
 
     Raises:
         StepError: If the variable holds something that cannot be a password here.
@@ -71,7 +66,7 @@ def ensure_password() -> str:
 
 
 def refuse_local_namesakes() -> None:
-    """Refuse to set up demo users where the machine has accounts of those names or ids.
+    """Refuse a machine that has local accounts with the demo users' names or ids.
 
     Raises:
         StepError: If /etc/passwd names one of them.
@@ -88,11 +83,7 @@ def refuse_local_namesakes() -> None:
 
 
 def ensure_homes() -> str:
-    """Make the home folders where there are none.
-
-    Returns:
-        What was done, in words.
-    """
+    """Create the home folders that are missing."""
     made = [user.name for user in DEMO_USERS if _ensure_home(user)]
     return f"made for {', '.join(made)}" if made else "unchanged"
 

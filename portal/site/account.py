@@ -1,4 +1,4 @@
-"""Who runs a command of the site: root becomes the hub's account, to see what the hub sees."""
+"""The account that runs a site's commands: root becomes the hub's account, to see what it sees."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from spawner.errors import SiteError
 
 
 def become_hub_account(state_dir: Path) -> str:
-    """Go on as the hub's account, the owner of its state.
+    """Switch from root to the hub's account, the owner of its state; return its name.
 
-    Args:
-        state_dir: Folder of the hub's database.
-
-    Returns:
-        The name of the account.
+    `state_dir` is the folder of the hub's database.
 
     Raises:
         SiteError: If there is no such folder, root owns it, or somebody else runs this.

@@ -1,4 +1,4 @@
-"""What only the site itself may change: printed with the reason, never done."""
+"""What only the site itself may change: the installer prints it and never does it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from deploy.site.installer.site import Site
 
 
 def advice_of(site: Site, *, is_new: bool) -> str:
-    """Return what is left to do.
+    """Return the steps that are left to the site, as text for the terminal.
 
-    Args:
-        site: The installation.
-        is_new: The settings were written by this run.
-
-    Returns:
-        Text for the terminal.
+    With `is_new` this run has written the first settings.
     """
     settings = site.settings_dir
     first = [

@@ -49,14 +49,11 @@ SLURM_VARIABLES = Path("/etc/data-scientist-portal/slurm.env")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Install the portal on this host, or say what would be done.
-
-    Args:
-        argv: Words after the program's name.
+    """Install the portal on this host, or print what would be done.
 
     Returns:
-        Exit status: 0 when all is in place; 1 when something failed; with --check 2 when
-        something would be done.
+        Exit status: 0 if all is in place; 1 if something failed; 2 if --check found something to
+        do; 130 if interrupted.
     """
     wanted = parse_arguments(argv)
     os.umask(0o022)
@@ -74,14 +71,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the command line.
-
-    Args:
-        argv: Words after the program's name.
-
-    Returns:
-        What is wanted.
-    """
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         prog=COMMAND,
         description="Install the portal on a host of an existing cluster. It writes only files of "
@@ -138,13 +128,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def site_of(wanted: argparse.Namespace) -> Site:
-    """Return the installation that is wanted.
-
-    Args:
-        wanted: The command line.
-
-    Returns:
-        Folders and choices.
+    """Return the installation that a command line asks for.
 
     Raises:
         StepError: If a name cannot be one.
@@ -185,13 +169,11 @@ def _cuda_home(named: Path | None) -> Path | None:
 def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
     """Return the slurm.conf that Slurm's programs have to be told of.
 
-    Args:
-        named: The one on the command line.
-        noted: File that an earlier run has written, if it has.
+    `noted` is the file in which an earlier run, if there was one, has recorded its choice.
 
     Returns:
-        The one named, else that of SLURM_CONF, else that of the earlier run; None where Slurm
-        looks for it by itself.
+        The one named, else that of SLURM_CONF, else that of the earlier run; None if Slurm finds
+        its own.
 
     Raises:
         StepError: If there is no such file.
@@ -208,10 +190,7 @@ def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
 
 
 def package_version() -> str:
-    """Return the version of the checkout.
-
-    Returns:
-        Such as "0.1.0".
+    """Return the version of the checkout, such as "0.1.0".
 
     Raises:
         StepError: If it does not say.
@@ -223,14 +202,7 @@ def package_version() -> str:
 
 
 def pieces_of(site: Site) -> list[Piece]:
-    """Return everything that is installed, in order.
-
-    Args:
-        site: Folders and choices.
-
-    Returns:
-        The pieces.
-    """
+    """Return everything to install, in order."""
     sudoers = render_sudoers(
         group=site.users_group,
         slurm_user=site.slurm_user,

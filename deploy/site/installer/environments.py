@@ -1,4 +1,4 @@
-"""The environments of hub and sessions, built by the builder into folders of their version."""
+"""The environments of hub and sessions, built into folders of their version."""
 
 from __future__ import annotations
 
@@ -41,15 +41,11 @@ class Environments:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Name for people."""
         return f"{self.what} in {self.plan.prefix}"
 
     def difference(self) -> str:
-        """Return what would be built.
-
-        Returns:
-            Names of targets; empty for none.
-        """
+        """Return which targets would be built; empty if none."""
         wanted = with_needs(self.targets)
         lost = [target.name for target in wanted if not is_current(target, self.plan)]
         return f"build {', '.join(lost)}" if lost else ""
@@ -73,14 +69,7 @@ class Environments:
 
 
 def environments_of(site: Site) -> list[Environments]:
-    """Return both sets of environments.
-
-    Args:
-        site: The installation.
-
-    Returns:
-        Those of this host, then those of the sessions.
-    """
+    """Return the environments of this host, then those of the sessions."""
     left_out = () if site.with_frameworks else FRAMEWORK_TARGETS
     sessions = [name for name in SESSION_TARGETS if name not in left_out]
     sessions += _horovod_targets(site)

@@ -1,4 +1,4 @@
-"""What is installed: each piece says how it differs from what is there, and puts it right."""
+"""The pieces of an installation: each can tell how it differs from the host, and fix that."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Piece(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """Name for people."""
 
     def difference(self) -> str:
-        """Return what would be done, in words; empty where nothing has to be."""
+        """Return what would be done, for people; empty if nothing."""
 
     def apply(self) -> None:
         """Do it."""
@@ -43,14 +43,11 @@ class Account:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Name for people."""
         return f"account {self.name}"
 
     def difference(self) -> str:
-        """Return what would be done.
-
-        Returns:
-            A few words; empty for nothing.
+        """Return what would be done; empty if nothing.
 
         Raises:
             StepError: If there is such an account with rights of its own.
@@ -81,15 +78,11 @@ class Folder:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Its path."""
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done.
-
-        Returns:
-            A few words; empty for nothing.
-        """
+        """Return what would be done; empty if nothing."""
         wanted = f"{self.user} {stat.filemode(stat.S_IFDIR | self.mode)}"
         if not self.path.is_dir():
             return f"make the folder, {wanted}"
@@ -98,22 +91,20 @@ class Folder:
         return "" if is_right else f"give it to {wanted}"
 
     def apply(self) -> None:
-        """Make it."""
+        """Create it, or correct its owner and mode."""
         ensure_folder(self.path, mode=self.mode, user=self.user, group=self.group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A file of the installer's own, or one that the site owns once it is there.
+    """A file of the installer's own, or one that belongs to the site once it exists.
 
     Args:
-        path: The file.
-        text: Its content.
         mode: Its permission bits.
-        group: Its group; root's where empty.
+        group: Its group; root's if empty.
         is_sites: Written once, and never again.
-        check: Called with a draft of the file before it counts.
-        after: Called when it has changed.
+        check: Called with a draft of the file; raises if it is wrong.
+        after: Called after it has changed.
     """
 
     path: Path
@@ -126,14 +117,11 @@ class File:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Its path."""
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done.
-
-        Returns:
-            A few words; empty for nothing.
+        """Return what would be done; empty if nothing.
 
         Raises:
             StepError: If the file is somebody else's.
@@ -173,21 +161,17 @@ class LogFile:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Its path."""
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done.
-
-        Returns:
-            A few words; empty for nothing.
-        """
+        """Return what would be done; empty if nothing."""
         if not self.path.exists():
             return "make it, for root only"
         return "" if stat.S_IMODE(self.path.stat().st_mode) == _PRIVATE else "keep it for root only"
 
     def apply(self) -> None:
-        """Make it, or take away what others may; what it holds stays."""
+        """Create it, or make it private; its content stays."""
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE)
         try:
             os.fchmod(file, _PRIVATE)
@@ -197,7 +181,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A link; one that is there already is left alone where it only has to exist."""
+    """A symbolic link; with `is_kept` an existing one keeps its target."""
 
     path: Path
     target: str
@@ -205,14 +189,11 @@ class Link:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Its path."""
         return str(self.path)
 
     def difference(self) -> str:
-        """Return what would be done.
-
-        Returns:
-            A few words; empty for nothing.
+        """Return what would be done; empty if nothing.
 
         Raises:
             StepError: If something else is in its place.
@@ -228,7 +209,7 @@ class Link:
         return "" if is_right else f"link it to {self.target}"
 
     def apply(self) -> None:
-        """Make it, in one step."""
+        """Create or replace it atomically."""
         new = self.path.with_name(f".{self.path.name}.new")
         new.unlink(missing_ok=True)
         new.symlink_to(self.target)
@@ -237,20 +218,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsersGroup:
-    """The UNIX group of the portal's users, which has to be there."""
+    """The UNIX group of the portal's users, which has to exist."""
 
     name: str
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Name for people."""
         return f"group {self.name} of the users"
 
     def difference(self) -> str:
-        """Return nothing: the group is the site's.
-
-        Returns:
-            The empty text.
+        """Return the empty text: the group belongs to the site.
 
         Raises:
             StepError: If there is no such group.
@@ -269,11 +247,7 @@ class UsersGroup:
 
 
 def check_sudoers(draft: Path) -> None:
-    """Have visudo read a file before sudo does.
-
-    Args:
-        draft: The file.
-    """
+    """Let visudo check a file before sudo reads it."""
     run(["visudo", "-cf", draft])
 
 

@@ -1,4 +1,4 @@
-"""What an installation needs of this host; what is missing is named, never installed."""
+"""What an installation needs from this host; missing parts are named, never installed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,6 @@ VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
 def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Path:
     """Return the interpreter of the environments.
 
-    Args:
-        named: The one on the command line.
-        version_in_use: Folder of the version that runs now, if one does.
-
     Returns:
         The one named, else that of the version in use, else the system's.
 
@@ -38,11 +34,9 @@ def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Pat
 
 
 def refuse_lacks(python: Path, *, root_needed: bool) -> None:
-    """See whether this host can be installed on.
+    """Check that the portal can be installed on this host.
 
-    Args:
-        python: The interpreter of the environments.
-        root_needed: Something is to be changed.
+    `root_needed` is true if something is to be changed.
 
     Raises:
         StepError: If something is missing.

@@ -22,14 +22,13 @@ class Site:
         users_group: UNIX group of the portal's users, whom sudo lets the hub act for.
         slurm_user: Slurm's own account.
         with_horovod: Compile Horovod, which takes minutes and a compiler.
-        with_mpi: Compile it with MPI beside Gloo.
+        with_mpi: Compile it with MPI as well as Gloo.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         cuda_home: CUDA toolkit that Horovod is compiled with; None for the one from the index.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
         python: The interpreter of the environments; the nodes need it under the same path.
-        slurm_conf: The cluster's slurm.conf, where Slurm's programs do not find it by themselves.
-        root: Where "/" is; another folder only in tests.
-        account: The hub's account.
+        slurm_conf: The cluster's slurm.conf, if Slurm's programs do not find it by themselves.
+        root: Replaces "/"; only in tests.
     """
 
     version: str
@@ -47,14 +46,7 @@ class Site:
     account: str = ACCOUNT
 
     def path(self, absolute: str) -> Path:
-        """Return a path below the root.
-
-        Args:
-            absolute: Such as "/etc/sudoers.d".
-
-        Returns:
-            The same where the root is "/".
-        """
+        """Return an absolute path, such as "/etc/sudoers.d", below the root."""
         return self.root / absolute.lstrip("/")
 
     @property

@@ -1,4 +1,4 @@
-"""Files of an installation beside the units: configuration, rotation of logs, TLS front end."""
+"""Files of an installation other than units: configuration, log rotation, TLS front end."""
 
 from __future__ import annotations
 
@@ -94,13 +94,7 @@ server {{
 
 
 def first_settings(site: Site) -> str:
-    """Return the settings to be edited, with the paths of this installation.
-
-    Args:
-        site: The installation.
-
-    Returns:
-        The commented example, with the environments on the shared file system.
+    """Return the commented example of portal.toml, with the paths of this installation.
 
     Raises:
         StepError: If the example has been changed.
@@ -123,13 +117,7 @@ def first_settings(site: Site) -> str:
 
 
 def slurm_variables(slurm_conf: Path | None) -> str:
-    """Return what systemd and sudo put into the environment of Slurm's programs.
-
-    Args:
-        slurm_conf: The cluster's slurm.conf.
-
-    Returns:
-        Text of the file.
+    """Return the file of variables that systemd and sudo set for Slurm's programs.
 
     Source:
         systemd.exec(5), EnvironmentFile; sudoers(5) 1.9.13, env_file.

@@ -1,4 +1,4 @@
-"""The units of systemd: proxy, hub, culler and backup, each of its own."""
+"""The systemd units: proxy, hub, culler and backup."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ STATE_DIR = "/var/lib/data-scientist-portal/hub"
 
 
 def render_units(account: str) -> dict[str, str]:
-    """Return the units.
-
-    Args:
-        account: As whom they run.
-
-    Returns:
-        Texts by file name.
+    """Return the text of each unit, by file name.
 
     Source:
         systemd.unit(5), systemd.service(5), systemd.timer(5), systemd 252.

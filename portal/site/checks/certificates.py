@@ -1,4 +1,4 @@
-"""The way that users take to the portal, and how long certificates are good for."""
+"""The portal's public address: how users reach it, and when certificates expire."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ _TIMEOUT_S = 5.0
 
 
 def judge_end(what: str, end: datetime) -> Finding:
-    """Return whether a certificate is good for long enough.
+    """Return whether a certificate is valid for long enough.
 
-    Args:
-        what: Whose it is.
-        end: When it expires.
+    `what` names it in the finding.
 
     Returns:
-        A warning from three weeks before the end.
+        A problem after its end, a warning from three weeks before.
     """
     left = end - datetime.now(UTC)
     day = f"{end:%Y-%m-%d}"
@@ -36,14 +34,11 @@ def judge_end(what: str, end: datetime) -> Finding:
 
 
 def judge_way_in(hub: HubSettings) -> list[Finding]:
-    """Return what the settings say against the way that users take to the portal.
-
-    Args:
-        hub: The table [hub].
+    """Return what is wrong with the settings for how users reach the portal.
 
     Returns:
-        A warning for what is open without TLS, and for a front end that hides where logins come
-        from; none where both are well.
+        A warning if the port is open without TLS, and one for a front end that hides where logins
+        come from; empty if both are right.
     """
     found = []
     if not _is_loopback(hub.public_address):
@@ -73,14 +68,7 @@ def _is_loopback(address: str) -> bool:
 
 
 async def check_front_end(hub: HubSettings) -> list[Finding]:
-    """Look at the way that users take to the portal, and the certificate that they are shown.
-
-    Args:
-        hub: The table [hub].
-
-    Returns:
-        What is wrong with the way, and one finding about the certificate.
-    """
+    """Check how users reach the portal, and the certificate that they are shown."""
     return [*judge_way_in(hub), await _look_at_certificate(hub.public_url)]
 
 
@@ -108,14 +96,7 @@ async def _look_at_certificate(public_url: str) -> Finding:
 
 
 def served_certificate_end(host: str, port: int) -> datetime:
-    """Return when the certificate that a server shows expires.
-
-    Args:
-        host: Its name.
-        port: Its port.
-
-    Returns:
-        The end, in UTC.
+    """Return when the certificate that a server shows expires, in UTC.
 
     Raises:
         OSError: If it does not answer, or its certificate is not trusted.
@@ -129,13 +110,6 @@ def served_certificate_end(host: str, port: int) -> datetime:
 
 
 def end_of(connection: ssl.SSLSocket) -> datetime:
-    """Return when the certificate of the other side expires.
-
-    Args:
-        connection: A connection whose certificate was verified.
-
-    Returns:
-        The end, in UTC.
-    """
+    """Return when the other side's verified certificate expires, in UTC."""
     certificate = connection.getpeercert() or {}
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)

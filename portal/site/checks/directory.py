@@ -1,4 +1,4 @@
-"""The LDAP servers, each with its certificate, and the user whose name was given."""
+"""Checks the LDAP servers with their certificates, and the named user's account."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ from portal.site.checks.runner import in_thread
 
 
 async def check_directory(login: LoginSettings) -> list[Finding]:
-    """Ask each LDAP server for its certificate, which has to be signed as the settings say.
-
-    Args:
-        login: The site's settings.
+    """Check that each LDAP server shows a certificate that the settings trust.
 
     Returns:
-        A finding for each server; one where other authenticators check the logins.
+        A finding for each server; a single one if other authenticators check the logins.
     """
     if not login.is_ldap:
         return [ok(f"Not asked: {login.authenticator} checks the logins.")]
@@ -60,14 +57,7 @@ def _judge(server: str, end: datetime | LdapServerError, *, n_good: int) -> Find
 
 
 async def check_user(name: str) -> list[Finding]:
-    """Look up an account.
-
-    Args:
-        name: The user.
-
-    Returns:
-        One finding.
-    """
+    """Look up an account on this host."""
     try:
         account = await in_thread(lambda: pwd.getpwnam(name))
     except KeyError:

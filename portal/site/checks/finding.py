@@ -1,4 +1,4 @@
-"""What a check of the site found, and how it is told: a line with its cure, or JSON."""
+"""Checks and their findings, printed as lines with a cure or as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INDENT = " " * 9
 
 
 class Grade(Enum):
-    """How bad it is. Only a problem keeps users from sessions or opens a door."""
+    """Severity. Only a problem keeps users from sessions or opens a door."""
 
     OK = "ok"
     WARNING = "warning"
@@ -25,9 +25,7 @@ class Finding:
     """One thing that a check found.
 
     Attributes:
-        grade: How bad it is.
-        sentence: What was found.
-        cure: What to do; empty where nothing has to be done.
+        cure: What to do; empty if nothing has to be done.
     """
 
     grade: Grade
@@ -37,12 +35,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Something to look at.
+    """One check of a site.
 
     Attributes:
-        name: Its name, for --only and monitoring.
-        run: Looks, and returns what it found.
-        timeout_s: Seconds after which it counts as not answering.
+        name: For --only and monitoring.
+        timeout_s: Seconds after which the check counts as unanswered.
     """
 
     name: str
@@ -92,51 +89,23 @@ class Report:
 
 
 def ok(sentence: str) -> Finding:
-    """Return that something is in order.
-
-    Args:
-        sentence: What was found.
-
-    Returns:
-        The finding.
-    """
+    """Return that something is in order."""
     return Finding(grade=Grade.OK, sentence=sentence)
 
 
 def warning(sentence: str, cure: str) -> Finding:
-    """Return that something will hurt later, or hurts some.
-
-    Args:
-        sentence: What was found.
-        cure: What to do.
-
-    Returns:
-        The finding.
-    """
+    """Return that something will hurt later, or hurts some users."""
     return Finding(grade=Grade.WARNING, sentence=sentence, cure=cure)
 
 
 def problem(sentence: str, cure: str) -> Finding:
-    """Return that something keeps users from sessions, or opens a door.
-
-    Args:
-        sentence: What was found.
-        cure: What to do.
-
-    Returns:
-        The finding.
-    """
+    """Return that something keeps users from sessions, or opens a door."""
     return Finding(grade=Grade.PROBLEM, sentence=sentence, cure=cure)
 
 
 def skipped(sentence: str, cure: str = "") -> Finding:
-    """Return that something was not looked at.
+    """Return that something was not checked.
 
-    Args:
-        sentence: Why not.
-        cure: What to do to have it looked at.
-
-    Returns:
-        The finding.
+    `sentence` says why not; `cure` says how to have it checked.
     """
     return Finding(grade=Grade.SKIPPED, sentence=sentence, cure=cure)

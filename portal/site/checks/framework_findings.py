@@ -1,4 +1,4 @@
-"""What the frameworks of the kernels say about GPUs, in words."""
+"""Findings about the kernels' frameworks and their GPUs."""
 
 from __future__ import annotations
 
@@ -40,11 +40,9 @@ _FLAVOUR = (
 
 
 def judge_frameworks(answer: GpuAnswer, place: str) -> list[Finding]:
-    """Return what the kernels say.
+    """Return what the kernels' frameworks report.
 
-    Args:
-        answer: What a job on a node found.
-        place: Where, for sentences.
+    `place` is the node as sentences name it.
 
     Returns:
         A finding for each fault, and one about what is in order; at least one.

@@ -1,7 +1,7 @@
-"""What the programs on a node answer about its GPUs, as typed values.
+"""Typed answers of the programs that look at a node's GPUs.
 
-The jobs run as a user, who could have printed anything: what is of another form counts as not
-said, and no letter that moves a terminal's cursor gets through.
+The jobs run as a user, who could have printed anything: a value of the wrong form counts as
+missing, and control characters, which could move a terminal's cursor, are removed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ N_LETTERS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framework:
-    """What one framework said.
+    """What one framework reported.
 
     Attributes:
         name: "torch", "tensorflow" or "horovod".
-        version: Its version; empty where it could not be imported.
-        cuda: Version of CUDA that it was built for; empty for none.
+        version: Empty if it could not be imported.
+        cuda: Version of CUDA that it was built for; empty if none.
         n_gpus: GPUs on which it computed.
-        has_nccl: It was built with NCCL.
-        said: Why a GPU did not compute; empty for nothing.
-        failed: Why it could not be imported; empty where it could.
+        said: Why a GPU did not compute; empty if all did.
+        failed: Why it could not be imported; empty if it could.
     """
 
     name: str
@@ -38,12 +37,12 @@ class Framework:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """What the Python of a kernel said.
+    """What a kernel's Python reported.
 
     Attributes:
         frameworks: Those that are installed in it.
-        reason: What a framework wrote about CUDA; empty for nothing.
-        failed: Why it said nothing; empty where it did.
+        reason: What a framework wrote about CUDA; empty if nothing.
+        failed: Why there is no report; empty if there is one.
     """
 
     frameworks: tuple[Framework, ...] = ()
@@ -51,29 +50,24 @@ class Kernel:
     failed: str = ""
 
     def framework(self, name: str) -> Framework | None:
-        """Return what a framework said.
+        """Return what a framework reported; None if it is not installed or cannot be imported.
 
-        Args:
-            name: Its module.
-
-        Returns:
-            Its words; None where it is not installed or not to be imported.
+        `name` is its module.
         """
         return next((one for one in self.frameworks if one.name == name and one.version), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllReduce:
-    """What became of an all-reduce.
+    """Result of an all-reduce.
 
     Attributes:
-        kernel: The kernel whose PyTorch has to be used; empty for none.
-        backend: "nccl", or "gloo" on cores; empty where nothing can be tried.
+        kernel: The kernel whose PyTorch has to be used; empty if none.
+        backend: "nccl", or "gloo" on cores; empty if nothing can be tried.
         n_bytes: Length of the message of each rank.
-        bus_gb_per_s: Bus bandwidth in 10^9 bytes a second; 0 where nothing was measured.
-        is_right: The sum was right.
-        failed: Why it failed; empty where it did not.
-        untried: Why it was not tried; empty where it was.
+        bus_gb_per_s: Bus bandwidth in 10^9 bytes a second; 0 if nothing was measured.
+        failed: Why it failed; empty if it did not.
+        untried: Why it was not tried; empty if it was.
     """
 
     kernel: str = ""
@@ -87,16 +81,16 @@ class AllReduce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuAnswer:
-    """What a job found of its GPUs.
+    """What a job found out about its GPUs.
 
     Attributes:
-        is_real: There is a GPU of NVIDIA's, or a sign of one.
+        is_real: There is an NVIDIA GPU, or a sign of one.
         given: GPUs that Slurm gave, as CUDA_VISIBLE_DEVICES names them.
-        devices: What is wrong with each device file, by its path; empty for nothing.
-        nvidia_smi_status: Exit status of nvidia-smi; 127 where there is none.
+        devices: What is wrong with each device file, by its path; empty if nothing.
+        nvidia_smi_status: Exit status of nvidia-smi; 127 if there is none.
         nvidia_smi: What it printed.
-        kernels: What each Python kernel said, by name.
-        allreduce: What became of an all-reduce on this node.
+        kernels: What each Python kernel reported, by name.
+        allreduce: Result of an all-reduce on this node.
     """
 
     is_real: bool = False
@@ -109,13 +103,10 @@ class GpuAnswer:
 
 
 def parse_gpu_answer(found: Mapping[str, Any]) -> GpuAnswer:
-    """Return what `gpu_probe` found.
+    """Return the answer of `gpu_probe` as typed values.
 
     Args:
         found: The JSON object that it printed.
-
-    Returns:
-        The same, typed.
     """
     smi = _table(found.get("nvidia_smi"))
     given = found.get("given")
@@ -134,13 +125,10 @@ def parse_gpu_answer(found: Mapping[str, Any]) -> GpuAnswer:
 
 
 def parse_allreduce(found: Mapping[str, Any]) -> AllReduce:
-    """Return what `rank_starter` found.
+    """Return the answer of `rank_starter` as typed values.
 
     Args:
         found: The JSON object that it printed.
-
-    Returns:
-        The same, typed.
     """
     backend = _word(found.get("backend"))
     return AllReduce(

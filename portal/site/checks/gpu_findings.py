@@ -1,4 +1,4 @@
-"""What the jobs that look at GPUs mean, in words."""
+"""Findings from the jobs that look at GPUs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ _MIB = 1024 * 1024
 
 
 def timeout_of(wait_s: float) -> float:
-    """Return how long a look at the GPUs of a partition may take.
+    """Return how many seconds the GPU check of a partition may take.
 
-    Args:
-        wait_s: Seconds for which a job may wait in the queue.
-
-    Returns:
-        Seconds: one job for the GPUs of a node and then one on each of two nodes, each of which
-        may have to wait.
+    One job for the GPUs of a node and then one on each of two nodes, each of which may wait in the
+    queue for `wait_s`.
     """
     return (wait_s + LOOK_S) + (2 * wait_s + RANKS_S + GRACE_S)
 
@@ -38,17 +34,9 @@ def timeout_of(wait_s: float) -> float:
 async def check_gpus(
     slurm: Slurm, settings: Settings, *, user: str, partition: str, wait_s: float
 ) -> list[Finding]:
-    """Look at the GPUs of a partition, each type by jobs of its own, all types at once.
+    """Check the GPUs of a partition: jobs for each type, all types at once.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-        user: As whom; empty where nobody was named.
-        partition: Where.
-        wait_s: Seconds for which a job may wait in the queue.
-
-    Returns:
-        What was found.
+    An empty `user` skips the check. Each job may wait in the queue for `wait_s`.
 
     Raises:
         SlurmError: If Slurm did not answer, or the launcher could not be run.
@@ -85,17 +73,7 @@ async def _check_one(
 def judge_gpus(
     answer: GpuAnswer, settings: Settings, request: GpuRequest, *, node: str
 ) -> list[Finding]:
-    """Return what the answer of a node means.
-
-    Args:
-        answer: What its job found.
-        settings: The site's settings.
-        request: What Slurm was asked for.
-        node: Where the job ran.
-
-    Returns:
-        At least one finding.
-    """
+    """Return what the answer of a node means; at least one finding."""
     place = f"{request.place}: {node}"
     if answer.is_real:
         hardware = _judge_driver(answer, request, place)
@@ -170,16 +148,9 @@ def _has_parts(answer: GpuAnswer) -> bool:
 
 
 def judge_allreduce(found: AllReduce, place: str, *, is_real: bool, n_nodes: int = 1) -> Finding:
-    """Return what an all-reduce means.
+    """Return what the result of an all-reduce means; the finding names the backend.
 
-    Args:
-        found: What became of it.
-        place: Where.
-        is_real: On real GPUs.
-        n_nodes: Nodes of its two ranks.
-
-    Returns:
-        One finding; it names the backend.
+    `n_nodes` is the number of nodes of its two ranks.
     """
     if found.untried or (not found.backend and not found.failed):
         return skipped(f"{place}: no all-reduce was tried: {found.untried or 'nobody answered'}.")
@@ -207,15 +178,7 @@ def _cure(n_nodes: int) -> str:
 
 
 def judge_pair(trials: Sequence[Trial], request: GpuRequest) -> Finding:
-    """Return what the jobs on two nodes mean.
-
-    Args:
-        trials: What became of them; rank 0 first.
-        request: What Slurm was asked for.
-
-    Returns:
-        One finding.
-    """
+    """Return what the jobs on two nodes mean; rank 0 comes first."""
     names = " and ".join(node.name for node in request.nodes)
     place = f"{request.place}: {names}"
     for trial in trials:

@@ -1,4 +1,4 @@
-"""An all-reduce between two nodes: a rank on each, in a job of its own."""
+"""An all-reduce between two nodes: one rank on each, in its own job."""
 
 from __future__ import annotations
 
@@ -34,19 +34,13 @@ async def run_pair(
     user: str,
     wait_s: float,
 ) -> list[Trial]:
-    """Let a rank on each of two nodes add up.
+    """Run an all-reduce with one rank on each of two nodes.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-        request: The GPUs, with the two nodes.
-        here: What became of the ranks of one node: names the kernel and the backend.
-        user: As whom.
-        wait_s: Seconds for which a job may wait in the queue.
+    `here`, the result on a single node, names the kernel and the backend. Each job may wait in the
+    queue for `wait_s`. No job is left behind, whatever happens.
 
     Returns:
-        What became of each job; rank 0 first, and only the one that failed or did not start where
-        one did. Whatever happens, no job is left behind.
+        The trial of each job, rank 0 first; only the one that failed or did not start, if one did.
 
     Raises:
         JobRejectedError: If Slurm refused one.

@@ -1,4 +1,4 @@
-"""Which GPUs a look at a partition asks Slurm for, and the job that has them."""
+"""Which GPUs a check of a partition requests from Slurm, and the job that gets them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ _MIG_PROFILE = re.compile(r"[0-9]+g\.[0-9]+gb.*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuRequest:
-    """The GPUs that a job asks for.
+    """The GPUs that a job requests.
 
     Attributes:
-        partition: Where.
         gpu_type: Slurm's name of their type; empty for any.
-        n_gpus: How many, 1 or more.
-        nodes: Two nodes that have them, for ranks on both; empty where there are not two.
+        n_gpus: 1 or more.
+        nodes: Two nodes that have them, for a rank on each; empty if there are not two.
     """
 
     partition: str
@@ -44,15 +43,10 @@ class GpuRequest:
 
 
 def requests_of(catalog: Catalog, settings: Settings, partition: str) -> list[GpuRequest]:
-    """Return what has to be asked for to see each type of GPU that a partition offers.
-
-    Args:
-        catalog: What the cluster has now.
-        settings: The site's settings.
-        partition: The partition.
+    """Return a request for each type of GPU that a partition offers.
 
     Returns:
-        A request for each type; none where the partition has no GPU that a job could have.
+        Empty if the partition has no GPU that a job could get.
     """
     if partition not in catalog.partitions:
         return []
@@ -98,18 +92,10 @@ def build_gpu_job(
     walltime_s: float,
     node: str = "",
 ) -> Job:
-    """Return a job that has GPUs.
+    """Return a job that requests GPUs.
 
-    Args:
-        settings: The site's settings.
-        request: The GPUs.
-        name: Name of the job.
-        script: What it runs.
-        walltime_s: How long it may last, in seconds.
-        node: Where; empty for any node of the partition.
-
-    Returns:
-        Options of sbatch and the script.
+    `script` is the text that it runs, for at most `walltime_s`. An empty `node` is any node of the
+    partition.
     """
     rule = settings.partitions[request.partition]
     cores = rule.cores_per_gpu or settings.resources.cores_per_gpu

@@ -1,4 +1,4 @@
-"""Short jobs that look at the GPUs of a partition, as a user, by the way that sessions take."""
+"""Short jobs that look at a partition's GPUs, as a user, started the way sessions are."""
 
 from __future__ import annotations
 
@@ -35,14 +35,7 @@ _SIZES = {
 
 
 def question_of(settings: Settings) -> dict[str, Any]:
-    """Return what `gpu_probe` is asked.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        A JSON object.
-    """
+    """Return the JSON object that `gpu_probe` reads."""
     return {
         "server": str(settings.environments.server),
         "root": "/",
@@ -54,14 +47,9 @@ def question_of(settings: Settings) -> dict[str, Any]:
 
 
 def ranks_of(settings: Settings, backend: str) -> dict[str, Any]:
-    """Return what `rank_starter` is asked, wherever the ranks are.
+    """Return the JSON object that `rank_starter` reads, wherever the ranks are.
 
-    Args:
-        settings: The site's settings.
-        backend: "nccl" or "gloo".
-
-    Returns:
-        A JSON object; "kernel", "n_local" and "meeting_place" have to be added.
+    `backend` is "nccl" or "gloo". "kernel", "n_local" and "meeting_place" have to be added.
     """
     return {
         "server": str(settings.environments.server),
@@ -78,17 +66,9 @@ def ranks_of(settings: Settings, backend: str) -> dict[str, Any]:
 async def run_gpu_trial(
     slurm: Slurm, settings: Settings, request: GpuRequest, *, user: str, wait_s: float
 ) -> Trial:
-    """Look at GPUs of one node.
+    """Run a job that looks at the GPUs of one node.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-        request: The GPUs, on any node.
-        user: As whom.
-        wait_s: Seconds for which the job may wait in the queue.
-
-    Returns:
-        What became of it. Whatever happens, the job is not left behind.
+    It may wait in the queue for `wait_s`. It is not left behind, whatever happens.
 
     Raises:
         JobRejectedError: If Slurm refused it.
@@ -105,16 +85,7 @@ async def run_gpu_trial(
 
 
 async def submit(slurm: Slurm, job: Job, user: str, environment: Mapping[str, str]) -> JobKey:
-    """Submit a job.
-
-    Args:
-        slurm: The cluster.
-        job: Its options, a name among them, and its script.
-        user: As whom.
-        environment: Variables of the job.
-
-    Returns:
-        The job.
+    """Submit a job, whose options must name it.
 
     Raises:
         JobRejectedError: If Slurm refused it.
@@ -129,14 +100,7 @@ async def submit(slurm: Slurm, job: Job, user: str, environment: Mapping[str, st
 async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> Trial:
     """Wait for a job to end, and read what it found.
 
-    Args:
-        slurm: The cluster.
-        key: The job.
-        wait_s: Seconds for which it may wait in the queue.
-        look_s: Seconds for which it may run.
-
-    Returns:
-        What became of it.
+    It may wait in the queue for `wait_s`, and then run for `look_s`.
 
     Raises:
         SlurmError: If Slurm did not answer, or the launcher could not be run.
@@ -150,11 +114,6 @@ async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> 
 
 
 async def end(slurm: Slurm, key: JobKey) -> None:
-    """End a job that is nothing but a look, whether it still runs or not.
-
-    Args:
-        slurm: The cluster.
-        key: The job.
-    """
+    """Cancel a check's job, whether it still runs or not."""
     with contextlib.suppress(Exception):
         await slurm.cancel(key)

@@ -1,4 +1,4 @@
-"""What a site looks like from outside and to its neighbours, judged; nothing here looks itself."""
+"""Judges how exposed a site is to strangers and neighbours; nothing here looks for itself."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FRONT_END = "Take share/nginx.conf of the installed version for the front end"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginPage:
-    """The answer of the login page, as a browser gets it.
+    """The login page's answer, as a browser gets it.
 
     Attributes:
         cookies: Values of Set-Cookie.
-        hsts: Value of Strict-Transport-Security; empty where there is none.
+        hsts: Value of Strict-Transport-Security; empty if there is none.
     """
 
     cookies: tuple[str, ...]
@@ -49,9 +49,7 @@ class Listener:
 def judge_login_page(page: LoginPage, url: str) -> list[Finding]:
     """Return what browsers are not told about cookies and TLS.
 
-    Args:
-        page: The answer.
-        url: Where it came from, https.
+    `url` is an https address.
 
     Returns:
         A warning for each lack, or that there is none.
@@ -108,13 +106,13 @@ def judge_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) ->
     """Return whether the hub knows where a request through the front end comes from.
 
     Args:
-        seen: The address that the hub took it to come from.
-        seen_forged: The same of a request that claimed to come from elsewhere.
-        own: The address that it came from.
-        forged: The address that was claimed.
+        seen: The address that the hub saw.
+        seen_forged: The address that it saw of a request that claimed to come from elsewhere.
+        own: The address that both came from.
+        forged: The address that the second one claimed.
 
     Returns:
-        A warning where everybody has one address, or may choose one.
+        A warning if everybody has one address, or may choose one.
     """
     if ip_address(own).is_loopback:
         return skipped(
@@ -136,10 +134,7 @@ def judge_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) ->
 
 
 def judge_modes(modes: Mapping[Path, int]) -> list[Finding]:
-    """Return which of the hub's files others can read or change.
-
-    Args:
-        modes: The mode of each file and folder that is for its owner alone.
+    """Return which of the hub's private files others can read or change.
 
     Returns:
         A problem for each, or that there is none.
@@ -153,13 +148,7 @@ def judge_modes(modes: Mapping[Path, int]) -> list[Finding]:
 
 
 def parse_listeners(table: str) -> list[Listener]:
-    """Return who waits for connections.
-
-    Args:
-        table: /proc/net/tcp or tcp6.
-
-    Returns:
-        The sockets.
+    """Return the listening sockets in /proc/net/tcp or tcp6.
 
     Source:
         proc(5): addresses as words in the machine's byte order (that of x86 and ARM is taken
@@ -177,14 +166,10 @@ def parse_listeners(table: str) -> list[Listener]:
 
 
 def judge_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Finding]:
-    """Return which parts are reached by more networks than need them.
-
-    Args:
-        listeners: The sockets of this host.
-        hub: The site's settings.
+    """Return which parts can be reached from more networks than need them.
 
     Returns:
-        What is open, or that nothing is.
+        A finding for each, or that there is none.
     """
     found = []
     proxy_port = int(hub.proxy_api_url.rstrip("/").rpartition(":")[2])
@@ -218,14 +203,13 @@ def _listens_everywhere(listeners: Sequence[Listener], port: int) -> bool:
 
 
 def judge_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
-    """Return whether sessions lead to every port of their node.
+    """Return whether sessions route to every port of their node.
 
     Args:
-        configurations: Configurations of the notebook server, in the order in which each changes
-            what those before it said.
+        configurations: Configurations of the notebook server; later ones override earlier ones.
 
     Returns:
-        A warning where jupyter-server-proxy's own routes are on.
+        A warning if jupyter-server-proxy's own routes are on.
     """
     extensions: dict[str, bool] = {}
     for configuration in configurations:
@@ -243,11 +227,8 @@ def judge_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
 def judge_leaving(login: LoginSettings) -> Finding:
     """Return whether the hub notices that somebody has left.
 
-    Args:
-        login: The table [login].
-
     Returns:
-        A warning where LDAP is asked only at the login.
+        A warning if LDAP is asked only at the login.
     """
     if login.is_ldap and not login.reader_dn:
         return warning(

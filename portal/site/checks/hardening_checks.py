@@ -38,14 +38,7 @@ _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
 async def check_hardening(settings: Settings) -> list[Finding]:
-    """Look at front end, files, ports, sessions' routes and the second look at accounts.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        What was found.
-    """
+    """Check front end, files, ports, sessions' routes and the recheck of accounts."""
     looks: list[Callable[[], list[Finding]]] = [
         lambda: look_at_front_end(settings.hub),
         lambda: judge_modes(modes_of(settings.hub)),
@@ -58,14 +51,7 @@ async def check_hardening(settings: Settings) -> list[Finding]:
 
 
 def look_at_front_end(hub: HubSettings) -> list[Finding]:
-    """Open the login page by the address that users open, and ask whom the hub takes this for.
-
-    Args:
-        hub: The site's settings.
-
-    Returns:
-        What was found.
-    """
+    """Open the login page at the public address, and ask the hub which client address it sees."""
     if urlsplit(hub.public_url).scheme != "https":
         return [
             skipped(
@@ -93,13 +79,10 @@ def look_at_front_end(hub: HubSettings) -> list[Finding]:
 
 
 def modes_of(hub: HubSettings) -> dict[Path, int]:
-    """Return the modes of what is for its owner alone.
-
-    Args:
-        hub: The site's settings.
+    """Return the modes of the hub's private files.
 
     Returns:
-        Modes of what is there; what cannot even be seen is closed.
+        Only of those that can be seen; one that cannot is closed.
     """
     paths = [
         hub.state_dir,
@@ -118,26 +101,15 @@ def modes_of(hub: HubSettings) -> dict[Path, int]:
 
 
 def look_at_listeners(hub: HubSettings) -> list[Finding]:
-    """Look at who waits for connections on this host.
-
-    Args:
-        hub: The site's settings.
-
-    Returns:
-        What was found.
-    """
+    """Check who listens for connections on this host."""
     tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
     return judge_listeners([one for table in tables for one in parse_listeners(table)], hub)
 
 
 def look_at_proxy_route(environment: Path) -> Finding:
-    """Look at the configuration of the sessions' notebook servers.
+    """Check the configuration of the sessions' notebook servers.
 
-    Args:
-        environment: Their environment.
-
-    Returns:
-        The finding.
+    `environment` is the environment that they run in.
 
     Source:
         jupyter_server 2.21, config_manager: files of the folder in their order, then the file.

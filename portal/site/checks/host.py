@@ -1,4 +1,4 @@
-"""What this host has to offer the hub: its database, the proxy, and the pinned packages."""
+"""Checks what the hub needs on this host: its database, the proxy, and the pinned packages."""
 
 from __future__ import annotations
 
@@ -24,14 +24,7 @@ _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
 
 
 async def check_database(hub: HubSettings) -> list[Finding]:
-    """See whether the hub's database can be written.
-
-    Args:
-        hub: The site's settings.
-
-    Returns:
-        One finding.
-    """
+    """Check that the hub's database can be written."""
     look = look_at_postgres if hub.db_url else look_at_database
     return [await in_thread(lambda: look(hub))]
 
@@ -39,11 +32,7 @@ async def check_database(hub: HubSettings) -> list[Finding]:
 def look_at_postgres(hub: HubSettings) -> Finding:
     """Ask PostgreSQL whether the hub's account may write its database.
 
-    Args:
-        hub: The site's settings, with `db_url`.
-
-    Returns:
-        One finding.
+    Needs `db_url`.
     """
     # The command also runs where no hub is installed.
     import psycopg
@@ -64,14 +53,7 @@ def look_at_postgres(hub: HubSettings) -> Finding:
 
 
 def look_at_database(hub: HubSettings) -> Finding:
-    """Take the lock for writing on the hub's database, and give it back.
-
-    Args:
-        hub: The site's settings.
-
-    Returns:
-        One finding.
-    """
+    """Take the write lock on the hub's database, and release it."""
     path, state_dir = hub.sqlite_path, hub.state_dir
     free_mib = shutil.disk_usage(state_dir).free // 1024**2
     if free_mib < LEAST_FREE_MIB:
@@ -98,14 +80,7 @@ def look_at_database(hub: HubSettings) -> Finding:
 
 
 async def check_proxy(settings: Settings) -> list[Finding]:
-    """Ask the proxy, and the hub through it.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        One finding.
-    """
+    """Ask the proxy, and the hub through it."""
     hub = settings.hub
     if await in_thread(lambda: http_status(f"{hub.proxy_api_url}/api/routes")) is None:
         return [
@@ -128,14 +103,7 @@ async def check_proxy(settings: Settings) -> list[Finding]:
 
 
 def http_status(url: str) -> int | None:
-    """Return how a web server of this host answers.
-
-    Args:
-        url: What is asked.
-
-    Returns:
-        The status, or None where there is no answer in 5 s.
-    """
+    """Return the status with which a local web server answers; None if it does not in 5 s."""
     # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -148,23 +116,12 @@ def http_status(url: str) -> int | None:
 
 
 async def check_versions() -> list[Finding]:
-    """Compare the packages of this environment with those that it was built from.
-
-    Returns:
-        One finding.
-    """
+    """Compare the packages of this environment with those that it was built from."""
     return [await in_thread(lambda: look_at_versions(Path(sys.prefix)))]
 
 
 def look_at_versions(environment: Path) -> Finding:
-    """Compare the packages of this program's environment with its pinned file.
-
-    Args:
-        environment: Its folder, with pins.txt.
-
-    Returns:
-        The finding.
-    """
+    """Compare the packages of an environment with its pins.txt."""
     path = environment / "pins.txt"
     try:
         pins = read_pins(path.read_text())
@@ -177,24 +134,14 @@ def look_at_versions(environment: Path) -> Finding:
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """Return the versions that a pinned file names.
-
-    Args:
-        text: Lines name==version.
-
-    Returns:
-        Versions by canonical name.
-    """
+    """Return the versions that lines name==version pin, by canonical name."""
     return {_canonical(name): version for name, version in _PIN.findall(text)}
 
 
 def compare_pins(pins: Mapping[str, str], installed: Mapping[str, str], *, where: str) -> Finding:
     """Return what differs from the pins.
 
-    Args:
-        pins: Versions wanted, by canonical name.
-        installed: Versions there, by canonical name.
-        where: The environment.
+    `pins` and `installed` are versions by canonical name; `where` names the environment.
 
     Returns:
         A warning that names at most five packages.
