@@ -13,7 +13,7 @@ WAIT_S = 60.0
 
 
 def add_commands(commands: Any) -> None:
-    """Add them to the parser of `dsportal`.
+    """Add the administrators' commands to the parser of `dsportal`.
 
     Args:
         commands: What argparse's `add_subparsers` returned.

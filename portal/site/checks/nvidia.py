@@ -1,4 +1,4 @@
-"""NVIDIA's driver: what nvidia-smi prints, and which driver a CUDA version needs."""
+"""NVIDIA's driver: the output of nvidia-smi, and which driver a CUDA version needs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ _VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6}){0,3}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NvidiaGpu:
-    """One GPU as nvidia-smi tells it.
+    """One GPU as nvidia-smi lists it.
 
     Attributes:
-        uuid: NVIDIA's own name of this very GPU.
-        name: Its model.
+        uuid: NVIDIA's own name of this one GPU.
         driver: Version of the driver, such as "570.86.15".
-        memory_mib: Its memory; None where the driver does not say.
+        memory_mib: None if the driver does not say.
     """
 
     uuid: str
@@ -39,26 +38,15 @@ class NvidiaGpu:
 
 
 def parse_version(text: str) -> Version:
-    """Return a version as numbers.
-
-    Args:
-        text: Such as "570.86.15", or "12.8" for CUDA.
-
-    Returns:
-        Its numbers; none where it is no version.
-    """
+    """Return the numbers of a version such as "570.86.15"; empty if it is no version."""
     found = _VERSION.match(text.strip())
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def parse_gpus(text: str) -> tuple[NvidiaGpu, ...]:
-    """Return the GPUs that nvidia-smi lists.
+    """Return the GPUs in the output of `NVIDIA_SMI_ARGV`, in its order.
 
-    Args:
-        text: What `NVIDIA_SMI_ARGV` printed.
-
-    Returns:
-        The GPUs in its order; a line of another form, such as a warning, is passed over.
+    A line of another form, such as a warning, is skipped.
 
     Source:
         nvidia-smi(1), --query-gpu and --format.
@@ -77,38 +65,28 @@ def parse_gpus(text: str) -> tuple[NvidiaGpu, ...]:
 
 
 def needed_driver(cuda: str) -> Version:
-    """Return the oldest driver that runs what was built for a CUDA version.
-
-    Args:
-        cuda: Version of CUDA, such as "12.8".
+    """Return the oldest driver for programs built for a CUDA version, such as "12.8".
 
     Returns:
-        The driver's version; none where the table has no such CUDA.
+        Empty if the table does not have that CUDA.
     """
     return MINIMUM_DRIVERS.get((parse_version(cuda) or (0,))[0], ())
 
 
 def is_too_old(driver: str, cuda: str) -> bool:
-    """Tell whether a driver cannot run what was built for a CUDA version.
+    """Return whether a driver cannot run programs built for a CUDA version.
 
     Args:
-        driver: Version of the driver, such as "570.86.15"; empty for unknown.
-        cuda: Version of CUDA, such as "12.8".
+        driver: Such as "570.86.15"; empty if unknown.
+        cuda: Such as "12.8".
 
     Returns:
-        False where one of them is not known.
+        False if one of them is unknown.
     """
     version = parse_version(driver)
     return bool(version) and version < needed_driver(cuda)
 
 
 def to_text(version: Version) -> str:
-    """Return a version as people write it.
-
-    Args:
-        version: Its numbers.
-
-    Returns:
-        Such as "570.86.15", with the numbers that were given.
-    """
+    """Return a version as people write it."""
     return ".".join(str(number) for number in version)

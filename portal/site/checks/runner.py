@@ -1,4 +1,4 @@
-"""Checks, all at once, each with its time-out; whatever happens, each says something."""
+"""Runs checks concurrently, each with a timeout; each reports something, whatever happens."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ log = logging.getLogger(__name__)
 
 
 async def run_checks(checks: Sequence[Check]) -> AsyncIterator[Report]:
-    """Run checks at the same time.
-
-    Args:
-        checks: What to look at.
+    """Run checks concurrently.
 
     Yields:
         A report for each, in their order.
@@ -35,14 +32,7 @@ async def run_checks(checks: Sequence[Check]) -> AsyncIterator[Report]:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do what may hang, in a thread that nobody has to wait for.
-
-    Args:
-        work: What to do.
-
-    Returns:
-        What it returned.
-    """
+    """Run what may hang, in a thread that nobody has to wait for."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

@@ -46,7 +46,7 @@ def run_site_check(arguments: argparse.Namespace) -> int:
         arguments: With `settings`, `user`, `gpus`, `wait`, `only`, `json` and `debug`.
 
     Returns:
-        0 where users can have sessions, 1 where something keeps them from it.
+        0 if users can have sessions, 1 if something keeps them from it.
 
     Raises:
         SettingsError: If the settings are wrong.
@@ -75,15 +75,9 @@ async def _run(checks: Sequence[Check], *, as_json: bool) -> list[Report]:
 
 
 def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -> list[Check]:
-    """Return everything that is looked at.
+    """Return all checks, in the order in which they are printed.
 
-    Args:
-        settings: The site's settings.
-        arguments: With `user`, `gpus` and `wait`.
-        account: The hub's account.
-
-    Returns:
-        The checks, in the order in which they are told.
+    `arguments` has `user`, `gpus` and `wait`; `account` is the hub's account.
     """
     traits = SiteTraits()
     slurm = Slurm(
@@ -147,11 +141,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
 
 
 async def check_settings(settings: Settings, path: Path) -> list[Finding]:
-    """Look for what the settings name and this host lacks.
-
-    Args:
-        settings: The site's settings.
-        path: Where they are from.
+    """Check that this host has what the settings name.
 
     Returns:
         A problem for each, or that there is none.
@@ -166,14 +156,9 @@ async def check_settings(settings: Settings, path: Path) -> list[Finding]:
 
 
 def select(checks: Sequence[Check], only: Sequence[str]) -> list[Check]:
-    """Return the checks that are wanted.
+    """Return the wanted checks, in their order.
 
-    Args:
-        checks: All checks.
-        only: Names, or the beginnings of names; none for all.
-
-    Returns:
-        The wanted ones, in their order.
+    `only` holds names, or the beginnings of names; empty for all.
 
     Raises:
         SiteError: If there is none of a name.
@@ -186,14 +171,7 @@ def select(checks: Sequence[Check], only: Sequence[str]) -> list[Check]:
 
 
 def summary_of(reports: Sequence[Report]) -> str:
-    """Return the last line.
-
-    Args:
-        reports: What was found.
-
-    Returns:
-        Counts by grade.
-    """
+    """Return the last line: the number of findings by grade."""
     grades = [one.grade for report in reports for one in report.findings]
     n_bad, n_warned, n_skipped = (
         grades.count(grade) for grade in (Grade.PROBLEM, Grade.WARNING, Grade.SKIPPED)

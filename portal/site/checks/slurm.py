@@ -1,4 +1,4 @@
-"""What Slurm has to be for the portal: answering, known, counting GPUs, and letting the hub see."""
+"""Checks Slurm: it answers, its release is known, it counts GPUs, and the hub sees all jobs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,7 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
 async def check_slurm(slurm: Slurm) -> list[Finding]:
-    """Ask slurmctld for its configuration.
-
-    Args:
-        slurm: The cluster.
-
-    Returns:
-        Whether it answers, its release, and how long it waits for a node.
+    """Check that slurmctld answers, its release, and how long it waits for a node.
 
     Raises:
         SlurmError: If it does not.
@@ -38,14 +32,7 @@ async def check_slurm(slurm: Slurm) -> list[Finding]:
 
 
 def judge_release(version: str) -> list[Finding]:
-    """Return whether the portal knows a release of Slurm.
-
-    Args:
-        version: Such as "22.05.8".
-
-    Returns:
-        One finding.
-    """
+    """Return whether the portal supports a release of Slurm, such as "22.05.8"."""
     match = _RELEASE.match(version)
     if match is None:
         return [warning(f"answers, with an unknown release {version!r}.", "Try a session.")]
@@ -63,13 +50,12 @@ def judge_release(version: str) -> list[Finding]:
 
 
 def judge_patience(config: Mapping[str, str]) -> list[Finding]:
-    """Return whether sessions outlive a node that is out of reach for a minute.
+    """Return whether sessions outlive a node that is unreachable for a minute.
 
-    Args:
-        config: What slurm.conf says, by key.
+    `config` is slurm.conf by key.
 
     Returns:
-        A warning where they may not.
+        A warning if they may not.
 
     Source:
         slurm.conf(5), SlurmdTimeout: 300 s by default, 0 for ever.
@@ -89,12 +75,6 @@ def judge_patience(config: Mapping[str, str]) -> list[Finding]:
 async def check_clock(slurm: Slurm) -> list[Finding]:
     """Compare this host's clock with that of slurmctld's host.
 
-    Args:
-        slurm: The cluster.
-
-    Returns:
-        One finding.
-
     Raises:
         SlurmError: If Slurm does not answer.
     """
@@ -105,10 +85,7 @@ def judge_clock(ahead_s: float | None) -> list[Finding]:
     """Return whether two clocks agree well enough.
 
     Args:
-        ahead_s: By how many seconds this host's is ahead of slurmctld's; None if that is unknown.
-
-    Returns:
-        One finding.
+        ahead_s: Seconds by which this host's is ahead of slurmctld's; None if unknown.
     """
     if ahead_s is None:
         return [skipped("Slurm does not say what its clock shows.")]
@@ -125,13 +102,7 @@ def judge_clock(ahead_s: float | None) -> list[Finding]:
 
 
 async def check_sight(slurm: Slurm) -> list[Finding]:
-    """Look whether Slurm hides jobs or nodes from the hub.
-
-    Args:
-        slurm: The cluster.
-
-    Returns:
-        One finding.
+    """Check whether Slurm hides jobs or nodes from the hub.
 
     Raises:
         SlurmError: If Slurm does not answer.
@@ -143,13 +114,7 @@ async def check_sight(slurm: Slurm) -> list[Finding]:
 
 
 async def check_accounting(slurm: Slurm) -> list[Finding]:
-    """Look whether Slurm keeps account of jobs and of GPUs.
-
-    Args:
-        slurm: The cluster.
-
-    Returns:
-        One finding.
+    """Check that Slurm accounts for jobs and for GPUs.
 
     Raises:
         SlurmError: If slurmctld does not answer.
@@ -170,13 +135,9 @@ async def check_accounting(slurm: Slurm) -> list[Finding]:
 
 
 def judge_accounting(config: Mapping[str, str]) -> list[Finding]:
-    """Return what of accounting is missing in the configuration.
+    """Return what the accounting configuration lacks.
 
-    Args:
-        config: What slurm.conf says, by key.
-
-    Returns:
-        One finding.
+    `config` is slurm.conf by key.
     """
     if "slurmdbd" not in config.get("AccountingStorageType", ""):
         return [
@@ -200,13 +161,6 @@ def judge_accounting(config: Mapping[str, str]) -> list[Finding]:
 async def check_partitions(slurm: Slurm, settings: Settings) -> list[Finding]:
     """Compare what the settings offer with what Slurm has.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-
-    Returns:
-        A finding for each partition and for each GPU type that Slurm lacks.
-
     Raises:
         SlurmError: If Slurm does not answer.
     """
@@ -214,11 +168,7 @@ async def check_partitions(slurm: Slurm, settings: Settings) -> list[Finding]:
 
 
 def judge_offer(catalog: Catalog, settings: Settings) -> list[Finding]:
-    """Return what of the offer the cluster cannot hold.
-
-    Args:
-        catalog: What the cluster offers.
-        settings: What the site offers.
+    """Return which offers of the site the cluster cannot keep.
 
     Returns:
         A finding for each partition and for each GPU type that Slurm lacks.

@@ -1,4 +1,4 @@
-"""What sudo lets the hub's account do: the portal's own programs as users, and nothing else."""
+"""Checks sudo: the hub's account may run the portal's own programs as users, and nothing else."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SudoRule:
     """One command that sudo allows.
 
     Attributes:
-        runs_as: As whom: a user, or a group behind "%".
-        command: Program with its arguments; '""' for none at all.
+        runs_as: A user, or a group behind "%".
+        command: Program with its arguments; '""' allows no argument.
     """
 
     runs_as: str
@@ -31,13 +31,7 @@ class SudoRule:
 
 
 def parse_rules(text: str) -> list[SudoRule]:
-    """Return what sudo allows.
-
-    Args:
-        text: Output of `sudo -l`.
-
-    Returns:
-        A rule for each command.
+    """Return a rule for each command in the output of `sudo -l`.
 
     Source:
         sudo 1.9.13, `sudo -l` in the C locale.
@@ -52,17 +46,10 @@ def parse_rules(text: str) -> list[SudoRule]:
 def judge_rules(
     rules: list[SudoRule], *, account: str, launcher: str, extender: str, needs_extender: bool
 ) -> list[Finding]:
-    """Return what is missing in the rules, and what is too much.
+    """Return which rules are missing, and which allow too much; at least one finding.
 
-    Args:
-        rules: What sudo allows.
-        account: The hub's account.
-        launcher: Path of the launcher.
-        extender: Path of the program that lengthens sessions.
-        needs_extender: Extensions are offered.
-
-    Returns:
-        At least one finding.
+    `launcher` and `extender` are paths, as the rules name them. `needs_extender`: the site offers
+    extensions.
     """
     findings = []
     own = {f'{launcher} ""', f'{extender} ""'}
@@ -113,16 +100,10 @@ def _names(commands: list[str]) -> str:
 async def check_rights(
     account: str, *, launcher: str, extender: str, needs_extender: bool
 ) -> list[Finding]:
-    """Look at the rules of sudo and at the programs that they name.
+    """Check the sudo rules and the programs that they name.
 
-    Args:
-        account: The hub's account, as whom this runs.
-        launcher: Path of the launcher.
-        extender: Path of the program that lengthens sessions.
-        needs_extender: Extensions are offered.
-
-    Returns:
-        What was found.
+    This runs as `account`, the hub's account. `launcher` and `extender` are paths, as the rules
+    name them.
 
     Raises:
         SlurmUnavailableError: If sudo does not come back.

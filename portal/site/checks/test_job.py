@@ -1,4 +1,4 @@
-"""A short job in a partition, as a user, by the way that sessions take."""
+"""A short job in a partition, as a user, started the way sessions are."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ _CONNECT_S = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What became of a trial job.
+    """The outcome of a trial job.
 
     Attributes:
-        key: The job.
-        record: What Slurm said of it last; None where it has forgotten the job.
+        record: What Slurm reported last; None if it has forgotten the job.
         was_reached: The hub reached the port on the node.
-        clock_s: How far the node's clock is ahead of this host's, in seconds; None for unknown.
-        found: What the job found on its node; None where it told nothing.
+        clock_s: Seconds by which the node's clock is ahead of this host's; None if unknown.
+        found: What the job found on its node; None if it reported nothing.
         log: The end of its log.
         address: The node's address and port, as the hub tried it.
     """
@@ -54,15 +53,9 @@ class Trial:
 
 
 def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
-    """Return what a trial job is to look at.
+    """Return the JSON object that `node_probe` reads.
 
-    Args:
-        settings: The site's settings.
-        port: The port that it takes on its node.
-        secret: What the hub says there.
-
-    Returns:
-        A JSON object.
+    The job listens on `port` of its node, and answers there to `secret`.
     """
     hub = settings.hub
     authority = ""
@@ -90,17 +83,7 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
 
 
 def build_trial(settings: Settings, *, name: str, partition: str, n_gpus: int) -> Job:
-    """Return the job.
-
-    Args:
-        settings: The site's settings.
-        name: Name of the job.
-        partition: Where it goes.
-        n_gpus: GPUs that it asks for.
-
-    Returns:
-        Options of sbatch and the script.
-    """
+    """Return the trial job for a partition."""
     argv = [
         f"--job-name={name}",
         f"--partition={partition}",
@@ -116,26 +99,12 @@ def build_trial(settings: Settings, *, name: str, partition: str, n_gpus: int) -
 
 
 def text_of(program: ModuleType) -> str:
-    """Return a program that runs on a node.
-
-    Args:
-        program: Module that needs nothing but Python's own library.
-
-    Returns:
-        Its text.
-    """
+    """Return the source of a program that runs on a node, which needs only Python's library."""
     return Path(str(program.__file__)).read_text(encoding="utf-8")
 
 
 def script_of(program: ModuleType) -> str:
-    """Return the batch script that is a program.
-
-    Args:
-        program: Module that needs nothing but Python's own library.
-
-    Returns:
-        Lines of bash.
-    """
+    """Return the batch script that runs a program, which needs only Python's library."""
     # The node's own Python where the environment of the notebook server is not there: to say so.
     lines = (
         "#!/bin/bash",
@@ -150,14 +119,9 @@ def script_of(program: ModuleType) -> str:
 
 
 def environment_of(settings: Settings, question: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a program on a node finds in its environment.
+    """Return the variables of a job that runs such a program.
 
-    Args:
-        settings: The site's settings.
-        question: What it is asked.
-
-    Returns:
-        Variables of its job.
+    `question` is the JSON object that the program reads.
     """
     return {
         "PROBE_QUESTION": json.dumps(question),
@@ -173,18 +137,9 @@ def new_name() -> str:
 async def run_trial(
     slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
 ) -> Trial:
-    """Submit a trial job, meet it on its node, and read what it found.
+    """Submit a trial job, connect to it on its node, and read what it found.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-        user: As whom.
-        partition: Where.
-        n_gpus: GPUs that it asks for.
-        wait_s: Seconds for which it may wait in the queue.
-
-    Returns:
-        What became of it. Whatever happens, the job is not left behind.
+    It may wait in the queue for `wait_s`. It is not left behind, whatever happens.
 
     Raises:
         JobRejectedError: If Slurm refused it.
@@ -232,16 +187,10 @@ async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: 
 async def wait_while(
     slurm: Slurm, key: JobKey, while_in: set[Phase], timeout_s: float
 ) -> JobRecord | None:
-    """Wait until a job leaves some phases.
-
-    Args:
-        slurm: The cluster.
-        key: The job.
-        while_in: The phases.
-        timeout_s: Seconds after which it is not waited for.
+    """Wait until a job is in none of some phases, or `timeout_s` is over.
 
     Returns:
-        What Slurm said of it last; None where it has forgotten the job.
+        What Slurm reported last; None if it has forgotten the job.
 
     Raises:
         SlurmError: If Slurm did not answer.
@@ -277,13 +226,10 @@ async def _ask_clock(host: str, port: int, secret: str) -> float:
 
 
 def parse_found(log: str) -> dict[str, Any] | None:
-    """Return what a trial job found.
-
-    Args:
-        log: Its log.
+    """Return the JSON object in a trial job's log.
 
     Returns:
-        The JSON object that it printed; None where it did not come to that.
+        None if the job did not get that far.
     """
     for line in reversed(log.splitlines()):
         if line.startswith(MARK):

@@ -1,4 +1,4 @@
-"""What trial jobs say about a partition's nodes, in words."""
+"""Findings from trial jobs about a partition's nodes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,9 @@ PYTHON_CURE = (
 async def check_partition(
     slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
 ) -> list[Finding]:
-    """Run a trial job in a partition.
+    """Run a trial job in a partition and judge what it found on its node.
 
-    Args:
-        slurm: The cluster.
-        settings: The site's settings.
-        user: As whom; empty where nobody was named.
-        partition: Where.
-        n_gpus: GPUs that it asks for.
-        wait_s: Seconds for which it may wait in the queue.
-
-    Returns:
-        What it found on its node.
+    An empty `user` skips the check. The job may wait in the queue for `wait_s`.
 
     Raises:
         SlurmError: If Slurm did not answer, or the launcher could not be run.
@@ -55,16 +46,7 @@ async def check_partition(
 
 
 def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Finding]:
-    """Return what a trial job means.
-
-    Args:
-        trial: What became of it.
-        settings: The site's settings.
-        partition: Where it ran.
-
-    Returns:
-        At least one finding.
-    """
+    """Return what the outcome of a trial job means; at least one finding."""
     if (silence := judge_silence(trial, partition)) is not None:
         return [silence]
     found = trial.found or {}
@@ -90,27 +72,17 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
 
 
 def node_of(trial: Trial, place: str) -> str:
-    """Return where a trial job ran.
+    """Return the node of a trial job.
 
-    Args:
-        trial: What became of it.
-        place: Where it should run, such as its partition.
-
-    Returns:
-        Its node; the place where it had none.
+    Returns `place`, such as its partition, if it had none.
     """
     return trial.record.node if trial.record is not None and trial.record.node else place
 
 
 def judge_silence(trial: Trial, place: str) -> Finding | None:
-    """Return why a trial job told nothing.
+    """Return why a trial job reported nothing; None if it reported something.
 
-    Args:
-        trial: What became of it.
-        place: Where it should run, such as its partition.
-
-    Returns:
-        That it waited too long, or ended without a word; None where it told something.
+    `place` is where it should run, such as its partition.
     """
     record = trial.record
     if record is not None and record.state.phase is Phase.WAITING:

@@ -1,4 +1,4 @@
-"""What this host lets a user do: the launcher works as them, home and shared storage are there."""
+"""Checks what this host lets a user do: run the launcher, use home and shared storage."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from spawner.client.slurm import Slurm
 
 
 async def check_storage(slurm: Slurm, settings: Settings, user: str) -> list[Finding]:
-    """Look at home, shared storage and notebook server on this host, as a user.
+    """Check home, shared storage and notebook server on this host, as a user.
 
-    Args:
-        slurm: The cluster, with its launcher.
-        settings: The site's settings.
-        user: As whom; empty where nobody was named.
+    An empty `user` skips the check.
 
     Returns:
         A finding for each fault, or that there is none.

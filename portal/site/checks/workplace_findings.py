@@ -1,4 +1,4 @@
-"""What a user finds at work on a node, in words: the templates' kernels and data, and space."""
+"""Findings about what users work with on a node: kernels and data of templates, and space."""
 
 from __future__ import annotations
 
@@ -21,14 +21,7 @@ _N_LETTERS = 300
 
 
 def workplace_question(settings: Settings) -> dict[str, Any]:
-    """Return what `workplace_probe` is asked.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        A JSON object.
-    """
+    """Return the JSON object that `workplace_probe` reads."""
     storage, environments = settings.storage, settings.environments
     return {
         "server": str(environments.server),
@@ -44,12 +37,10 @@ def workplace_question(settings: Settings) -> dict[str, Any]:
 
 
 def judge_workplace(found: object, settings: Settings, node: str) -> list[Finding]:
-    """Return what of a node would stop a user at work.
+    """Return which faults of a node would stop a user's work.
 
-    Args:
-        found: What `workplace_probe` found; a job of a user could have printed anything else.
-        settings: The site's settings.
-        node: Its name.
+    `found` is the answer of `workplace_probe`, or anything else: a user's job can print what it
+    likes.
 
     Returns:
         A finding for each fault.
@@ -70,13 +61,12 @@ def judge_workplace(found: object, settings: Settings, node: str) -> list[Findin
 
 
 def describe_space(found: object) -> str:
-    """Return how much space there is.
+    """Return the free space, such as "/home/ada has 12.0 GiB free, /srv/isilon 900.5".
 
-    Args:
-        found: What `workplace_probe` found.
+    `found` is the answer of `workplace_probe`.
 
     Returns:
-        Such as "/home/ada has 12.0 GiB free, /srv/isilon 900.5"; empty where it is not known.
+        Empty if it is unknown.
     """
     free = _table(_table(found).get("free_mib")).items()
     known = [(str(one)[:_N_LETTERS], mib / MIB_PER_GIB) for one, mib in free if _is_number(mib)]

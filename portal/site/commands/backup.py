@@ -1,4 +1,4 @@
-"""A copy of the hub's database while the hub runs, and the way back to one."""
+"""Copies the hub's database while the hub runs, and restores a copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DUMP_TIMEOUT_S = 600.0
 
 
 def run_backup(arguments: argparse.Namespace) -> int:
-    """Copy the database and print where to; with `restore`, go back to a copy.
+    """Copy the database and print where to; with `restore`, restore a copy.
 
     Args:
         arguments: With `settings` and `restore`, a copy or nothing.
@@ -43,14 +43,9 @@ def run_backup(arguments: argparse.Namespace) -> int:
 
 
 def back_up(hub: HubSettings, now: datetime) -> Path:
-    """Copy the hub's database, and take away the oldest copies beyond 14.
+    """Copy the hub's database, and delete the oldest copies beyond 14.
 
-    Args:
-        hub: The site's settings.
-        now: The copy's name.
-
-    Returns:
-        The copy, whole and readable by the hub's account only.
+    `now` goes into the copy's name. Only the hub's account can read the copy.
 
     Raises:
         SiteError: If there is no database, or it cannot be copied.
@@ -79,11 +74,7 @@ def back_up(hub: HubSettings, now: datetime) -> Path:
 
 
 def restore(hub: HubSettings, copy: Path) -> None:
-    """Make a copy the hub's database again; the hub must not run.
-
-    Args:
-        hub: The site's settings.
-        copy: What `back_up` made.
+    """Restore a copy that `back_up` made; the hub must not run.
 
     Raises:
         SiteError: If it is no whole copy; the database is then as it was.

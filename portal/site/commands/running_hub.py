@@ -19,13 +19,13 @@ STOP_TIMEOUT_S = 180.0
 
 
 def show_status(arguments: argparse.Namespace) -> int:
-    """Print what the hub knows.
+    """Print the hub's status.
 
     Args:
         arguments: With `settings` and `json`.
 
     Returns:
-        0 where Slurm answers, else 1.
+        0 if Slurm answers, else 1.
     """
     status = ask_hub(load_settings(arguments.settings), "GET", "status")
     print(json.dumps(status, indent=1) if arguments.json else status_text(status))
@@ -33,7 +33,7 @@ def show_status(arguments: argparse.Namespace) -> int:
 
 
 def drain(arguments: argparse.Namespace) -> int:
-    """Have the hub take no new sessions.
+    """Make the hub refuse new sessions.
 
     Args:
         arguments: With `settings` and `message`.
@@ -49,7 +49,7 @@ def drain(arguments: argparse.Namespace) -> int:
 
 
 def undrain(arguments: argparse.Namespace) -> int:
-    """Have the hub take new sessions again.
+    """Make the hub accept new sessions again.
 
     Args:
         arguments: With `settings`.
@@ -63,13 +63,13 @@ def undrain(arguments: argparse.Namespace) -> int:
 
 
 def stop_sessions(arguments: argparse.Namespace) -> int:
-    """Have the hub stop sessions.
+    """Make the hub stop sessions.
 
     Args:
         arguments: With `settings`, `partition`, `user`, `all` and `message`.
 
     Returns:
-        0 where all that were meant are stopped, else 1.
+        0 if all that were meant are stopped, else 1.
 
     Raises:
         SiteError: If none is named, or the partition is not one of the site's.
@@ -96,13 +96,9 @@ def stop_sessions(arguments: argparse.Namespace) -> int:
 
 
 def status_text(status: dict[str, Any]) -> str:
-    """Return the hub's status as lines.
+    """Return the hub's status as lines for a terminal.
 
-    Args:
-        status: What the hub answered.
-
-    Returns:
-        Text for a terminal.
+    `status` is the hub's answer.
     """
     sessions = status["sessions"]
     states = Counter(one["state"] for one in sessions)
@@ -131,17 +127,12 @@ def ask_hub(
     *,
     timeout_s: float = ANSWER_TIMEOUT_S,
 ) -> dict[str, Any]:
-    """Ask the hub with the operator's token.
+    """Send a request with the operator's token to the hub's API.
 
-    Args:
-        settings: The site's settings.
-        method: Of HTTP.
-        what: The last part of the address.
-        body: JSON object of texts.
-        timeout_s: Longest wait, in seconds.
+    `what` is the last part of the path.
 
     Returns:
-        The answer; empty where there is none.
+        The answer; empty if it has no body.
 
     Raises:
         SiteError: If the hub does not answer, or refuses.

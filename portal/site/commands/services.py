@@ -1,4 +1,4 @@
-"""What systemd starts: the proxy and the culler, told by the site's settings."""
+"""Programs that systemd starts: the proxy and the culler, configured by the site's settings."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PROXY = "proxy/node_modules/configurable-http-proxy"
 
 
 def run_part(arguments: argparse.Namespace) -> int:
-    """Become the program of a part; returns only where it is not wanted.
+    """Become the program of a part; return only if the settings switch it off.
 
     Args:
         arguments: With `settings` and `part`.
 
     Returns:
-        0 where the settings do not want the part.
+        0.
 
     Raises:
         SettingsError: If the settings are wrong.
@@ -68,14 +68,9 @@ def _make_certificates(folder: Path, address: str) -> None:
 
 
 def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
-    """Return the command of the proxy.
+    """Return the command of the proxy, whose token is in the environment.
 
-    Args:
-        settings: The site's settings.
-        prefix: Folder with Node and configurable-http-proxy.
-
-    Returns:
-        Program and arguments; its token is in the environment.
+    `prefix` holds Node and configurable-http-proxy.
 
     Source:
         configurable-http-proxy 5, --help; `portal/hub/network/proxy.mjs`.
@@ -105,13 +100,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
 
 
 def culler_argv(settings: Settings) -> list[str]:
-    """Return the command that stops forgotten sessions.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        Program and arguments; its token is in the environment.
+    """Return the command that stops idle sessions; its token is in the environment.
 
     Source:
         jupyterhub-idle-culler 2.0.0, --help.

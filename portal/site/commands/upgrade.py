@@ -1,4 +1,4 @@
-"""From one installed version to another, and back: links, database, a restart of proxy and hub."""
+"""Switches between installed versions: links, database, and a restart of proxy and hub."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Switch:
     """A change of version.
 
     Attributes:
-        version: The version wanted.
         links: The links "current", each in the folder that holds the versions.
         hub: Environment of the hub of that version.
     """
@@ -39,7 +38,7 @@ class Switch:
 
 
 def run_switch(arguments: argparse.Namespace) -> int:
-    """Use another version. Sessions go on: they are Slurm's jobs, in folders of their own version.
+    """Use another version; sessions continue, as Slurm jobs in folders of their own version.
 
     Args:
         arguments: With `settings` and `version`.
@@ -74,13 +73,9 @@ def run_switch(arguments: argparse.Namespace) -> int:
 
 
 def installed_prefix(environment: Path) -> Path:
-    """Return the folder of all versions on this host.
+    """Return the folder of all versions on this host, such as /opt/data-scientist-portal.
 
-    Args:
-        environment: The environment of the hub that runs this command.
-
-    Returns:
-        Such as /opt/data-scientist-portal.
+    `environment` is the hub's, which runs this command.
 
     Raises:
         SiteError: If the environment is not one that deploy/site/install made.
@@ -95,15 +90,10 @@ def installed_prefix(environment: Path) -> Path:
 
 
 def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
-    """Return what has to change.
+    """Return the links to change, and the hub's environment of the new version.
 
-    Args:
-        settings: The site's settings, which name the environments below a link "current".
-        version: The version wanted.
-        prefix: Folder of all versions on this host.
-
-    Returns:
-        The change.
+    The settings name the environments below a link "current". `prefix` is the folder of all
+    versions on this host.
 
     Raises:
         SiteError: If the version is not installed, here or on the shared file system.
@@ -130,10 +120,7 @@ def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
 
 
 def turn_links(switch: Switch) -> None:
-    """Turn all links to the version; where one cannot be turned, the others are turned back.
-
-    Args:
-        switch: The change.
+    """Point all links to the version; if one cannot be changed, change the others back.
 
     Raises:
         SiteError: If a link cannot be turned.

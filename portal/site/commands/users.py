@@ -14,7 +14,7 @@ _LIST_TIMEOUT_S = 60.0
 
 
 def list_users(arguments: argparse.Namespace) -> int:
-    """Print everybody whom the hub knows.
+    """Print every user that the hub knows.
 
     Args:
         arguments: With `settings` and `json`.
@@ -29,7 +29,7 @@ def list_users(arguments: argparse.Namespace) -> int:
 
 
 def remove_user(arguments: argparse.Namespace) -> int:
-    """Have the hub stop a user's sessions, revoke tokens and cookies, and forget the user.
+    """Make the hub stop a user's sessions, revoke tokens and cookies, and forget the user.
 
     Args:
         arguments: With `settings`, `user` and `even_if_allowed`.
@@ -52,13 +52,9 @@ def remove_user(arguments: argparse.Namespace) -> int:
 
 
 def users_text(users: list[dict[str, Any]]) -> str:
-    """Return the users as lines.
+    """Return the users as lines for a terminal; those who may no longer log in come first.
 
-    Args:
-        users: What the hub answered.
-
-    Returns:
-        Text for a terminal; who may not log in any more comes first.
+    `users` is the hub's answer.
     """
     rows = [
         f"{one['user']:<16} {one['account']:<15} last seen {one['last_seen'] or 'never':<10}"
