@@ -21,7 +21,7 @@ MOST_SIMULATED_NODES = 8
 # Left to the daemons and the hub on a machine whose real memory Slurm hands out.
 REAL_MEMORY_SHARE = 0.9
 
-# What comes with each GPU where the node has that much.
+# What comes with each GPU if the node has that much.
 CORES_PER_GPU = 8
 MEMORY_GIB_PER_GPU = 48
 

@@ -31,7 +31,7 @@ NVML_PLUGIN = "gpu_nvml.so"
 # The first start makes the tables: 10-13 s measured on 2 cores.
 START_TIMEOUT_S = 90
 
-# slurmctld runs only where the host's name is that of SlurmctldHost. A namespace of its own has
+# slurmctld runs only if the host's name is that of SlurmctldHost. A namespace of its own has
 # that name; the machine keeps its.
 IN_HEAD = (
     "unshare",

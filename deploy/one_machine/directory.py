@@ -149,6 +149,7 @@ def ensure_slapd() -> str:
     started = ensure_started(DAEMON)
     wait_ready("slapd", is_answering, timeout_s=START_TIMEOUT_S)
     try:
+        # With -c it continues after entries that exist already.
         _as_root("ldapadd", "-c", stdin=render_entries())
     except CommandError as error:
         if error.exit_code != ALREADY_EXISTS:
@@ -188,6 +189,7 @@ def hash_password(password: str) -> str:
 
 
 def _set_password(entry: str, password: str) -> bool:
+    # A new hash would differ each time, and a second run should change nothing.
     if _is_password(entry, password):
         return False
     change = "changetype: modify\nreplace: userPassword"

@@ -39,6 +39,7 @@ class Build:
                 stdout=log,
                 stderr=log,
                 env=clean_environment(),
+                # A process group that `abandon` can end as a whole.
                 start_new_session=True,
             )
         return self._process
@@ -55,6 +56,7 @@ class Build:
         with LOG.open(encoding="utf-8", errors="replace") as log:
             log.seek(self._start_offset)
             while True:
+                # Before the log is read, so that the last lines are not missed.
                 has_ended = process.poll() is not None
                 news += [line for line in log.read().splitlines() if not is_unchanged(line)]
                 # The last line is the builder's summary, which becomes the outcome.

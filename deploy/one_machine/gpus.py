@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from deploy.one_machine.command import run
 from deploy.one_machine.errors import StepError
 
-# Parts of a product's name that do not tell one GPU type from another.
+# Parts of a product's name that do not distinguish GPU types.
 _VENDOR_WORDS = frozenset({"nvidia", "tesla", "quadro", "geforce", "graphics", "device"})
 _VARIANT = re.compile(r"(?:\d+gb?|pcie|sxm\d*|nvl|hbm\d*e?|mig.*)", re.IGNORECASE)
 

@@ -125,6 +125,7 @@ def is_foreign() -> bool:
             client.connect(str(RUN_DIR / "socket"))
         except (FileNotFoundError, ConnectionRefusedError):
             return False
+        # Somebody listens, but does not answer in time.
         except (BlockingIOError, TimeoutError):
             return True
     return True

@@ -62,6 +62,7 @@ def make_device(name: str, numbers: tuple[int, int], stand_in: str) -> None:
 
 def make_simulated_devices(n_gpus: int) -> None:
     """Make a /dev that holds what programs need, and GPU devices without a driver."""
+    # Keeps the machine's devices in reach for the stand-ins once the tmpfs hides them.
     machine_dev = os.open("/dev", os.O_PATH)
     mount("-t", "tmpfs", "-o", "mode=755,nosuid,size=64k", "tmpfs", "/dev")
     gpus = {f"nvidia{minor}": (NVIDIA_MAJOR, minor) for minor in range(n_gpus)}
@@ -82,6 +83,7 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
         gpus: "simulated:N", or "real" if the node has the devices of this machine.
         binds: Pairs of a folder and the place where the node sees it.
     """
+    # Opened first, because the mounts below hide these paths.
     kept = [(os.open(source, os.O_PATH), target) for source, target in binds]
     mount("-t", "proc", "-o", "nosuid,nodev,noexec", "proc", "/proc")
     mount("-t", "tmpfs", "-o", "mode=1777,nosuid,nodev", "tmpfs", "/tmp")

@@ -28,7 +28,7 @@ class Host:
     """A compute node on the network.
 
     Args:
-        name: Host name, at most 11 characters.
+        name: At most 11 characters: a network device, here dsp-NAME, can have 15.
         address: IPv4 address, inside the bridge's network.
     """
 

@@ -98,6 +98,7 @@ def ensure_packages() -> str:
         try:
             run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
         except CommandError:
+            # The package lists may be missing or outdated.
             run((*APT_GET, "update"), environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
             run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
     disable_units([unit for unit in UNITS if unit in missing])

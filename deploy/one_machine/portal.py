@@ -185,7 +185,7 @@ def _hub_package_dir() -> Path:
 
 
 def _fingerprint(package_dir: Path) -> str:
-    # pip writes RECORD anew with each install: a new package restarts the hub, new settings too.
+    # pip writes RECORD at each install: a new package restarts the hub, new settings too.
     read_at_start = [PORTAL_TOML, *package_dir.glob("data_scientist_portal-*.dist-info/RECORD")]
     return " ".join(str(path.stat().st_mtime_ns) for path in read_at_start)
 

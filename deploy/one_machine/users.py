@@ -20,7 +20,7 @@ HOME_DIR = Path("/home")
 SKELETON_DIR = Path("/etc/skel")
 PASSWORD_VARIABLE = "PORTAL_DEMO_PASSWORD"  # noqa: S105 (the name of a variable)
 PASSWORD_BYTES = 12
-# LDIF and the printed text show one line; a password of blanks cannot be told from none.
+# LDIF and the printed text show one line; a password of blanks looks like none.
 PASSWORD_FORM = re.compile(r"[\x21-\x7e]{6,128}")
 
 
@@ -91,6 +91,7 @@ def ensure_homes() -> str:
 def remove_homes() -> None:
     """Remove the home folders of the demo users."""
     for user in DEMO_USERS:
+        # A folder of that name with another owner was not made here.
         if user.home.is_dir() and user.home.stat().st_uid == user.user_id:
             shutil.rmtree(user.home)
 
@@ -98,6 +99,7 @@ def remove_homes() -> None:
 def _ensure_home(user: User) -> bool:
     if user.home.exists():
         return False
+    # Completed under another name: a home that exists is never touched again.
     new = user.home.with_name(f".{user.name}.new")
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(new)

@@ -13,7 +13,7 @@ from deploy.environments.builder.process import run
 
 PREFIX = Path("/opt/apptainer")
 PROGRAM = PREFIX / "bin/apptainer"
-# Debian's next release has it. Its libraries are newer than the system's, so they stay beside it.
+# Debian's next release has it. Its libraries are newer than the system's, so they stay apart.
 SOURCE = (
     "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
     " http://deb.debian.org/debian unstable main\n"

@@ -12,7 +12,7 @@ from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.process import SYSTEM_PATH, output_of, run
 
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
-# What RHEL's family calls them, where that is not Debian's name, and what each is needed for.
+# RHEL's names if they differ from Debian's, and below them the program that each is needed for.
 RPM_NAMES = {
     "g++": "gcc-c++",
     "python3-venv": "python3",
@@ -71,7 +71,7 @@ def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
         StepError: If the package cannot be had, neither from the present package lists nor after
             renewing them.
     """
-    # Downloads are refused to apt's own account where the folder is root's.
+    # apt's own account could not write into a folder of root's.
     as_root = ("-o", "APT::Sandbox::User=root")
     with _one_at_a_time:
         _run_apt("download", *as_root, names=[name], log=log, cwd=folder)

@@ -80,7 +80,7 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
         StepError: If it cannot be had.
     """
     lock = plan.pins(uv.NAME)
-    # Names the Pythons that have locks where this one has none.
+    # Only for its error, which names the Pythons that have locks if this one has none.
     read_pins(lock)
     env_dir = plan.environment(uv.NAME)
     _ensure_environment(plan, env_dir, log)

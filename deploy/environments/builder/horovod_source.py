@@ -11,7 +11,7 @@ Horovod 0.28.1 of 2023 is its last release.
 * mpi_ops.cc calls a function of TensorFlow for the CUDA stream that TensorFlow no longer exports.
 * TensorFlow exports functions of the CUDA that it is made for, which the linker would take in place
   of those of the compiler's CUDA; the library for GPUs brings its own.
-* The library for GPUs finds the NCCL beside its framework, also before the framework has loaded it.
+* The library for GPUs finds its framework's NCCL even if the framework has not loaded it yet.
 """
 
 from __future__ import annotations

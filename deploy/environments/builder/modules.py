@@ -9,7 +9,7 @@ from typing import IO
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.process import run
 
-# Debian's two packages exclude each other. Lmod's files are disjoint, so they are unpacked beside.
+# Debian's two packages exclude each other. Lmod's files are disjoint, so they are unpacked.
 LMOD_NEEDS = ("lua5.3", "lua-posix", "lua-filesystem", "lua-term", "lua-json", "tcl")
 PACKAGES = ("environment-modules", *LMOD_NEEDS)
 LMOD_DIR = Path("/opt/lmod")

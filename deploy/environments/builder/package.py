@@ -47,6 +47,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
         wheel = build_wheel(plan, Path(folder), log)
         for name in present_environments(plan):
             python = plan.environment(name) / "bin/python"
+            # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
             run([python, "-m", "pip", "install", *options, wheel], log=log)
             if name == "tensorflow":

@@ -29,7 +29,7 @@ class Plan:
         prefix: Folder that gets environments, programs and templates.
         datasets_dir: Folder that gets the data of the template notebooks.
         log_dir: Folder that gets one build-NAME.log for each target.
-        settings_dir: Folder of portal.toml, and of the site's lists of packages beside it.
+        settings_dir: Folder of portal.toml and of the site's lists of packages.
         own_node: Take Node.js from the Python package index even if the machine has one.
         with_mpi: Compile Horovod with MPI as well as Gloo.
         cuda_home: Folder of the CUDA toolkit that Horovod is compiled with in the flavour gpu;

@@ -41,6 +41,7 @@ class Target:
 
 def fingerprint(target: Target, plan: Plan) -> str:
     """Return a hash of everything that a target is built from, 64 hexadecimal digits."""
+    # A rebuilt target outdates those that need it.
     needed = (read_stamp(name, plan) or "" for name in target.needs)
     code = (CODE_DIR / f"{module}.py" for module in target.code)
     digest = hashlib.sha256()

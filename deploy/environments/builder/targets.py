@@ -146,7 +146,7 @@ TARGETS = (
         summary="compiling Horovod for this PyTorch",
         build=lambda plan, log: horovod.install_horovod(plan, log, Framework.PYTORCH),
         made_from=lambda plan: horovod_build.made_from(plan, Framework.PYTORCH),
-        # Where it cannot be built for GPUs, PyTorch has none.
+        # No result of its own: if it cannot be built for GPUs, PyTorch has no Horovod.
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=(pytorch.NAME,),
         # One compiler at a time.

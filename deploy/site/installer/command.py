@@ -167,7 +167,7 @@ def _cuda_home(named: Path | None) -> Path | None:
 
 
 def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
-    """Return the slurm.conf that Slurm's programs have to be told of.
+    """Return the slurm.conf that Slurm's programs need in SLURM_CONF.
 
     `noted` is the file in which an earlier run, if there was one, has recorded its choice.
 

@@ -54,7 +54,7 @@ class Environments:
         """Build them.
 
         Raises:
-            StepError: If one cannot be built; the builder has told why.
+            StepError: If one cannot be built; the builder has printed why.
         """
         with one_build_at_a_time(self.plan.prefix):
             keep_python(self.plan.prefix, self.plan.python)
@@ -88,7 +88,7 @@ def environments_of(site: Site) -> list[Environments]:
             what="environments of sessions",
             plan=Plan(
                 prefix=site.shared / site.version,
-                # Beside the templates, which look there where the shared storage has none: root
+                # Next to the templates, which look there if the shared storage has none: root
                 # may not be able to write to that.
                 datasets_dir=site.shared / site.version / "datasets",
                 log_dir=site.log_dir / "sessions",

@@ -50,7 +50,7 @@ class Account:
         """Return what would be done; empty if nothing.
 
         Raises:
-            StepError: If there is such an account with rights of its own.
+            StepError: If the account is root's.
         """
         try:
             account = pwd.getpwnam(self.name)

@@ -27,7 +27,7 @@ def render_units(account: str) -> dict[str, str]:
             # Users' open notebooks go through it: it neither starts nor stops with the hub.
             unit=("After=network-online.target", "Wants=network-online.target"),
             lines=(
-                # How the proxy ends when it is told to.
+                # The proxy's exit status after SIGTERM.
                 "SuccessExitStatus=2",
                 "NoNewPrivileges=yes",
                 "ProtectHome=yes",
@@ -95,7 +95,7 @@ def _service(
                 f"User={account}",
                 f"WorkingDirectory={STATE_DIR}",
                 f"EnvironmentFile={SETTINGS_DIR}/secrets.env",
-                # Only where slurm.conf is not in Slurm's own place.
+                # Exists only if slurm.conf is not in Slurm's default place.
                 f"EnvironmentFile=-{SETTINGS_DIR}/slurm.env",
                 f"ExecStart={command}",
                 f"StandardOutput=append:{LOG_DIR}/{name}.log",

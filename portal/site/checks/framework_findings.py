@@ -9,7 +9,7 @@ from portal.site.checks.gpu_answers import Framework, GpuAnswer, Kernel
 from portal.site.checks.nvidia import is_too_old, needed_driver, parse_gpus, to_text
 
 _NAMES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "horovod": "Horovod"}
-# What of a framework's own words leads to which cure.
+# Parts of a framework's message, and the cure that each leads to.
 _CURES = (
     (
         ("no kernel image", "sm_"),

@@ -13,7 +13,7 @@ from spawner.slurm.job_script import Job
 from spawner.slurm.nodes import Node
 
 MOST_GPUS = 2
-# Less than a session has, so that the job fits in beside others.
+# Less than a session has, so that the job fits in with others.
 MOST_CORES_PER_GPU = 2
 MOST_MIB_PER_GPU = 6144
 SECONDS_PER_MINUTE = 60
@@ -69,6 +69,7 @@ def _request(
     is_part = gpu_type == SHARD or _MIG_PROFILE.fullmatch(gpu_type)
     largest = max(_usable(node, gpu_type) for node in nodes)
     most = 1 if is_part else min(MOST_GPUS, settings.choices.max_gpus or MOST_GPUS)
+    # Jobs are most likely to start at once on the nodes with the most free GPUs.
     nodes.sort(key=lambda node: -node.count_gpus(gpu_type or None).free)
     return GpuRequest(
         partition=partition,

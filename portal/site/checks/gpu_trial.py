@@ -108,6 +108,7 @@ async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> 
     record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
     if record is not None and record.state.phase is Phase.WAITING:
         return Trial(key=key, record=record)
+    # Slurm may have forgotten the job by then; the earlier record still names its node.
     record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, look_s) or record
     log = await slurm.read_log(key)
     return Trial(key=key, record=record, found=parse_found(log), log=log)

@@ -34,7 +34,7 @@ def look_at_postgres(hub: HubSettings) -> Finding:
 
     Needs `db_url`.
     """
-    # The command also runs where no hub is installed.
+    # The command also runs in environments without the hub's packages.
     import psycopg
 
     cure = "Look at pg_hba.conf there, at .pgpass in state_dir, and at the role's rights."

@@ -105,7 +105,7 @@ def text_of(program: ModuleType) -> str:
 
 def script_of(program: ModuleType) -> str:
     """Return the batch script that runs a program, which needs only Python's library."""
-    # The node's own Python where the environment of the notebook server is not there: to say so.
+    # Without the server's environment the node's own Python can at least report that.
     lines = (
         "#!/bin/bash",
         'python="$PROBE_PYTHON"',
@@ -171,6 +171,7 @@ async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: 
         host = nodes.get(record.node, record.node)
         address = f"{host}:{port}"
         clock_s = await _meet(host, port, secret)
+    # Slurm may have forgotten the job by then; the earlier record still names its node.
     record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
     log = await slurm.read_log(key)
     return Trial(
@@ -220,6 +221,7 @@ async def _ask_clock(host: str, port: int, secret: str) -> float:
         before = time.time()
         writer.write(secret.encode() + b"\n")
         answer = json.loads(await reader.readline())
+        # The node read its clock about halfway between question and answer.
         return float(answer["time"]) - (before + time.time()) / 2
     finally:
         writer.close()

@@ -56,6 +56,7 @@ def back_up(hub: HubSettings, now: datetime) -> Path:
     new = copy.with_suffix(".new")
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
+        # First of all, so that the copy is private from its first byte.
         new.touch(mode=0o600)
         if hub.db_url:
             _postgres("pg_dump", "--format=custom", f"--file={new}", f"--dbname={hub.db_url}")

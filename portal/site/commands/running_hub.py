@@ -146,6 +146,7 @@ def ask_hub(
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"token {token}", "Content-Type": "application/json"},
     )
+    # A proxy in the environment is for other hosts.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=timeout_s) as answer:

@@ -48,7 +48,7 @@ def _plan(part: str, settings: Settings) -> tuple[Sequence[str], Mapping[str, st
     if part == "proxy":
         if settings.hub.internal_tls:
             _make_certificates(settings.hub.certificates_dir, settings.hub.address)
-        # Node and the proxy are beside the environment of the hub, two folders up.
+        # Node and the proxy are installed two folders above the hub's environment.
         return proxy_argv(settings, Path(sys.prefix).resolve().parents[1]), {}
     if not settings.culler.idle_hours:
         return (), {}

@@ -149,6 +149,7 @@ def _prepare_database(
     hub = settings.hub
     if not hub.db_url and not hub.sqlite_path.exists():
         return
+    # A process of its own, because the command gives up root, which the switch still needs.
     backup = [sys.executable, "-m", "portal.cli", "backup", "--settings", str(settings_path)]
     print("copied to", _run(backup).strip())
     if copy is not None:
@@ -189,7 +190,7 @@ def _run(
         raise SiteError(f"'{' '.join(argv[:3])} ...' failed: {error}.") from error
     if done.returncode != 0:
         said = [*done.stdout.splitlines(), *done.stderr.splitlines()] or ["no words"]
-        # Alembic's own word stands before those of JupyterHub, which started it.
+        # Alembic's own message comes before those of JupyterHub, which started it.
         telling = [line for line in said if "FAILED: " in line] or said
         raise SiteError(f"'{' '.join(argv[:4])} ...' failed: {telling[-1]}")
     return str(done.stdout)
