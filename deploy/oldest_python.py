@@ -1,4 +1,4 @@
-"""Refuses a Python that is too old for the rest; this file itself runs on every Python 3."""
+"""Refuses a Python that is too old for the rest; this file itself runs on 3.6 or newer."""
 
 import sys
 

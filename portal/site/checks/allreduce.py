@@ -1,4 +1,4 @@
-"""One rank of an all-reduce, timed; run by a kernel's own Python with PyTorch, as text.
+"""One rank of a timed all-reduce; a kernel's own Python with PyTorch runs this text.
 
 The same lines go through NCCL on GPUs and through Gloo on cores. Rank 0 prints a line of JSON.
 
@@ -36,7 +36,7 @@ def bus_gb_per_s(n_bytes: int, n_ranks: int, time_s: float) -> float:
 
 
 def main() -> None:
-    """Meet the other ranks, add up, and print on rank 0."""
+    """Join the other ranks, all-reduce, and print the result on rank 0."""
     import torch
     import torch.distributed as dist
 
@@ -67,7 +67,7 @@ def main() -> None:
             "is_right": is_right,
         }
         print(MARK + json.dumps(result), flush=True)
-    # Nobody leaves while another still waits for an answer.
+    # No rank leaves while another still waits for a result.
     dist.barrier()
     dist.destroy_process_group()
 
@@ -78,9 +78,9 @@ def timed(torch: Any, dist: Any, device: Any, *, n_bytes: int, n_times: int) -> 
     Args:
         torch: PyTorch.
         dist: Its module for ranks, which have met.
-        device: Where the numbers are.
+        device: Device of the numbers.
         n_bytes: Length of the message of each rank, a multiple of 4.
-        n_times: How many are timed together at most; less than that where they take long.
+        n_times: Upper limit of all-reduces timed together; fewer if they take long.
 
     Returns:
         Seconds.

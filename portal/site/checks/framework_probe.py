@@ -1,7 +1,7 @@
-"""What the frameworks of a kernel make of the GPUs; run by the kernel's own Python, as text.
+"""What a kernel's frameworks do with the GPUs; the kernel's own Python runs this text.
 
-It needs nothing but what it finds: each framework that is installed is imported, counts its GPUs
-and computes something small on each. The last line says what came of it, as JSON.
+It needs no package itself: each installed framework is imported, counts its GPUs and computes
+something small on each. The last line of output is the result as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def look_at_torch() -> dict[str, Any]:
 
     Returns:
         "version", "cuda" (the version that it was built for, or ""), "nccl" (whether it has
-        NCCL), "gpus", and "said" where one of them does not compute.
+        NCCL), "gpus", and "said" if one of them does not compute.
     """
     import torch
 
@@ -48,7 +48,7 @@ def look_at_tensorflow() -> dict[str, Any]:
 
     gpus = tf.config.list_physical_devices("GPU")
     for gpu in gpus:
-        # Else it takes all memory of every GPU.
+        # Otherwise TensorFlow takes all memory of every GPU.
         tf.config.experimental.set_memory_growth(gpu, True)
 
     def compute(index: int) -> float:
@@ -99,7 +99,7 @@ def computed(n_gpus: int, compute: Callable[[int], float]) -> dict[str, Any]:
         try:
             result = compute(index)
         except Exception as error:
-            # Messages of CUDA go on for lines; the first one names the fault.
+            # Messages of CUDA have many lines; the first one names the fault.
             said = said or f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
         else:
             n_right += result == N_ONES
@@ -108,7 +108,7 @@ def computed(n_gpus: int, compute: Callable[[int], float]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Look at each framework that is there, and print."""
+    """Probe each installed framework, and print."""
     found: dict[str, dict[str, Any]] = {}
     for name, look in LOOKS.items():
         if importlib.util.find_spec(name) is None:
@@ -119,7 +119,7 @@ def main() -> None:
             last = (str(error).strip().splitlines() or [""])[-1]
             found[name] = {"failed": f"{type(error).__name__}: {last}"}
     print(MARK + json.dumps(found), flush=True)
-    # What a framework does when Python ends may hang or fail, and is nothing that was asked.
+    # A framework's clean-up may hang or fail, and does not matter here.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""What the GPUs of a job are to the kernels: looked at by a short job, as the user.
+"""What kernels can do with a job's GPUs; a short job of the user runs this text.
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
@@ -84,10 +84,10 @@ def look_at_devices(folder: Path) -> dict[str, str]:
     """Open each device file of a GPU.
 
     Args:
-        folder: Where they are.
+        folder: Folder of the device files.
 
     Returns:
-        What is wrong with each, by its path; empty for nothing.
+        What is wrong with each, by its path; empty if nothing.
     """
     paths = sorted(path for path in folder.glob("nvidia*") if path.name[6:].isdecimal())
     return {str(path): opened(path) for path in paths}
@@ -100,7 +100,7 @@ def opened(path: Path) -> str:
         path: The file.
 
     Returns:
-        What is wrong; empty for nothing.
+        What is wrong; empty if nothing.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
@@ -136,7 +136,7 @@ def ask_nvidia_smi(argv: list[str]) -> dict[str, Any]:
         argv: The program with its arguments.
 
     Returns:
-        "rc", its exit status (127 where there is none), and "said", what it printed.
+        "rc", its exit status (127 if there is none), and "said", what it printed.
     """
     status, output, errors = run(argv, NVIDIA_SMI_S)
     return {"rc": status, "said": (output.strip() or errors.strip())[:N_SMI_LETTERS]}
@@ -166,11 +166,11 @@ def ask_kernel(python: str, program: str, timeout_s: float) -> dict[str, Any]:
     Args:
         python: Its path.
         program: Text of `framework_probe`.
-        timeout_s: Seconds after which it is given up.
+        timeout_s: Seconds after which it is killed.
 
     Returns:
         "frameworks", what it said of each by name, and "reason", why it may see no GPU;
-        {"failed": ...} where it said nothing.
+        {"failed": ...} if it said nothing.
     """
     status, output, errors = run([python, "-I", "-c", program], timeout_s)
     lines = errors.strip().splitlines()
@@ -189,10 +189,10 @@ def run(
     Args:
         argv: The program with its arguments.
         timeout_s: Seconds after which it is killed.
-        environment: Variables that it gets beside those of the job.
+        environment: Variables in addition to those of the job.
 
     Returns:
-        Exit status (127 where there is no such program, 124 where it took too long), what it
+        Exit status (127 if there is no such program, 124 if it took too long), what it
         printed, and its errors.
     """
     try:
@@ -219,7 +219,7 @@ def marked(output: str) -> dict[str, Any] | None:
         output: What it printed.
 
     Returns:
-        The object; None where there is no such line.
+        The object; None if there is no such line.
     """
     for line in reversed(output.splitlines()):
         if line.startswith(MARK):
@@ -230,15 +230,15 @@ def marked(output: str) -> dict[str, Any] | None:
 
 
 def look_at_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Let two ranks on this node add up.
+    """Run an all-reduce of two ranks on this node.
 
     Args:
         question: With "ranks", what `rank_starter` is asked, by backend, and "programs".
         found: With "given", "is_real" and "kernels".
 
     Returns:
-        What rank 0 said; "failed" where a rank failed, "untried" where there is nothing to try.
-        "backend" and "kernel" are those for ranks on two nodes; missing where those cannot be.
+        What rank 0 said; "failed" if a rank failed, "untried" if there is nothing to try.
+        "backend" and "kernel" are those for ranks on two nodes; missing if there cannot be any.
     """
     with_torch = [name for name, one in found["kernels"].items() if "version" in torch_of(one)]
     if not with_torch:
@@ -276,7 +276,7 @@ def torch_of(kernel: dict[str, Any]) -> dict[str, Any]:
         kernel: What it said of all frameworks.
 
     Returns:
-        Its words; none where it has no PyTorch.
+        Its report; empty if it has no PyTorch.
     """
     found: dict[str, Any] = kernel.get("frameworks", {}).get("torch", {})
     return found

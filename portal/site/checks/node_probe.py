@@ -1,10 +1,9 @@
-"""What a session finds on a node: looked at by a short job, as the user.
+"""What a session finds on a node; a short job of the user runs this text.
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.test_job.question_of`. The program looks at everything at once, listens on the
-port that it was told, and gives the answer to who sends the secret word; it prints it, too, for
-the job's log.
+`portal.site.checks.test_job.question_of`. The program runs all checks at once, listens on the given
+port, and answers whoever sends the secret word; it also prints the answer, for the job's log.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from typing import Any
 LISTEN_S = 12.0
 LOOK_S = 60.0
 MARK = "dsportal-check: "
-# How the answer of a look begins where something loaded.
+# How the answer begins if something loaded.
 VERSION = "version "
-# And where the node has not the Python of an environment.
+# And if the node lacks the Python of an environment.
 NEEDS = "needs "
 
 
@@ -61,7 +60,7 @@ def main() -> None:
 
 
 def look(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
-    """Do one look in a thread of its own.
+    """Run one check in its own thread.
 
     Args:
         found: Where its result goes, under its name.
@@ -89,10 +88,10 @@ def look_at_hub(url: str, authority: str = "") -> str:
 
     Args:
         url: Its address.
-        authority: Certificate (PEM) that the hub's has to be signed by, where it uses TLS.
+        authority: Certificate (PEM) that the hub's has to be signed by, if it uses TLS.
 
     Returns:
-        What is wrong; empty for nothing.
+        What is wrong; empty if nothing.
     """
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if authority:
@@ -112,7 +111,7 @@ def look_at_home() -> str:
     """Write a small file into the home folder.
 
     Returns:
-        What is wrong; empty for nothing.
+        What is wrong; empty if nothing.
     """
     # Nodes that are tried at the same time share the home, and may give out the same numbers.
     path = Path.home() / f".dsportal-check-{socket.gethostname()}-{os.getpid()}"
@@ -132,7 +131,7 @@ def look_at_storage(folder: str, *, is_mount: bool) -> str:
         is_mount: It has to be the root of a mount.
 
     Returns:
-        What is wrong; empty for nothing.
+        What is wrong; empty if nothing.
     """
     try:
         os.listdir(folder)
@@ -142,7 +141,7 @@ def look_at_storage(folder: str, *, is_mount: bool) -> str:
 
 
 def look_at_workplace(question: dict[str, Any]) -> dict[str, Any]:
-    """Look at what a user works with, by a program of its own.
+    """Run `workplace_probe` as a program of its own.
 
     Args:
         question: What it is asked, and "program", its text.
@@ -195,7 +194,7 @@ def lacking_python(path: str) -> str:
         path: Folder of the environment, whose bin/python is a link to a program of the node.
 
     Returns:
-        NEEDS and what is lacking; empty for nothing, and where there is no environment.
+        NEEDS and what is missing; empty if nothing, or if there is no environment.
     """
     settings = Path(path, "pyvenv.cfg")
     if not settings.is_file():
@@ -221,7 +220,7 @@ def look_at_kernels(server: str) -> dict[str, str]:
         server: Folder of the server environment.
 
     Returns:
-        What is wrong with each, by name; empty for nothing.
+        What is wrong with each, by name; empty if nothing.
     """
     results = {}
     for spec in sorted(Path(server, "share/jupyter/kernels").glob("*/kernel.json")):
@@ -248,7 +247,7 @@ def imported(python: str, code: str) -> str:
         code: The line; prints a version.
 
     Returns:
-        "version " and what it printed, or its last words.
+        "version " and what it printed, or the last line of its errors.
     """
     done = subprocess.run(
         [python, "-I", "-c", code],
@@ -264,7 +263,7 @@ def imported(python: str, code: str) -> str:
 
 
 def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
-    """Take a port as a session does, and tell the hub the time of this node's clock.
+    """Listen on a port as a session does, and send the hub this node's time.
 
     Args:
         question: With "port" and "secret".

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "dsportal-check: "
-# For PyTorch to be imported and to end.
+# Time for importing PyTorch and for ending.
 GRACE_S = 45.0
 N_LETTERS = 300
 POLL_S = 0.1
@@ -47,7 +47,7 @@ def run_ranks(question: dict[str, Any]) -> dict[str, Any]:
             node, or empty; the rest is what each rank is asked.
 
     Returns:
-        "backend", "kernel", and what rank 0 said where it is here, or "failed", the last word of
+        "backend", "kernel", and what rank 0 said if it is here, or "failed", the last word of
         the rank that failed first.
     """
     asked_for = {"backend": question["backend"], "kernel": question["kernel"]}
@@ -119,10 +119,10 @@ def wait_for(processes: list[subprocess.Popen[bytes]], timeout_s: float) -> int 
 
     Args:
         processes: The ranks.
-        timeout_s: Seconds after which they are given up.
+        timeout_s: Longest wait.
 
     Returns:
-        Place of the one that failed first, -1 for none; None where they did not end.
+        Place of the one that failed first, -1 if none; None if they did not end.
     """
     give_up_at = time.monotonic() + timeout_s
     while time.monotonic() < give_up_at:
@@ -159,7 +159,7 @@ def marked(file: Any) -> dict[str, Any]:
         file: Open file of what it printed.
 
     Returns:
-        The object in the line with the mark; none where there is no such line.
+        The object in the line with the mark; empty if there is no such line.
     """
     file.seek(0)
     for line in file.read().decode("utf-8", "replace").splitlines():
@@ -176,7 +176,7 @@ def interface_towards(host: str) -> str:
         host: Name or IPv4 address of the other.
 
     Returns:
-        Such as "ib0"; empty where it is not known.
+        Such as "ib0"; empty if unknown.
 
     Source:
         netdevice(7), SIOCGIFADDR.

@@ -1,4 +1,4 @@
-"""What a user finds at work on a node: kernels and data of the templates, and space.
+"""What users work with on a node: kernels and data of the templates, and space.
 
 `node_probe` runs it as text with its own Python, so it stands alone: only Python's own library,
 for Python 3.9 or newer. The question is a JSON object on standard input, see
@@ -18,7 +18,7 @@ PYTHON_S = 20.0
 MIB = 1024 * 1024
 # How the names of kernels of the registry begin.
 REGISTERED = ("site-", "own-")
-# Where Jupyter looks for kernels beside the environment of the notebook server.
+# Where Jupyter looks for kernels besides the notebook server's environment.
 # Source: jupyter_core, jupyter --paths; docs.jupyter.org, "Common Directories and File Locations".
 KERNEL_FOLDERS = ("~/.local/share/jupyter", "/usr/local/share/jupyter", "/usr/share/jupyter")
 _LIST_REGISTRY = """
@@ -73,7 +73,7 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
         names: The kernels that there are.
 
     Returns:
-        The templates of each, by the kernel's name; none where the site or the user has kernels
+        The templates of each, by the kernel's name; empty if the site or the user has kernels
         of their own, which may have what the templates need under another name.
     """
     lacking: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ def look_for(name: str, folders: list[Path]) -> str:
         folders: Where templates look, in this order.
 
     Returns:
-        What is wrong; empty for nothing.
+        What is wrong; empty if nothing.
     """
     said = "missing"
     for folder in folders:
@@ -117,7 +117,7 @@ def free_mib(folder: str) -> int | None:
         folder: Where.
 
     Returns:
-        MiB, quotas aside that the file system does not tell; None where it cannot be asked.
+        MiB, without quotas that the file system does not report; None if that is unknown.
     """
     with contextlib.suppress(OSError):
         disk = os.statvfs(folder)
@@ -132,7 +132,7 @@ def run(argv: list[str]) -> str:
         argv: The program with its arguments.
 
     Returns:
-        Its output; empty where it cannot be run or takes too long.
+        Its output; empty if it cannot be run or takes too long.
     """
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(
