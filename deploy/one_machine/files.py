@@ -115,7 +115,6 @@ def restore_original(path: Path) -> None:
     """Restore what `keep_original` saved."""
     kept = ORIGINALS_DIR / path.name
     if kept.is_file():
-        # Mode and owner as they are now: only the content was changed here.
         mode = path.stat() if path.exists() else kept.stat()
         shutil.copyfile(kept, path)
         os.chown(path, mode.st_uid, mode.st_gid)

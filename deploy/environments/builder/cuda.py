@@ -1,8 +1,5 @@
 """The CUDA toolkit that compiles Horovod's GPU operations.
 
-A site's own, or NVIDIA's compiler from the ordinary index, which is needed during the build only:
-what is compiled holds CUDA's runtime, and loads the NCCL that came with the framework.
-
 Either the site's own, or NVIDIA's compiler from the ordinary index. It is needed only during the
 build: the result contains CUDA's runtime, and loads the NCCL that came with the framework.
 """

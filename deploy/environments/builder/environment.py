@@ -91,8 +91,6 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
 def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None = None) -> None:
     """Make one environment match its lock plus the site's own packages.
 
-    Only what differs is installed or taken away, so running programs keep the rest.
-
     Installs and removes only what differs, so running programs keep the rest.
 
     The environment `uv` must exist. `lock` replaces the plan's lock.

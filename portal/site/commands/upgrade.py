@@ -41,7 +41,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     """Use another version; sessions continue, as Slurm jobs in folders of their own version.
 
     Args:
-        arguments: With `settings` and `version`.
+        arguments: With `settings`, `version` and `database`, a copy to go back to or None.
 
     Returns:
         0.
