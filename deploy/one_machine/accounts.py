@@ -65,6 +65,7 @@ def remove_account() -> None:
 def _processes_of(user_id: int) -> list[str]:
     pids = []
     for folder in Path("/proc").glob("[0-9]*"):
+        # A process can end between the two lines.
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == user_id:
                 pids.append(folder.name)

@@ -40,6 +40,7 @@ def steps_up(cluster: Cluster, build: Build) -> list[Step]:
         Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
         Step(name="accounts", title="Account of hub and proxy", do=ensure_accounts),
         Step(name="storage", title="Shared storage", do=storage.ensure_storage),
+        # In the background from here on, because it takes longest.
         Step(name="build", title="Environments: start", do=build.start),
         *_cluster_steps(cluster),
         Step(name="environments", title="Environments: finish", do=build.join),

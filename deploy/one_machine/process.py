@@ -130,6 +130,7 @@ def _spawn(daemon: Daemon) -> subprocess.Popen[bytes]:
             user=account.pw_uid,
             group=account.pw_gid,
             extra_groups=os.getgrouplist(daemon.user, account.pw_gid),
+            # Ctrl-C in the terminal of deploy/up must not reach the daemon.
             start_new_session=True,
             umask=daemon.umask,
         )

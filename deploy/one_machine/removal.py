@@ -70,6 +70,7 @@ def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
         steps.append(("storage", "Shared storage", storage.remove_storage))
         folders.insert(0, PREFIX_DIR)
     steps.append(("folders", "Settings, state and logs", lambda: remove_folders(folders)))
+    # Last, because the account cannot go while a process runs as it.
     steps.append(("account", "Account of hub and proxy", accounts.remove_account))
     return [Step(name=name, title=title, do=_removing(do)) for name, title, do in steps]
 
@@ -89,6 +90,7 @@ def cancel_jobs() -> str:
             what="all jobs end",
         )
     except StepError as error:
+        # No failure: the nodes are stopped next, and everything on them ends.
         return f"left to end with their nodes: {error.message.splitlines()[0]}"
     return f"{len(jobs)} cancelled"
 
@@ -109,6 +111,7 @@ def remove_folders(folders: Sequence[Path]) -> None:
     for path in RUN_DIR.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
+        # This run holds the lock.
         elif path.name != "lock":
             path.unlink()
 

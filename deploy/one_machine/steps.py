@@ -59,6 +59,7 @@ def run_steps(steps: Sequence[Step]) -> None:
         start = time.monotonic()
         try:
             outcome = step.do()
+        # An interrupt, too, has to end the line that was begun.
         except BaseException:
             print("failed", flush=True)
             raise

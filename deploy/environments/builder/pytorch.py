@@ -40,6 +40,7 @@ def locks(plan: Plan) -> list[Path]:
     Returns:
         The flavour's lock, then the one that the ordinary index is enough for.
     """
+    # In the flavour gpu both are the same.
     return list(dict.fromkeys([plan.pins(NAME), plan.locks_dir / f"{NAME}-gpu.txt"]))
 
 
@@ -56,6 +57,7 @@ def chosen_lock(plan: Plan, log: IO[str]) -> Path:
     if not others or not wanted.exists():
         return others[0] if others else wanted
     version = read_pins(wanted)[PACKAGE]
+    # An installed build stays even if no index offers it any more.
     is_there = installed_packages(plan, plan.environment(NAME)).get(PACKAGE) == version
     if is_there or _is_offered(plan, f"{PACKAGE}=={version}"):
         return wanted

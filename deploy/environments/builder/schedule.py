@@ -48,6 +48,7 @@ def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
     """
     by_name = {target.name: target for target in targets}
     order = graphlib.TopologicalSorter(
+        # `after` may name targets that this run does not build.
         {t.name: {n for n in (*t.needs, *t.after) if n in by_name} for t in targets}
     )
     order.prepare()

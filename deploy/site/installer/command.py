@@ -137,6 +137,7 @@ def site_of(wanted: argparse.Namespace) -> Site:
     for word, form in ((version, VERSION), (wanted.users_group, GROUP), (wanted.slurm_user, GROUP)):
         if not form.fullmatch(word):
             raise StepError(f"{word!r} cannot be a name here.", next_step="Use letters and digits.")
+    # Names with another meaning in the folder of versions.
     if version in {"current", "libexec", "environments"}:
         raise StepError(f"A version cannot be called {version}.", next_step="Name it otherwise.")
     if not wanted.shared.is_absolute() or not wanted.shared.parent.is_dir():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 WIDTH = 100
+# The width of the column of grades.
 _INDENT = " " * 9
 
 
@@ -82,6 +83,7 @@ class Report:
                 text,
                 WIDTH,
                 subsequent_indent=_INDENT,
+                # Paths and commands stay in one piece, so that they can be copied.
                 break_on_hyphens=False,
                 break_long_words=False,
             )

@@ -173,5 +173,6 @@ def _word(value: object) -> str:
 
 
 def _number(value: object, otherwise: float) -> float:
+    # JSON's true is an int in Python; NaN and Infinity, which json accepts, fail the comparison.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_number and abs(value) < 1e18 else otherwise  # type: ignore[arg-type,return-value]

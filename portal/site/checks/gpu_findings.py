@@ -61,6 +61,7 @@ async def _check_one(
             return [silence]
         answer = parse_gpu_answer(trial.found or {})
         findings = judge_gpus(answer, settings, request, node=node_of(trial, request.place))
+        # Ranks on two nodes are worth a try only if those on one node work.
         if request.nodes and answer.allreduce.backend and not answer.allreduce.failed:
             here = answer.allreduce
             pair = await run_pair(slurm, settings, request, here, user=user, wait_s=wait_s)
@@ -124,6 +125,7 @@ def _judge_driver(answer: GpuAnswer, request: GpuRequest, place: str) -> list[Fi
             )
         )
     closed = [f"{path} ({said})" for path, said in answer.devices.items() if said]
+    # Files of GPUs outside the job may be closed, so only the number of open ones counts.
     if len(answer.devices) - len(closed) < len(answer.given) and not _has_parts(answer):
         findings.append(
             problem(
@@ -186,5 +188,6 @@ def judge_pair(trials: Sequence[Trial], request: GpuRequest) -> Finding:
             return silence
     answers = [parse_allreduce(trial.found or {}) for trial in trials]
     failed = [one for one in answers if one.failed]
+    # Rank 0 has the result, but either rank can fail.
     found = (failed or answers)[0]
     return judge_allreduce(found, place, is_real=found.backend == "nccl", n_nodes=2)

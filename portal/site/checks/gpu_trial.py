@@ -116,5 +116,6 @@ async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> 
 
 async def end(slurm: Slurm, key: JobKey) -> None:
     """Cancel a check's job, whether it still runs or not."""
+    # If this fails, the job ends at its time limit.
     with contextlib.suppress(Exception):
         await slurm.cancel(key)

@@ -18,6 +18,7 @@ from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 # Half a year, the least that browsers' own lists of such sites ask for.
 LEAST_HSTS_S = 180 * 24 * 3600
 SLURMDBD_PORT = 6819
+# Source: Linux, include/net/tcp_states.h: TCP_LISTEN.
 _LISTENS = "0A"
 _MAX_AGE = re.compile(r"max-age=\"?(\d+)", re.IGNORECASE)
 # What JupyterHub's own scripts read.

@@ -149,6 +149,7 @@ def _get(
         context=ssl.create_default_context(),
     )
     try:
+        # Before the request, to learn this host's own address on that route.
         connection.connect()
         own = _own_end(connection.sock)
         connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers=headers or {})
@@ -163,4 +164,5 @@ def _get(
 
 
 def _own_end(sock: socket.socket) -> str:
+    # An IPv6 socket shows an IPv4 address in this form.
     return str(sock.getsockname()[0]).removeprefix("::ffff:")

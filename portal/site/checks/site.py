@@ -52,6 +52,7 @@ def run_site_check(arguments: argparse.Namespace) -> int:
         SettingsError: If the settings are wrong.
         SiteError: If this is run by somebody else than root and the hub's account.
     """
+    # Findings report failures; tracebacks are for --debug.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
     settings = load_settings(arguments.settings)
     account = become_hub_account(settings.hub.state_dir)

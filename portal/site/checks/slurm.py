@@ -107,6 +107,7 @@ async def check_sight(slurm: Slurm) -> list[Finding]:
     Raises:
         SlurmError: If Slurm does not answer.
     """
+    # One sentence on what is hidden, then the cure.
     sentence, _, cure = (await slurm.explain_hidden()).partition(". ")
     if sentence:
         return [problem(f"{sentence}.", cure)]

@@ -14,6 +14,7 @@ from spawner.client.command import run_command
 LIST_ARGV = ("sudo", "-n", "-l")
 _RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
 _TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
+# These include root.
 _TOO_MANY = frozenset({"ALL", "root", "%root", "#0"})
 
 
@@ -123,6 +124,7 @@ async def check_rights(
 def _faults_of_program(program: Path) -> list[Finding]:
     if not os.access(program, os.X_OK):
         return [problem(f"{program} is missing.", "Run deploy/site/install again.")]
+    # Whoever can change a folder above the program can replace it.
     resolved = program.resolve()
     for path in (resolved, *resolved.parents):
         status = path.stat()

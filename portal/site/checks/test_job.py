@@ -156,6 +156,7 @@ async def run_trial(
     try:
         return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)
     finally:
+        # If this fails, the job ends at its time limit.
         with contextlib.suppress(Exception):
             await slurm.cancel(key)
 

@@ -173,6 +173,7 @@ def _environments(found: Mapping[str, Any], settings: Settings, node: str) -> li
     for name, path in paths.items():
         said = _said(found, f"environment {name}")
         if said.startswith(NEEDS):
+            # Sessions need the server's environment; they start without TensorBoard's.
             worse = problem if name == "server" else warning
             findings.append(worse(f"{path} on {node} {said}.", PYTHON_CURE))
         elif not said.startswith(VERSION):

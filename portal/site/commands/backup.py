@@ -69,6 +69,7 @@ def back_up(hub: HubSettings, now: datetime) -> Path:
             f"The database could not be copied to {folder}: {error}. Look at its owner and at the"
             " space of the disk."
         ) from error
+    # Names contain the time, so the oldest come first.
     for old in sorted(folder.glob(f"jupyterhub-*.{ending}"))[:-MOST_COPIES]:
         old.unlink()
     return copy

@@ -39,6 +39,7 @@ def run_part(arguments: argparse.Namespace) -> int:
         print(f"dsportal: {arguments.part} is off; idle_hours of [culler] is 0.")
         return 0
     try:
+        # The same process, so that systemd's signals reach the program itself.
         os.execve(argv[0], list(argv), {**os.environ, **environment})  # noqa: S606
     except OSError as error:
         raise SiteError(f"{argv[0]} cannot be started: {error.strerror}. Install again.") from error
