@@ -1,4 +1,4 @@
-"""The REST interface `portal/api/jobs`: the user's Slurm jobs."""
+"""REST API `portal/api/jobs`: list, preview, submit, cancel and read the user's Slurm jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _JobsAPIHandler(APIHandler):
     auth_resource = "jobs"
 
     def initialize(self, queue: JobQueue, root_dir: str) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.queue = queue
         self.root = Path(os.path.realpath(root_dir))
 
@@ -45,10 +45,10 @@ class _JobsAPIHandler(APIHandler):
             return None
 
     def script(self) -> Path:
-        """Return the script that the request names by its path in the file browser.
+        """Return the script that the request body names, as a path below the file browser's root.
 
         Raises:
-            JobError: If it names none.
+            JobError: If the body names no path, or one outside the root.
         """
         try:
             name = json.loads(self.request.body)["path"]
@@ -56,6 +56,7 @@ class _JobsAPIHandler(APIHandler):
             name = None
         if not isinstance(name, str) or not name or "\0" in name:
             raise JobError('Name the script to submit: {"path": "folder/sample.job"}.')
+        # Lexical only: links, such as the one to the shared storage, may lead out of the root.
         path = Path(os.path.normpath(self.root / name))
         if not path.is_relative_to(self.root):
             raise JobError("The script is outside your files. Choose one in the file browser.")
@@ -63,7 +64,7 @@ class _JobsAPIHandler(APIHandler):
 
 
 class JobsHandler(_JobsAPIHandler):
-    """All jobs of the user."""
+    """The user's jobs."""
 
     @for_the_user
     async def get(self) -> None:
@@ -91,11 +92,11 @@ class JobsHandler(_JobsAPIHandler):
 
 
 class JobPreviewHandler(_JobsAPIHandler):
-    """What a script asks for, before it is submitted."""
+    """A dry run of a job script."""
 
     @for_the_user
     async def post(self) -> None:
-        """Read a script and ask Slurm what would become of it."""
+        """Parse a script's options and run it through `sbatch --test-only`."""
 
         async def preview() -> object:
             return asdict(await self.queue.preview(self.script()))
@@ -110,14 +111,11 @@ class JobHandler(_JobsAPIHandler):
 
     @for_the_user
     async def delete(self, job_id: str) -> None:
-        """Cancel it: 204, or 404 where the user has none of this id that waits or runs.
-
-        Args:
-            job_id: Its id.
-        """
+        """Cancel it: 204, or 404 if the user has no queued or running job with this id."""
 
         async def cancel() -> bool:
             await self.queue.cancel(job_id)
+            # result_of() answers None for a failure, so success must be something else.
             return True
 
         if await self.result_of(cancel()):
@@ -126,15 +124,11 @@ class JobHandler(_JobsAPIHandler):
 
 
 class JobOutputHandler(_JobsAPIHandler):
-    """What a job prints."""
+    """The output of a job."""
 
     @for_the_user
     async def get(self, job_id: str) -> None:
-        """Return a piece of its output, from the argument `offset` on.
-
-        Args:
-            job_id: Its id.
-        """
+        """Return a piece of the output from byte `offset` on; without an offset, its end."""
         text = self.get_argument("offset", "-1")
         offset = int(text) if text.isascii() and text.isdigit() else -1
         output = await self.result_of(self.queue.read_output(job_id, offset))

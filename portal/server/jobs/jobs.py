@@ -1,4 +1,4 @@
-"""The user's Slurm jobs, as squeue and sacct print them."""
+"""Parsers for the user's jobs in the output of squeue and sacct."""
 
 from __future__ import annotations
 
@@ -23,15 +23,11 @@ class SlurmJob:
 
     Attributes:
         id: Slurm's job id, of an array with the task: 12_3.
-        name: Its name.
         state: Slurm's word, such as RUNNING.
         is_over: Whether it ended; its output grows no more.
         is_session: Whether it carries a session of the portal.
-        partition: Where it runs or waits.
         elapsed: Time that it has run, as Slurm writes it.
         limit: Its time limit, as Slurm writes it.
-        n_nodes: Nodes.
-        n_cores: Cores.
         gpus: Generic resources of each node, as Slurm writes them, or "".
         reason: Why it waits, or its exit code where it failed, or "".
     """
@@ -50,30 +46,20 @@ class SlurmJob:
     reason: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the REST interface says about it."""
+        """Return the job as JSON values."""
         return asdict(self)
 
 
 def is_job_id(text: str) -> bool:
-    """Return whether a text is the id of a job, and no option of a command.
+    """Return whether `text` is a job id, so that it cannot be read as a command's option.
 
-    Args:
-        text: What a request names.
-
-    Returns:
-        True for 12, 12_3, 12+1, and 12_[1-5] of an array that waits.
+    True for 12, 12_3, 12+1, and 12_[1-5] (an array whose tasks still wait).
     """
     return _JOB_ID.fullmatch(text) is not None
 
 
 def parse_queue(text: str) -> list[SlurmJob]:
-    """Return the jobs that squeue printed.
-
-    Args:
-        text: Its output in SQUEUE_FORMAT, without a header.
-
-    Returns:
-        Jobs that wait or run, in Slurm's order.
+    """Return the queued and running jobs that squeue printed in SQUEUE_FORMAT without a header.
 
     Source:
         squeue(1), --format, Slurm 22.05.
@@ -85,13 +71,10 @@ def parse_queue(text: str) -> list[SlurmJob]:
 
 
 def parse_accounting(text: str) -> list[SlurmJob]:
-    """Return the jobs that have ended, of those that sacct printed.
+    """Return the ended jobs that sacct printed, newest first.
 
     Args:
-        text: Its output in SACCT_FORMAT, without a header, with "|" between fields.
-
-    Returns:
-        Ended jobs, the newest first.
+        text: Output in SACCT_FORMAT, without a header, with "|" between fields.
 
     Source:
         sacct(1), --parsable2 and --format, Slurm 22.05.
@@ -115,7 +98,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
     gpus = re.search(r"gres[/:]gpu[^,]*", fields[7])
     return SlurmJob(
         id=fields[0],
-        # sacct says by whom a job was cancelled.
+        # sacct writes "CANCELLED by 1000".
         state=fields[1].partition(" ")[0],
         is_over=is_over,
         is_session=fields[9].startswith(SESSION_PREFIX),
@@ -124,6 +107,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
         limit=fields[4],
         n_nodes=fields[5],
         n_cores=fields[6],
+        # squeue writes gres/gpu:2 or gres:gpu:2, sacct gres/gpu=2.
         gpus=gpus[0][5:].replace("=", ":") if gpus else "",
         reason=reason,
         name=fields[9],

@@ -1,4 +1,4 @@
-"""The portal's own pages in the notebook server, the same beside JupyterLab and Notebook."""
+"""The Jobs page, the same for JupyterLab and Notebook."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JobsPage(JupyterHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Show it."""
+        """Render it."""
         # Reading the token sets its cookie, which the page's script sends back.
         _ = self.xsrf_token
         page = (PAGES_DIR / "jobs.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Slurm's own commands for the user's jobs, run on the node as the user."""
+"""Runs squeue, sacct, sbatch, scontrol and scancel on the node as the user."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What would be submitted.
+    """The result of a dry run.
 
     Attributes:
-        options: What the script asks for, by the names of sbatch's long options.
-        forecast: What Slurm says about it: when and where it would start, or why it refuses.
-        is_accepted: Whether Slurm would take it.
+        options: The script's #SBATCH options: names of sbatch's long options, and values.
+        forecast: Slurm's answer: when and where the job would start, or why it is refused.
+        is_accepted: Whether Slurm would accept the script.
     """
 
     options: list[tuple[str, str]]
@@ -49,12 +49,11 @@ class Preview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """A piece of what a job printed.
+    """A piece of a job's output.
 
     Attributes:
-        text: The piece.
-        next_offset: Where the next piece begins, bytes from the start of the file.
-        path: The file, or "" where it is not known.
+        next_offset: Start of the next piece, in bytes from the start of the file.
+        path: The output file, or "" if it is not known.
     """
 
     text: str
@@ -66,7 +65,7 @@ class JobQueue:
     """The user's jobs.
 
     Args:
-        own_job_id: The job that carries this session, or "".
+        own_job_id: The job that runs this session, or "".
     """
 
     def __init__(self, own_job_id: str) -> None:
@@ -74,10 +73,9 @@ class JobQueue:
         self._output_paths: dict[str, Path] = {}
 
     async def list_jobs(self) -> list[SlurmJob]:
-        """Return jobs that wait or run, then those of no session that ended in the last day.
+        """Return queued and running jobs, then jobs that ended in the last day, except sessions.
 
-        Returns:
-            The jobs. Where accounting does not answer the ended ones are missing.
+        If accounting does not respond, the ended jobs are missing.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -96,20 +94,18 @@ class JobQueue:
         jobs = parse_queue(queued.stdout)
         if isinstance(accounted, BaseException):
             return jobs
+        # A job that is just ending can be in both lists.
         known = {job.id for job in jobs}
         ended_jobs = parse_accounting(accounted.stdout)
         over = [job for job in ended_jobs if job.id not in known and not job.is_session]
         return jobs + over[:_N_ENDED]
 
     async def cancel(self, job_id: str) -> None:
-        """End a job.
-
-        Args:
-            job_id: Its id.
+        """Cancel a job.
 
         Raises:
             JobError: If it is no id, or this very session.
-            NoSuchJobError: If no job of the user's that waits or runs has it.
+            NoSuchJobError: If the user has no queued or running job with this id.
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If Slurm refused.
         """
@@ -118,7 +114,7 @@ class JobQueue:
             raise JobError(
                 f"Job {job_id} is this session. Save your work, then stop it in the Control Panel."
             )
-        # scancel says nothing, and with success, of jobs that have ended, also of somebody else's.
+        # scancel reports success for jobs that have ended, and for jobs of other users.
         if not await self._is_queued(job_id):
             raise NoSuchJobError(
                 f"You have no job {job_id} that waits or runs, so nothing was cancelled. "
@@ -137,13 +133,7 @@ class JobQueue:
         return bool(done.stdout.strip())
 
     async def preview(self, script: Path) -> Preview:
-        """Say what a script asks for and what Slurm would do with it.
-
-        Args:
-            script: A job script of the user's.
-
-        Returns:
-            Both; nothing is submitted.
+        """Ask Slurm what it would do with a script; nothing is submitted.
 
         Raises:
             JobError: If the script cannot be read.
@@ -159,18 +149,14 @@ class JobQueue:
         return Preview(options=parse_options(text), forecast=said, is_accepted=done.exit_code == 0)
 
     async def submit(self, script: Path) -> str:
-        """Submit a script.
-
-        Args:
-            script: A job script of the user's; its folder is where the job runs.
-
-        Returns:
-            The job's id.
+        """Submit a script and return the job's id; the job runs in the script's folder.
 
         Raises:
-            JobError: If the script cannot be read, or Slurm does not take it.
+            JobError: If the script cannot be read, or Slurm refuses it.
             SlurmUnavailableError: If Slurm did not answer.
         """
+        # The text is not needed; this refuses what is no job script with a better sentence than
+        # sbatch's.
         await asyncio.to_thread(_read_script, script)
         argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
@@ -183,14 +169,9 @@ class JobQueue:
         return match[1]
 
     async def read_output(self, job_id: str, offset: int) -> Output:
-        """Return what a job printed from a place on.
+        """Return at most 128 KiB of a job's output.
 
-        Args:
-            job_id: Its id.
-            offset: Bytes from the start of the file; negative for the end of the file.
-
-        Returns:
-            The piece, at most 128 KiB.
+        The `offset` is in bytes from the start of the file; a negative one means the last 128 KiB.
 
         Raises:
             JobError: If it is no id, or the file cannot be read.
@@ -208,13 +189,14 @@ class JobQueue:
             try:
                 done = await query(argv, timeout_s=TIMEOUT_S)
             except SlurmError as error:
-                # Slurm forgets a job some minutes after its end.
+                # A job that ended some minutes ago.
                 if "Invalid job id" not in error.stderr:
                     raise
                 return None
             match = _STDOUT.search(done.stdout)
             if match is None:
                 return None
+            # Kept, because Slurm forgets a job some minutes after its end.
             self._output_paths[job_id] = Path(match[1])
         return self._output_paths[job_id]
 
@@ -225,12 +207,13 @@ def _check_id(job_id: str) -> None:
 
 
 def _without_tasks(job_id: str) -> str:
-    """Return the id of a whole array for tasks that still wait together, as in 12_[1-5%2]."""
+    """Return the array's id if `job_id` stands for its waiting tasks, as in 12_[1-5%2]."""
     return job_id.partition("_[")[0]
 
 
 def _as_login() -> list[str]:
-    # The commands are run with LC_ALL=C and without the portal's own; a job of the user is not.
+    # Our own commands run with LC_ALL=C and without the portal's folder in PATH; sbatch exports its
+    # environment to the job, which should see a login's.
     commands = os.environ.get(COMMANDS)
     path = f"{commands}:{PATH}" if commands else PATH
     return ["env", "-u", "LC_ALL", "LANG=C.UTF-8", f"PATH={path}"]
@@ -268,7 +251,7 @@ def _read_piece(path: Path, offset: int) -> Output:
 
 
 def _open_plain(path: Path) -> BinaryIO:
-    # A pipe in the place of a file must not keep a thread of the server waiting.
+    # O_NONBLOCK, so that a named pipe cannot block a thread of the server.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

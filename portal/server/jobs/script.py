@@ -1,4 +1,4 @@
-"""What a job script asks for: its lines that begin with #SBATCH."""
+"""Parser for the #SBATCH lines of a job script."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ _SHORT = {
 
 
 def parse_options(script: str) -> list[tuple[str, str]]:
-    """Return the options that a job script gives to sbatch.
-
-    Args:
-        script: Its text.
+    """Return the sbatch options of a job script.
 
     Returns:
         Long names and values in the order of the script; a flag has the value "".
@@ -53,7 +50,7 @@ def _option_words(script: str) -> Iterator[list[str]]:
             try:
                 yield shlex.split(match["options"], comments=True)
             except ValueError:
-                # An open quote: sbatch itself will say so.
+                # An unclosed quote: sbatch itself reports it.
                 yield match["options"].split()
 
 

@@ -1,4 +1,4 @@
-"""The REST interface `portal/api/environments`: what is offered here, and why the rest is not."""
+"""REST API `portal/api/environments`: which kernels are offered, and why the others are not."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ class EnvironmentsHandler(APIHandler):
     auth_resource = "kernelspecs"
 
     def initialize(self, kernels: Kernels) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.kernels = kernels
 
     @for_the_user
     async def get(self) -> None:
-        """List all, those with a problem too."""
+        """List all of them, including those with a problem."""
         self.finish(self.kernels.as_json())
 
     @for_the_user
     async def post(self) -> None:
-        """Read the registry again, try each environment, and list all."""
+        """Read the registry again, try each environment, and list all of them."""
         try:
             await asyncio.to_thread(self.kernels.refresh)
         except OSError as error:
+            # 507 Insufficient Storage.
             self.set_status(507)
             self.finish({"message": f"The kernels cannot be described ({error}). Make room."})
             return

@@ -1,4 +1,4 @@
-"""Where the kernels of a session look for Python's modules."""
+"""Cleans PYTHONPATH for the kernels of a session."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ VARIABLE = "PYTHONPATH"
 
 
 def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
-    """Keep a kernel from loading modules of the notebook's folder before there is a cell.
+    """Keep a kernel from importing modules of the notebook's folder before the first cell runs.
 
-    An empty part of the variable means the folder that Python is started in, which for a kernel may
-    be somebody else's. Shell lines such as `PYTHONPATH=$PYTHONPATH:/software` make one.
-
-    Args:
-        environ: Environment of the kernels.
+    An empty part of PYTHONPATH means the folder that Python is started in, which for a kernel may
+    belong to somebody else. Shell lines such as `PYTHONPATH=$PYTHONPATH:/software` make one.
     """
     if VARIABLE in environ:
         parts = environ[VARIABLE].split(os.pathsep)

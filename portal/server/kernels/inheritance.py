@@ -1,12 +1,12 @@
-"""What kernels, terminals and tools inherit from the notebook server that starts them."""
+"""Environment and limits that kernels, terminals and tools inherit from the notebook server."""
 
 from __future__ import annotations
 
 import resource
 from collections.abc import MutableMapping
 
-# Of what Slurm says about the job of the session, that which describes it. All the rest are options
-# that sbatch and srun would take from the environment, as the shape of the next job or step.
+# The variables that describe the session's job. All others would be read by sbatch and srun as
+# options, and shape the next job or step.
 _DESCRIBE_THE_JOB = frozenset(
     {
         *("SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JWT", "SLURM_TMPDIR"),
@@ -18,17 +18,16 @@ _DESCRIBE_THE_JOB = frozenset(
     }
 )
 _OPTIONS = ("SLURM_", "SBATCH_", "SRUN_", "SALLOC_")
-# Two kernels of a session share its GPUs; TensorFlow would take all of their memory for the first.
+# Kernels of a session share its GPUs, and TensorFlow would take all their memory for the first.
 _DEFAULTS = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 _MEMORY = "PORTAL_SESSION_MEMORY_MIB"
 
 
 def prepare_environment(environ: MutableMapping[str, str]) -> None:
-    """Leave in the environment what holds for everything in the session.
+    """Remove from `environ` what Slurm set for the session's job only.
 
-    Args:
-        environ: That of the notebook server. What goes beyond the session's own job, such as its
-            memory in MiB, is kept under names of the portal's.
+    What is still needed, such as the session's memory in MiB, is kept under names of the portal's
+    own.
 
     Source:
         srun(1) and sbatch(1), INPUT ENVIRONMENT VARIABLES, Slurm 22.05. A step of a smaller job
@@ -46,9 +45,9 @@ def prepare_environment(environ: MutableMapping[str, str]) -> None:
 
 
 def leave_no_core_files() -> None:
-    """Let a process that dies write no core file, which may be as large as its memory.
+    """Disable core files, which can be as large as the memory of the process that dies.
 
-    Who wants one raises the limit again with `ulimit -c`.
+    Only the soft limit changes: `ulimit -c` raises it again.
     """
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, most))

@@ -1,7 +1,6 @@
-"""Kernels listen on sockets that only the user can open.
+"""Makes kernels listen on unix sockets that only the user can open.
 
-On TCP every user of the node could read what a cell prints: only what is sent to a kernel is
-signed.
+On TCP every user of the node could read what a cell prints: only messages to a kernel are signed.
 """
 
 from __future__ import annotations
@@ -14,19 +13,18 @@ from traitlets.config import Config
 
 from portal.server.private_dir import make_private_dir
 
-# The address of a unix socket takes 107 bytes, of which "/kernel-<36 characters>-ipc-5" are these.
+# A unix socket's address holds 107 bytes, and "/kernel-<36 characters>-ipc-5" takes up to 50.
 _MAX_FOLDER_BYTES = 107 - 50
 
 
 def make_connections_dir(private_dir: Path) -> Path | None:
-    """Make a folder for the sockets of kernels, with mode 0700.
+    """Make a folder for the kernels' sockets, with mode 0700.
 
-    Args:
-        private_dir: A folder that only the user can enter; where its path is too long for sockets
-            the folder is made in /tmp.
+    It is made in `private_dir`, which only the user can enter, or in /tmp if that path is too long
+    for sockets.
 
     Returns:
-        The folder, or None where there is no room for it.
+        The folder, or None if none can be made.
 
     Source:
         unix(7) for the longest address; jupyter_client 8.9, `ConnectionFileMixin.ip`.
@@ -42,11 +40,11 @@ def make_connections_dir(private_dir: Path) -> Path | None:
 
 
 def listen_on_sockets(kernel_manager: Any, folder: Path) -> None:
-    """Have all kernels that start from now on listen in a folder.
+    """Have all kernels that start from now on listen on sockets in a folder.
 
     Args:
         kernel_manager: That of the notebook server.
-        folder: Where connection files and sockets go.
+        folder: For connection files and sockets.
 
     Source:
         jupyter_client 8.9, `KernelManager.transport`; zmq_ipc(7).

@@ -1,4 +1,4 @@
-"""The kernels of the environments: described for the notebook server while it runs."""
+"""Generates kernelspecs for the registered environments and keeps them up to date."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ _FOLLOW_INTERVAL_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What became of one environment.
+    """An environment, and whether it works on this node.
 
     Attributes:
-        environment: The entry of the registry.
         problem: Why it is not offered on this node, or "".
-        packages: What is installed in it, as NAME==VERSION; None where that is not known.
+        packages: What is installed in it, as NAME==VERSION; None if that is not known.
     """
 
     environment: Environment
@@ -37,7 +36,7 @@ class Listing:
     packages: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the REST interface says about it.
+        """Return it as JSON values.
 
         Returns:
             `name`, `kernel`, `kind`, `own` and `problem`.
@@ -52,14 +51,11 @@ class Listing:
 
 
 class Kernels:
-    """Keeps a folder of kernel descriptions like the registry.
+    """Keeps a folder of kernelspecs in line with the registries of the site and the user.
 
     Args:
-        folder: Where the descriptions go; it is on the list of folders of the notebook server.
-        site: The site's registry.
-        home: The user's home.
-        node: What the node has.
-        log: Where sentences go.
+        folder: For the kernelspecs; one of the folders that the notebook server searches.
+        site: The site's registry file.
     """
 
     def __init__(
@@ -77,15 +73,15 @@ class Kernels:
         self.problems: tuple[str, ...] = ()
 
     def start(self) -> None:
-        """Describe the kernels beside the session, and again when a registry changes."""
+        """Write the kernelspecs in a thread, again whenever a registry changes."""
         threading.Thread(target=self._follow, name="kernels", daemon=True).start()
 
     def stop(self) -> None:
-        """Follow the registry no more."""
+        """Stop watching the registries."""
         self._stopped.set()
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the REST interface says.
+        """Return the state as JSON values.
 
         Returns:
             `environments`, and `problems` of the registry itself.
@@ -124,17 +120,18 @@ class Kernels:
                 return
 
     def refresh(self) -> None:
-        """Read the registry again: offer what may work, then take back what does not.
+        """Read the registry: offer everything that may work, then withdraw what does not.
 
         It takes as long as the file systems and interpreters do.
 
         Raises:
-            OSError: If there is no room for the descriptions.
+            OSError: If there is no room for the kernelspecs.
         """
         with self._lock:
             registry = read_registry(self._site, self._home)
             self.problems = registry.problems
             entries = registry.environments
+            # Kernels appear at once; trying them can take long.
             self._publish([self._quick_listing(entry) for entry in entries])
             with ThreadPoolExecutor(_N_AT_ONCE) as pool:
                 self._publish(list(pool.map(self._listing, entries)))
@@ -151,7 +148,7 @@ class Kernels:
 
     def _listing(self, entry: Environment) -> Listing:
         trial = try_environment(entry, self._node)
-        # What is there now counts before what was there when it was added.
+        # The trial knows what is installed now, the entry only what was when it was added.
         packages = entry.packages if trial.packages is None else trial.packages
         return Listing(entry, trial.problem, packages)
 
@@ -175,6 +172,7 @@ class Kernels:
         text = json.dumps(kernel_spec(environment, self._node), indent=1)
         new = folder / ".kernel.json"
         new.write_text(text, encoding="utf-8")
+        # The notebook server may read it at any moment, so it is replaced whole.
         new.replace(folder / "kernel.json")
 
 

@@ -1,4 +1,4 @@
-"""A kernel for Python 2: it drives an interpreter that needs no package of its own, such as Jython.
+"""A kernel for Python 2 that needs nothing installed in the interpreter, such as Jython.
 
 ipykernel for Python 2 ended with release 4.10; this kernel runs in the server's own Python and
 hands each cell to the interpreter.
@@ -16,8 +16,8 @@ from ipykernel.kernelbase import Kernel
 
 from portal.environments.kernel_start import NotebookKernel
 
-# Python 2 and 3 both read it. Each line to it is a cell, each line of it a JSON object; other lines
-# are what programs that a cell started have printed.
+# Runs on Python 2 and 3. Each line to it is a cell, each line from it a JSON object; other lines
+# are output of programs that a cell started.
 _DRIVER = r"""
 import sys
 sys.path.remove("")  # No file of the user's takes the place of these.
@@ -86,7 +86,7 @@ _LANGUAGE = {
 
 
 class Python2Kernel(Kernel):
-    """Hands cells to an interpreter of Python 2 and tells what it answers."""
+    """Hands cells to a Python 2 interpreter and relays its answers."""
 
     implementation = "dsportal-python2"
     implementation_version = "1"
@@ -99,15 +99,7 @@ class Python2Kernel(Kernel):
         self._process: subprocess.Popen[str] | None = None
 
     async def do_execute(self, code: str, silent: bool, *_: Any, **__: Any) -> dict[str, Any]:
-        """Run a cell.
-
-        Args:
-            code: Python 2.
-            silent: Whether nothing of it is shown.
-
-        Returns:
-            The reply, as Jupyter's protocol has it.
-        """
+        """Run a cell; return the reply of Jupyter's protocol."""
         reply: dict[str, Any] = {"status": "ok", "payload": [], "user_expressions": {}}
         for message in self._ask(code):
             if "error" in message:
@@ -117,21 +109,14 @@ class Python2Kernel(Kernel):
         return {**reply, "execution_count": self.execution_count}
 
     def do_shutdown(self, restart: bool) -> dict[str, Any]:
-        """End the interpreter.
-
-        Args:
-            restart: Whether a new kernel follows.
-
-        Returns:
-            The reply, as Jupyter's protocol has it.
-        """
+        """Kill the interpreter; return the reply of Jupyter's protocol."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
         return {"status": "ok", "restart": restart}
 
     def _ask(self, code: str) -> Iterator[dict[str, Any]]:
-        """Yield what the interpreter says about a cell."""
+        """Yield the interpreter's messages about a cell."""
         process = self._running()
         try:
             _write_line(process, code)
@@ -148,7 +133,7 @@ class Python2Kernel(Kernel):
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
-            # Errors of its start are on the kernel's own standard error: in the session's log.
+            # stderr stays the kernel's own, so errors of its start reach the session's log.
             self._process = subprocess.Popen(
                 [*self.interpreter, "-c", _DRIVER],
                 stdin=subprocess.PIPE,
@@ -200,7 +185,7 @@ def _read_line(process: subprocess.Popen[str]) -> str:
         try:
             return process.stdout.readline()
         except KeyboardInterrupt:
-            # The interpreter has had the same signal, and its answer is still to come.
+            # The interpreter got the same signal, and its answer is still to come.
             continue
     return ""
 

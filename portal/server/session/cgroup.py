@@ -1,4 +1,4 @@
-"""CPU and memory of the session's job: from its control group, else from its processes."""
+"""CPU and memory use of the session's job, from its cgroup or else from its processes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import psutil
 
 CGROUPS_DIR = Path("/sys/fs/cgroup")
 MIB = 1024 * 1024
-# What control groups print for "no limit" is near 2^63.
+# What cgroups print for "no limit" is near 2^63.
 _NO_LIMIT_BYTES = 2**60
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the job has used up to a moment.
+    """What the job has used so far.
 
     Attributes:
-        cpu_s: Seconds of CPU of all its programs, of one core each, since they started.
-        memory_bytes: Memory that it holds now, without the file cache.
+        cpu_s: CPU seconds of all its programs since they started; two busy cores make 2 a second.
+        memory_bytes: Memory in use now, without the file cache.
     """
 
     cpu_s: float
@@ -36,8 +36,7 @@ class Allotment:
     """What the job may use.
 
     Attributes:
-        n_cores: CPU cores.
-        memory_mib: Memory in MiB, or None for no limit.
+        memory_mib: None for no limit.
     """
 
     n_cores: int
@@ -48,18 +47,18 @@ class Source(Protocol):
     """Where usage is read."""
 
     def read(self) -> Usage:
-        """Return the usage up to now.
+        """Return the usage so far.
 
         Raises:
             OSError: If it cannot be read.
         """
 
     def memory_limit_mib(self) -> int | None:
-        """Return the limit of the memory in MiB, or None where there is none."""
+        """Return the memory limit in MiB, or None if there is none."""
 
 
 class CgroupV1:
-    """The job's control groups of version 1.
+    """The job's cgroups of version 1.
 
     Args:
         cpu_dir: Its folder under the controller cpuacct.
@@ -71,44 +70,40 @@ class CgroupV1:
         self._memory_dir = memory_dir
 
     def read(self) -> Usage:
-        """Return the usage up to now."""
+        """Return the usage so far."""
         cpu_ns = int((self._cpu_dir / "cpuacct.usage").read_text())
         held = int((self._memory_dir / "memory.usage_in_bytes").read_text())
         cache = _stat(self._memory_dir / "memory.stat", "total_inactive_file")
         return Usage(cpu_s=cpu_ns / 1e9, memory_bytes=max(0, held - cache))
 
     def memory_limit_mib(self) -> int | None:
-        """Return the limit of the memory in MiB, or None where there is none."""
+        """Return the memory limit in MiB, or None if there is none."""
         return _limit_mib((self._memory_dir / "memory.limit_in_bytes").read_text())
 
 
 class CgroupV2:
-    """The job's control group of version 2.
-
-    Args:
-        folder: Its folder.
-    """
+    """The job's cgroup of version 2."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self) -> Usage:
-        """Return the usage up to now."""
+        """Return the usage so far."""
         cpu_us = _stat(self._folder / "cpu.stat", "usage_usec")
         held = int((self._folder / "memory.current").read_text())
         cache = _stat(self._folder / "memory.stat", "inactive_file")
         return Usage(cpu_s=cpu_us / 1e6, memory_bytes=max(0, held - cache))
 
     def memory_limit_mib(self) -> int | None:
-        """Return the limit of the memory in MiB, or None where there is none."""
+        """Return the memory limit in MiB, or None if there is none."""
         return _limit_mib((self._folder / "memory.max").read_text())
 
 
 class Processes:
-    """The user's processes of the same job on this node, where it has no control group.
+    """The user's processes of the same job on this node, if it has no cgroup.
 
     Args:
-        job_id: Slurm's id; empty for the server and what it started.
+        job_id: Empty for the server and its descendants.
     """
 
     def __init__(self, job_id: str) -> None:
@@ -118,7 +113,7 @@ class Processes:
         self._ended_cpu_s = 0.0
 
     def read(self) -> Usage:
-        """Return the usage up to now."""
+        """Return the usage so far."""
         cpu_s: dict[tuple[int, float], float] = {}
         memory_bytes = 0
         for process in self._processes():
@@ -126,7 +121,7 @@ class Processes:
                 times = process.cpu_times()
                 cpu_s[process.pid, process.create_time()] = times.user + times.system
                 memory_bytes += process.memory_info().rss
-        # What a process used counts on after it has ended.
+        # The CPU time of a process still counts after it has ended.
         self._ended_cpu_s += sum(used for key, used in self._cpu_s.items() if key not in cpu_s)
         self._cpu_s = cpu_s
         return Usage(cpu_s=self._ended_cpu_s + sum(cpu_s.values()), memory_bytes=memory_bytes)
@@ -143,6 +138,7 @@ class Processes:
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
+                # Process ids are used again; with the start time they are unique.
                 key = (process.pid, process.create_time())
                 known = self._is_ours.get(key)
                 is_ours[key] = self._belongs(process) if known is None else known
@@ -161,15 +157,12 @@ class Processes:
 def find_source(
     environment: Mapping[str, str], *, proc: Path = Path("/proc"), cgroups: Path = CGROUPS_DIR
 ) -> Source:
-    """Return where this job's usage is read.
+    """Return the job's cgroup, of either version, or else its processes.
 
     Args:
-        environment: SLURM_JOB_ID.
-        proc: The folder of processes.
-        cgroups: Where control groups are mounted.
-
-    Returns:
-        Its control group, of either version, or else its processes.
+        environment: Needs SLURM_JOB_ID.
+        proc: Mount point of procfs.
+        cgroups: Mount point of the cgroup file systems.
 
     Source:
         cgroups(7), /proc/[pid]/cgroup; the folder job_ID of Slurm's cgroup/v1 and cgroup/v2.
@@ -182,6 +175,7 @@ def find_source(
             match = re.match(rf".*/job_{re.escape(job_id)}(?=/|$)", path) if job_id else None
             folders.update({name: match[0] for name in controllers.split(",") if match})
     candidates: list[Source] = []
+    # Version 2 has no controller names in /proc/self/cgroup.
     if "" in folders:
         candidates.append(CgroupV2(cgroups / folders[""].lstrip("/")))
     if {"cpuacct", "memory"} <= set(folders):
@@ -195,14 +189,11 @@ def find_source(
 
 
 def find_allotment(environment: Mapping[str, str], source: Source) -> Allotment:
-    """Return what the job may use.
+    """Return what the job may use; all cores of the node if Slurm does not say.
 
     Args:
-        environment: SLURM_CPUS_ON_NODE and PORTAL_SESSION_MEMORY_MIB.
-        source: Its control group knows the memory first.
-
-    Returns:
-        The allotment; the whole node's cores where Slurm says nothing.
+        environment: Needs SLURM_CPUS_ON_NODE and PORTAL_SESSION_MEMORY_MIB.
+        source: Its memory limit, if it has one, comes first.
 
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES.

@@ -1,4 +1,4 @@
-"""The session's own GPUs, as NVIDIA's management library (NVML) sees them."""
+"""Readings of the session's own GPUs from NVIDIA's management library (NVML)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuReading:
-    """One GPU, or one part of a GPU (MIG), at one moment.
+    """One GPU, or one MIG slice of a GPU, at one moment.
 
     Attributes:
-        name: NVIDIA's name of it.
-        use_percent: Share of the last moments in which it computed; None where it is not known,
-            which is so for MIG.
-        memory_mib: Memory in use; None where it is not known.
-        memory_total_mib: All its memory.
+        use_percent: Share of the last moments in which it computed; None if not known, as for MIG.
+        memory_mib: Memory in use; None if not known.
         temperature_c: Degrees Celsius; of the whole GPU for MIG.
     """
 
@@ -31,7 +28,7 @@ class GpuReading:
     temperature_c: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return this as JSON values."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
@@ -41,8 +38,8 @@ class Gpus:
     The library is loaded at the first reading. Without it, or without a GPU, there are none.
 
     Args:
-        environment: CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS.
-        module: Name of the Python module of the library.
+        environment: Needs CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS.
+        module: Name of the library's Python module.
     """
 
     def __init__(self, environment: Mapping[str, str], *, module: str = "pynvml") -> None:
@@ -52,17 +49,13 @@ class Gpus:
         self._uuids: tuple[str, ...] | None = None
 
     def read(self) -> tuple[GpuReading, ...]:
-        """Return a reading of each GPU; may take long where the driver hangs.
-
-        Returns:
-            The session's GPUs in a fixed order; none where there is no NVIDIA GPU.
-        """
+        """Return a reading of each GPU, in a fixed order; takes long if the driver hangs."""
         if self._uuids is None:
             self._uuids = self._find()
         return tuple(self._read_one(uuid) for uuid in self._uuids)
 
     def _find(self) -> tuple[str, ...]:
-        # The package is there on every node; the driver's library is not.
+        # The Python package is on every node, the driver's library is not.
         with contextlib.suppress(ImportError):
             nvml = importlib.import_module(self._module)
             with contextlib.suppress(nvml.NVMLError):
@@ -73,6 +66,7 @@ class Gpus:
 
     def _read_one(self, uuid: str) -> GpuReading:
         nvml = self._nvml
+        # By UUID, looked up again each time: an index can mean another GPU.
         handle = _ask(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
         if handle is None:
             return GpuReading(name=uuid)
@@ -93,15 +87,15 @@ class Gpus:
 
 
 def choose_uuids(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the UUIDs of the GPUs, or parts of GPUs, that Slurm gave this job.
+    """Return the UUIDs of the GPUs, or MIG slices, that Slurm gave this job.
 
     Args:
-        nvml: The library, initialised.
+        nvml: The library's module, initialised.
         environment: CUDA_VISIBLE_DEVICES names UUIDs or numbers; SLURM_JOB_GPUS names the numbers
             of the device files.
 
     Returns:
-        The UUIDs. Where the node hides the GPUs of others, all that are seen.
+        The UUIDs; all visible GPUs if the node hides those of other jobs.
 
     Source:
         CUDA C Programming Guide, CUDA_VISIBLE_DEVICES; sbatch(1), SLURM_JOB_GPUS.
@@ -115,6 +109,7 @@ def choose_uuids(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
     numbers = [
         word for word in environment.get("SLURM_JOB_GPUS", "").split(",") if word.isdecimal()
     ]
+    # Otherwise the node shows only the job's own GPUs.
     if 0 < len(numbers) < len(devices):
         devices = [device for device in devices if str(device.minor) in numbers]
     return tuple(uuid for device in devices for uuid in (device.parts or (device.uuid,)))

@@ -1,4 +1,4 @@
-"""The REST interface `portal/api/session`: what every tab asks for every few seconds."""
+"""REST API `portal/api/session`, which every tab polls every few seconds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from spawner.errors import PortalError
 
 
 class _SessionHandler(APIHandler):
-    """Any of them."""
+    """Base of the session's handlers."""
 
     auth_resource = "session"
-    # A tab that is only open is no use of the session.
+    # Polling of an open tab must not count as activity.
     _track_activity = False
 
     def initialize(self, session: Session) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.session = session
 
     async def answer(self, result: Awaitable[Any], status: int = 200) -> None:
@@ -39,11 +39,11 @@ class _SessionHandler(APIHandler):
 
 
 class SessionHandler(_SessionHandler):
-    """The session now."""
+    """The session's current state."""
 
     @for_the_user
     async def get(self) -> None:
-        """Describe it; `input_age_s` says how long ago somebody typed or clicked in the tab."""
+        """Describe it; `input_age_s` is the seconds since somebody typed or clicked in the tab."""
         age_s = _parse_age(self.get_query_argument("input_age_s", ""))
         if age_s is not None:
             self.session.note_input(age_s)
@@ -56,7 +56,7 @@ class SessionHandler(_SessionHandler):
 
 
 class HistoryHandler(_SessionHandler):
-    """The last 15 minutes."""
+    """The samples of the last 15 minutes."""
 
     @for_the_user
     async def get(self) -> None:
@@ -65,11 +65,11 @@ class HistoryHandler(_SessionHandler):
 
 
 class ExtensionHandler(_SessionHandler):
-    """More time."""
+    """Extensions of the session."""
 
     @for_the_user
     async def post(self) -> None:
-        """Extend the session: 200 and the time left, or 409 and why not."""
+        """Extend the session: 200 and the time left, or an error's status and sentence."""
 
         async def extend() -> dict[str, Any]:
             return (await self.session.clock.extend()).as_json()
@@ -78,11 +78,11 @@ class ExtensionHandler(_SessionHandler):
 
 
 class KeepHandler(_SessionHandler):
-    """A session that nobody seems to use."""
+    """The user's answer to the idle warning."""
 
     @for_the_user
     async def post(self) -> None:
-        """Keep it all the same: 204."""
+        """Keep the session: 204."""
         self.session.keep()
         self.set_status(204)
         self.finish()

@@ -1,4 +1,4 @@
-"""Whether a session is used, and what follows where it is not. Pure: it knows no server."""
+"""Decides whether a session is idle: warning, saving, end. Pure logic, without a server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-# Open tabs ask every few seconds, hidden ones once a minute at the latest.
+# Open tabs poll every few seconds, hidden ones at least once a minute.
 SAVE_S = 75.0
 
 
 class IdleState(Enum):
-    """How far it has come."""
+    """Stages from use to the end."""
 
     USED = "used"
     WARNED = "warned"
@@ -21,14 +21,14 @@ class IdleState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdlePolicy:
-    """What a site wants.
+    """The site's limits for idle sessions.
 
     Attributes:
-        after_s: Seconds without use after which the session is warned; 0 for never.
-        warning_s: Seconds from the warning to the end.
-        gpu_percent: Use of a GPU below which it counts as idle.
-        cpu_percent: Use of the CPU by kernels, terminals and what they started, in percent of one
-            core, below which they count as idle.
+        after_s: Seconds without use until the warning; 0 for never.
+        warning_s: Seconds from the warning until tabs save.
+        gpu_percent: A GPU below this counts as idle.
+        cpu_percent: Kernels, terminals and what they started count as idle below this, in percent
+            of one core.
         save_s: Seconds that tabs have to save before the end.
     """
 
@@ -40,14 +40,11 @@ class IdlePolicy:
 
     @classmethod
     def parse(cls, environment: Mapping[str, str]) -> IdlePolicy:
-        """Return the policy that the hub gave to the session.
+        """Return the policy that the hub gave to the session; off if the first variable is missing.
 
         Args:
-            environment: PORTAL_IDLE_AFTER_S, PORTAL_IDLE_WARNING_S, PORTAL_IDLE_GPU_PERCENT and
-                PORTAL_IDLE_CPU_PERCENT.
-
-        Returns:
-            The policy; off where the first is missing or no number.
+            environment: Needs PORTAL_IDLE_AFTER_S, PORTAL_IDLE_WARNING_S, PORTAL_IDLE_GPU_PERCENT
+                and PORTAL_IDLE_CPU_PERCENT.
         """
         values = {}
         names = ("after_s", "warning_s", "gpu_percent", "cpu_percent")
@@ -64,12 +61,12 @@ class Observation:
     """One look at the session.
 
     Attributes:
-        now_s: When, seconds that only grow.
-        gpu_percents: Use of each GPU; None where it is not known.
-        is_kernel_busy: A kernel computes, or starts.
+        now_s: Monotonic clock.
+        gpu_percents: Use of each GPU; None if not known.
+        is_kernel_busy: Whether a kernel computes or starts.
         programs_percent: CPU of kernels, terminals and what they started, in percent of one core;
-            None where it is not known.
-        input_s: When somebody last typed, clicked or pointed in a tab.
+            None if not known.
+        input_s: When somebody last typed, clicked or pointed in a tab, by the same clock.
     """
 
     now_s: float
@@ -81,12 +78,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleView:
-    """What pages are told.
+    """The idle state as pages get it.
 
     Attributes:
-        state: How far it has come.
         idle_s: Seconds without use.
-        ends_in_s: Seconds until the session is given back; None while it is used.
+        ends_in_s: Seconds until the session is stopped; None while it is used.
     """
 
     state: IdleState
@@ -95,15 +91,14 @@ class IdleView:
 
 
 class IdleWatch:
-    """Follows one session.
+    """Follows the use of one session.
 
-    Whatever computes keeps the session: a GPU or a program above its limit, a busy kernel. So does
-    input in a tab. A GPU whose use is not known, simulated or MIG, neither keeps nor ends it: the
-    rest decides. What cannot be measured at all counts as use.
+    Anything that computes keeps the session: a GPU or a program above its limit, a busy kernel. So
+    does input in a tab. A GPU whose use is not known (simulated or MIG) is ignored. If nothing can
+    be measured, the session counts as used.
 
     Args:
-        policy: What the site wants.
-        now_s: The present, seconds that only grow.
+        now_s: Monotonic clock.
     """
 
     def __init__(self, policy: IdlePolicy, now_s: float) -> None:
@@ -113,28 +108,18 @@ class IdleWatch:
         self._since_s = now_s
 
     def keep(self, now_s: float) -> None:
-        """Note that somebody wants to keep the session.
-
-        Args:
-            now_s: The present.
-        """
+        """Count the session as used at `now_s`, by the monotonic clock."""
         self._used_s = self._now_s = now_s
         self._go_to(IdleState.USED)
 
     def look(self, seen: Observation) -> IdleState:
-        """Judge one look at the session.
-
-        Args:
-            seen: What was seen.
-
-        Returns:
-            How far it has come.
-        """
+        """Take one observation into account and return the new state."""
         policy, self._now_s = self._policy, seen.now_s
         if is_used(policy, seen):
             self._used_s = seen.now_s
         else:
             self._used_s = max(self._used_s, min(seen.input_s, seen.now_s))
+        # Any use since the state began ends a warning.
         if policy.after_s <= 0 or self._used_s > self._since_s or self._idle_s < policy.after_s:
             self._go_to(IdleState.USED)
         if self._state is IdleState.USED and 0 < policy.after_s <= self._idle_s:
@@ -146,7 +131,7 @@ class IdleWatch:
         return self._state
 
     def view(self) -> IdleView:
-        """Return what pages are told."""
+        """Return the idle state as pages get it."""
         left_s = None
         if self._state is IdleState.WARNED:
             left_s = self._policy.warning_s - self._in_state_s + self._policy.save_s
@@ -172,15 +157,7 @@ class IdleWatch:
 
 
 def is_used(policy: IdlePolicy, seen: Observation) -> bool:
-    """Return whether something computes.
-
-    Args:
-        policy: What the site wants.
-        seen: One look at the session.
-
-    Returns:
-        True also where the CPU could not be measured.
-    """
+    """Return whether something computes; True also if the CPU could not be measured."""
     if seen.is_kernel_busy or seen.programs_percent is None:
         return True
     if seen.programs_percent >= policy.cpu_percent:

@@ -1,4 +1,4 @@
-"""The use of GPUs, cores and memory: one sampler for the session, whatever the number of tabs."""
+"""Samples GPUs, cores and memory: one sampler for the session, however many tabs are open."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ReadsUsage(Protocol):
     """Where CPU and memory are read."""
 
     def read(self) -> Usage:
-        """Return the usage up to now."""
+        """Return the usage so far."""
 
 
 class ReadsGpus(Protocol):
@@ -34,15 +34,15 @@ class ReadsGpus(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The session at one moment.
+    """The session's use of resources at one moment.
 
     Attributes:
-        at_s: When, seconds since 1970.
-        cpu_percent: Use of the CPU since the last sample, in percent of one core; None for the
-            first sample, and where it could not be read.
+        at_s: Unix time.
+        cpu_percent: Since the last sample, in percent of one core; None for the first sample, and
+            if it could not be read.
         programs_percent: The same without the notebook server itself.
-        memory_mib: Memory in use; None where it could not be read.
-        gpus: One reading for each GPU; None where the driver did not answer.
+        memory_mib: Memory in use; None if it could not be read.
+        gpus: One reading for each GPU; None if the driver did not answer.
     """
 
     at_s: float
@@ -52,7 +52,7 @@ class Sample:
     gpus: tuple[GpuReading, ...] | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return this as JSON values."""
+        """Return it as JSON values."""
         return {
             "at_s": self.at_s,
             "cpu_percent": self.cpu_percent,
@@ -62,15 +62,12 @@ class Sample:
 
 
 class Meter:
-    """Samples the session.
+    """Samples the session's use of resources.
 
     Args:
-        usage: Where CPU and memory are read.
-        gpus: Where GPUs are read.
-        allotment: What the job may use.
         interval_s: Seconds between two samples.
-        own_cpu_s: Returns the seconds of CPU that the notebook server itself has used.
-        now: The present, seconds since 1970.
+        own_cpu_s: Returns the CPU seconds that the notebook server itself has used.
+        now: Returns the Unix time.
     """
 
     def __init__(
@@ -103,11 +100,7 @@ class Meter:
         return self._samples[-1] if self._samples else None
 
     async def take_sample(self) -> Sample:
-        """Read everything once.
-
-        Returns:
-            The sample; what does not answer in a few seconds is None in it.
-        """
+        """Read everything once; whatever takes longer than 4 s is None in the sample."""
         usage, gpus = await asyncio.gather(self._usage.read(), self._gpus.read())
         now_s = self._now()
         cpu_percent = programs_percent = None
@@ -134,7 +127,7 @@ class Meter:
 
 
 class _Reader(Generic[T]):
-    """Reads in a thread; while one reading hangs, no other is begun."""
+    """Reads in a thread; while one reading hangs, no other is started."""
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
@@ -147,5 +140,5 @@ class _Reader(Generic[T]):
         if not done:
             return None
         reading, self._reading = self._reading, None
-        # Counters vanish with their programs, at any moment.
+        # Counters can vanish at any moment, with their programs.
         return None if isinstance(reading.exception(), (OSError, ValueError)) else reading.result()

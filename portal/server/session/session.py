@@ -1,4 +1,4 @@
-"""The session around the notebook server: its clock, its meter, and whether it is used."""
+"""The session around the notebook server: time left, resource usage, idle timeout, suspension."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ _SUSPENSION_SCHEMA = {
 
 
 class Session:
-    """What pages are told about the session, and what they may ask of it.
+    """The state that pages poll, and the actions that they may request.
 
     Args:
         environment: Variables of the job.
-        is_kernel_busy: Tells whether a kernel computes, or starts.
-        stop_server: Ends the notebook server, for a hub that does not answer.
-        tell_suspension: Tells every open tab at once that the server is about to stand still.
-        log: Where warnings and ends go.
+        is_kernel_busy: Returns whether a kernel computes or starts.
+        stop_server: Stops the notebook server, in case the hub does not answer.
+        tell_suspension: Tells every open tab that the server is about to be suspended.
     """
 
     def __init__(
@@ -69,13 +68,13 @@ class Session:
         self._is_given_back = False
 
     def start(self) -> None:
-        """Begin to sample, and to listen for Slurm's warning and for a suspension.
+        """Start sampling, and listen for Slurm's signals: time limit, suspension, resumption.
 
         Source:
             slurmstepd of 22.05 to 25.11, _rpc_suspend: SIGTSTP, and SIGSTOP two seconds later.
         """
         loop = asyncio.get_running_loop()
-        # The server's own handler, installed earlier, would only print a line.
+        # Replaces the server's own handler, which would only print a line.
         loop.add_signal_handler(signal.SIGUSR1, self._hear_signal)
         loop.add_signal_handler(signal.SIGTSTP, self._hear_suspension)
         loop.add_signal_handler(signal.SIGCONT, self._hear_resumption)
@@ -83,17 +82,13 @@ class Session:
             self._tasks.append(loop.create_task(self._sample(self.meter)))
 
     async def stop(self) -> None:
-        """End sampling."""
+        """Stop sampling."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def note_input(self, age_s: float) -> None:
-        """Note when somebody typed, clicked or pointed last in a tab.
-
-        Args:
-            age_s: Seconds since then, as the tab says.
-        """
+        """Note that somebody typed, clicked or pointed in a tab `age_s` ago."""
         self._input_s = max(self._input_s, time.monotonic() - max(0.0, age_s))
 
     def keep(self) -> None:
@@ -102,7 +97,7 @@ class Session:
         self._idle.keep(time.monotonic())
 
     async def describe(self) -> dict[str, Any]:
-        """Return what a page shows all the time: time left, last sample, whether it is used."""
+        """Return what pages show all the time: time left, notices, last sample, idle state."""
         time_left = await self.clock.read()
         idle = self._idle.view()
         return {
@@ -122,7 +117,7 @@ class Session:
         return {"now_s": time.time(), "samples": [sample.as_json() for sample in samples]}
 
     async def give_back(self) -> None:
-        """End the session.
+        """Ask the hub to end the session.
 
         Raises:
             HubError: If the hub did not answer.
@@ -178,6 +173,7 @@ class Session:
         if state is not before:
             self._log.info("The session counts as %s", state.value)
         if state is IdleState.OVER and not self._is_given_back:
+            # Judged every few seconds, but ended once.
             self._is_given_back = True
             await self._end_idle_session()
 
@@ -207,13 +203,10 @@ def _number(text: str | None) -> int:
 
 
 def make_session(serverapp: Any) -> Session:
-    """Return the session of a notebook server.
+    """Return the session of a notebook server, not started.
 
     Args:
         serverapp: Jupyter's own application object.
-
-    Returns:
-        The session, not started.
     """
     kernels = serverapp.kernel_manager
     events = serverapp.event_logger
@@ -228,6 +221,7 @@ def make_session(serverapp: Any) -> Session:
     return Session(
         os.environ,
         is_kernel_busy=is_kernel_busy,
+        # Not at once: stop() is called from a task of the loop that it stops.
         stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),
         tell_suspension=lambda: events.emit(
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}

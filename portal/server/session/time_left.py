@@ -10,36 +10,36 @@ from typing import Any, Protocol
 
 from portal.server.hub_api import HubError
 
-# How old the hub's answer may be. A thousand open sessions are 17 questions a second.
+# How old the hub's answer may be. A thousand open sessions make 17 requests a second.
 ANSWER_AGE_S = 60.0
 NEAR_ANSWER_AGE_S = 15.0
 _NEAR_S = 600
 
 
 class Hub(Protocol):
-    """What the clock needs of the hub."""
+    """The part of the hub's API that the clock needs."""
 
     async def read_session(self) -> dict[str, Any]:
-        """Return "left_s" and "extension"."""
+        """Return "left_s", "extension" and "notices"."""
 
     async def extend(self) -> dict[str, Any]:
-        """Let the session go on for longer.
+        """Extend the session.
 
         Returns:
-            What `read_session` returns.
+            The same as `read_session`.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLeft:
-    """What a page shows of the session's time.
+    """The session's time as pages show it.
 
     Attributes:
-        left_s: Seconds until the end, 0 or more; None where there is no limit or none is known.
+        left_s: Seconds until the end, 0 or more; None if there is no limit or none is known.
         warnings_s: Seconds before the end at which pages warn, the earliest first.
-        n_signals: How often Slurm has warned the job; each time pages save.
-        step_s: Seconds that an extension adds; 0 where none is offered.
-        n_left: How many extensions are left.
+        n_signals: How often Slurm has warned the job; pages save each time.
+        step_s: Seconds that an extension adds; 0 if none is offered.
+        n_left: Extensions that are left.
     """
 
     left_s: int | None
@@ -49,7 +49,7 @@ class TimeLeft:
     n_left: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return this as JSON values."""
+        """Return it as JSON values."""
         return asdict(self)
 
 
@@ -57,9 +57,9 @@ class SessionClock:
     """Knows when the session ends.
 
     Args:
-        hub: Is asked when its last answer is old.
+        hub: Asked if its last answer is too old.
         environment: Variables of the job.
-        now: The present, seconds since 1970.
+        now: Returns the Unix time.
     """
 
     def __init__(
@@ -77,29 +77,26 @@ class SessionClock:
         self._n_extended = 0
 
     def hear_signal(self) -> None:
-        """Note that Slurm has warned the job."""
+        """Count a warning of Slurm's to the job."""
         self._n_signals += 1
 
     async def read(self) -> TimeLeft:
-        """Return the time left; the hub is asked once for all tabs.
+        """Return the time left; all tabs share one request to the hub.
 
-        Returns:
-            What is known; the last answer where the hub does not answer.
+        If the hub does not answer, its last answer counts.
         """
         if self._asking is None and self._now() - self._asked_s >= self._answer_age_s:
             self._asking = asyncio.ensure_future(self._ask())
         if self._asking is not None:
+            # One tab that disconnects must not cancel the request for the others.
             await asyncio.shield(self._asking)
         return self._time_left()
 
     async def extend(self) -> TimeLeft:
-        """Let the session go on for longer.
-
-        Returns:
-            The time left from now on.
+        """Extend the session and return the new time left.
 
         Raises:
-            HubError: If it may not be, with the reason, or the hub did not answer.
+            HubError: If it is refused, with the reason, or the hub did not answer.
         """
         answer = await self._hub.extend()
         self._n_extended += 1
@@ -119,6 +116,7 @@ class SessionClock:
             self._asking = None
 
     def _take(self, answer: Mapping[str, Any]) -> None:
+        # A hub that does not answer is not asked again at once either.
         self._asked_s = self._now()
         if answer.get("left_s") is not None:
             self._ends_s = self._now() + float(answer["left_s"])
@@ -145,15 +143,12 @@ class SessionClock:
 
 
 def find_end(environment: Mapping[str, str], started_s: float) -> float | None:
-    """Return when the job ends, as far as the job itself knows.
+    """Return when the job ends as Unix time, as far as the job itself knows; None for no limit.
 
     Args:
         environment: SLURM_JOB_END_TIME of newer Slurm, else SLURM_JOB_START_TIME and
             PORTAL_WALLTIME_S.
-        started_s: When this server started, for a Slurm that says neither.
-
-    Returns:
-        Seconds since 1970, or None where no limit is known.
+        started_s: Unix time of this server's start, for a Slurm that says neither.
 
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES: both times are there from Slurm 23.02 on.

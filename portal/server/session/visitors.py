@@ -1,4 +1,4 @@
-"""Tells the hub of people other than its user who use a session."""
+"""Reports to the hub when anybody but its owner uses a session."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
 
-# An administrator at work makes many requests a second; one line for each hour is told.
+# An administrator at work makes many requests a second; one report an hour is enough.
 AGAIN_AFTER_S = 3600.0
 _N_MOST_REMEMBERED = 1000
 
 
 class Visitors:
-    """Who was here, from where, and when it was told.
+    """Who used the session, from where, and when it was reported.
 
     Args:
-        owner: Whose session it is.
-        hub: The hub.
-        log: The server's log.
-        clock: Seconds that only go on.
+        owner: Name of the session's user.
+        hub: Receives the reports.
+        log: The server's logger.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -35,10 +35,10 @@ class Visitors:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def watch(self, identity_provider: Any) -> None:
-        """Look at each request, plain or websocket, with a cookie or a token.
+        """Check the user of each request, plain or websocket, with a cookie or a token.
 
         Args:
-            identity_provider: The server's, which says who makes a request.
+            identity_provider: The server's own; its `get_user` is wrapped.
         """
         ask = identity_provider.get_user
 
@@ -51,12 +51,7 @@ class Visitors:
         identity_provider.get_user = get_user
 
     def note(self, visitor: str, address: str) -> None:
-        """Tell the hub of a visitor, unless it was told within the hour.
-
-        Args:
-            visitor: A user's name.
-            address: Where the request comes from.
-        """
+        """Report a visitor to the hub, unless that was done within the hour."""
         now_s, key = self._clock(), (visitor, address)
         if now_s - self._told_s.get(key, -AGAIN_AFTER_S) < AGAIN_AFTER_S:
             return
@@ -71,19 +66,18 @@ class Visitors:
         try:
             await self._hub.tell_visit(visitor, address)
         except HubError as error:
+            # So that the next request reports it again.
             self._told_s.pop((visitor, address), None)
             self._log.warning("The hub was not told that %s is here: %s", visitor, error.message)
 
 
 def address_of(request: Any) -> str:
-    """Return where a request comes from.
+    """Return all addresses that a request passed, as the proxies wrote them down.
+
+    Only the last ones are beyond doubt: a client can send the header with anything in it.
 
     Args:
-        request: The request.
-
-    Returns:
-        All addresses that it passed, as the proxies wrote them down; only the last ones are
-        beyond doubt.
+        request: Tornado's request object.
     """
     passed = str(request.headers.get("X-Forwarded-For", "")) or str(request.remote_ip)
     return "".join(c for c in passed if c.isascii() and c.isprintable())[:200] or "unknown"

@@ -1,4 +1,4 @@
-"""The REST interface `portal/api/tensorboards`."""
+"""REST API `portal/api/tensorboards`."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from spawner.errors import PortalError
 
 
 class TensorBoardsHandler(APIHandler):
-    """All TensorBoards of the session."""
+    """The TensorBoards of the session."""
 
     auth_resource = "tensorboards"
 
     def initialize(self, tensorboards: TensorBoards) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.tensorboards = tensorboards
 
     @for_the_user
     async def get(self) -> None:
-        """List those that run, oldest first; who asks may want one soon."""
+        """List those that run, oldest first."""
+        # Whoever lists TensorBoards may open one soon.
         self.tensorboards.keep_spare()
         self.finish(json.dumps([board.as_json() for board in self.tensorboards.running()]))
 
     @for_the_user
     async def post(self) -> None:
-        """Start one, or name the one that shows these folders already.
+        """Start one, or return the one that already shows these folders.
 
         Source:
             `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and the TensorBoard, or an
@@ -42,12 +43,7 @@ class TensorBoardsHandler(APIHandler):
 
 
 async def open_tensorboard(handler: RequestHandler, tensorboards: TensorBoards) -> None:
-    """Answer a request for a TensorBoard with it, or with the sentence why there is none.
-
-    Args:
-        handler: Handler of a POST.
-        tensorboards: Those of the session.
-    """
+    """Answer a POST with a TensorBoard, or with the error that prevented it."""
     try:
         board = await tensorboards.open(parse_request(_body(handler)))
     except PortalError as error:
@@ -75,12 +71,12 @@ class TensorBoardHandler(APIHandler):
     auth_resource = "tensorboards"
 
     def initialize(self, tensorboards: TensorBoards) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.tensorboards = tensorboards
 
     @for_the_user
     async def delete(self, board_id: str) -> None:
-        """Stop it: 204, or 404 where it does not run."""
+        """Stop it: 204, or 404 if it does not run."""
         if await self.tensorboards.stop(board_id):
             self.set_status(204)
             self.finish()

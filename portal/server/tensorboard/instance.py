@@ -1,4 +1,4 @@
-"""One TensorBoard: how its process is started, and what is known about it."""
+"""One TensorBoard process: started ahead as a spare, then told which folders to show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from portal.server.errors import TensorBoardError
 from portal.server.tensorboard.logdir import Logdir
 
 _PROGRAM = Path(__file__).with_name("process.py")
-# Tokens of the session stay out of it.
+# An allow-list, which keeps the session's tokens out of the process.
 _KEPT_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 _LAST_WORDS_CHARS = 500
 _STOP_TIMEOUT_S = 3
@@ -25,16 +25,14 @@ _STOP_TIMEOUT_S = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBoard:
-    """A TensorBoard that answers.
+    """A TensorBoard that answers requests.
 
     Attributes:
-        id: Its name in the address. It cannot be guessed, so another page that the user visits on
-            the same host cannot ask for its data.
-        logdirs: The folders that it shows.
-        path_prefix: Path of its pages on the notebook server, without a slash at the end.
-        socket_path: The unix socket that it listens on.
-        note: A sentence for the user where something is slower than it should be, else "".
-        process: Its process, a child of the notebook server.
+        id: Its name in the URL. It cannot be guessed, so a page of another user on the same host
+            cannot request its data.
+        path_prefix: URL path of its pages, without a slash at the end.
+        note: A sentence for the user if something is slower than it should be, else "".
+        process: A child of the notebook server.
     """
 
     id: str
@@ -46,19 +44,19 @@ class TensorBoard:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process has not ended."""
+        """Whether its process is alive."""
         return self.process.returncode is None
 
     @property
     def folders(self) -> str:
-        """The folders that it shows, for people."""
+        """The names of its folders, for log lines."""
         return ", ".join(logdir.name for logdir in self.logdirs)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the REST interface says about it.
+        """Return it as JSON values.
 
         Returns:
-            `id`; `logdir`, of several folders the one that holds them; `logdirs`; `url`; `note`.
+            `id`; `logdir`, the common parent if there are several; `logdirs`; `url`; `note`.
         """
         names = [logdir.name for logdir in self.logdirs]
         return {
@@ -70,7 +68,7 @@ class TensorBoard:
         }
 
     async def stop(self) -> None:
-        """Ask its process to end, and kill it after 3 s."""
+        """Terminate its process, and kill it after 3 s."""
         if not self.is_running:
             return
         self.process.terminate()
@@ -82,11 +80,11 @@ class TensorBoard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spare:
-    """A process that has loaded TensorBoard, or is about to, and waits for what to show.
+    """A process that has loaded TensorBoard (or is loading it) and waits for folders to show.
 
     Attributes:
-        process: The process, a child of the notebook server.
-        folder: Its own folder, for its socket and its log.
+        process: A child of the notebook server.
+        folder: Private to this process: its socket and its log.
     """
 
     process: Process = field(repr=False)
@@ -94,45 +92,43 @@ class Spare:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process has not ended."""
+        """Whether its process is alive."""
         return self.process.returncode is None
 
     async def discard(self) -> None:
-        """End it and remove its folder."""
+        """Kill it and remove its folder."""
         if self.is_running:
             await _kill(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def last_words(self) -> str:
-        """Return the end of its log as a sentence, or nothing."""
+        """Return the end of its log as a sentence, or ""."""
         text = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip()
         return f" Its last words: {text[-_LAST_WORDS_CHARS:]}" if text else ""
 
 
 async def _kill(process: Process) -> None:
     process.kill()
-    # A process that a dead file server holds ends when that server answers.
+    # A process in uninterruptible sleep on a dead file server ends only once that server answers.
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
 
 
 async def start_spare(*, python: str, private_dir: Path) -> Spare:
-    """Start a process that shows nothing yet.
+    """Start a TensorBoard process that shows nothing yet.
 
-    Runs on the main thread only: the process ends with the thread that started it.
+    Call it on the main thread: the process is killed when the thread that started it ends.
 
     Args:
-        python: Python of the environment that has tensorboard.
+        python: Path of the Python in the environment that has tensorboard.
         private_dir: Folder that only the user can enter.
-
-    Returns:
-        The process.
 
     Raises:
         TensorBoardError: If there is no such Python.
     """
     folder = private_dir / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
+    # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
     argv = [python, "-I", str(_PROGRAM), str(os.getpid())]
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:
@@ -158,21 +154,18 @@ async def start_tensorboard(
     program_path: str,
     timeout_s: float,
 ) -> TensorBoard:
-    """Have a process show folders and wait until it answers.
+    """Have a spare show folders, and wait until it answers.
 
     Args:
-        logdirs: What it shows; several folders appear as runs beside each other.
-        spare: The process; it is ended where this fails.
-        board_id: Its name in the address, which nobody can guess.
+        logdirs: Several folders appear as runs next to each other.
+        spare: Killed and removed if this fails.
+        board_id: Its name in the URL, impossible to guess.
         base_url: Path of the notebook server, with a slash at both ends.
-        program_path: Path of TensorBoard's script in the browser; empty where it serves its own.
-        timeout_s: Seconds that the start may take.
-
-    Returns:
-        The TensorBoard.
+        program_path: URL path of the shared script; empty if TensorBoard serves its own.
+        timeout_s: Limit for the whole start.
 
     Raises:
-        TensorBoardError: If it does not start in time, with its last words.
+        TensorBoardError: If it does not start in time, with the end of its log.
     """
     path_prefix = f"{base_url}portal/tensorboards/{board_id}"
     socket_path = spare.folder / "socket"
@@ -204,24 +197,21 @@ async def start_tensorboard(
 
 
 def _folder_to_read(logdirs: tuple[Logdir, ...], links_dir: Path) -> Path:
-    """Return the one folder, or a folder of links to each of them."""
+    """Return the only folder, or a new folder of links to all of them."""
     if len(logdirs) == 1:
         return logdirs[0].path
     common = os.path.commonpath([logdir.path for logdir in logdirs])
     links_dir.mkdir(mode=0o700)
     for logdir in logdirs:
         name = os.path.relpath(logdir.path, common).replace("/", "_")
-        # Folders called a/b_c and a_b/c would have one name.
+        # a/b_c and a_b/c would otherwise get the same name.
         free = (links_dir / f"{name}{ending}" for ending in ("", *(f"-{n}" for n in range(2, 99))))
         next(link for link in free if not link.is_symlink()).symlink_to(logdir.path)
     return links_dir
 
 
 async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
-    """Tell the process what to serve and wait until it does.
-
-    Returns:
-        Its note.
+    """Send the process its request, and return its note once it listens.
 
     Raises:
         TensorBoardError: If it ended instead.

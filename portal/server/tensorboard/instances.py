@@ -1,4 +1,4 @@
-"""The TensorBoards of this session: started, found again, listed and stopped."""
+"""The TensorBoards of this session: starting, finding, listing, stopping, idle timeout."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from portal.server.tensorboard.instance import Spare, TensorBoard, start_spare, 
 from portal.server.tensorboard.logdir import Logdir, resolve_logdir
 from portal.server.tensorboard.script import TensorBoardScript
 
-# The page that was just opened needs the processor more.
+# The TensorBoard that was just opened needs the CPU first.
 _NEXT_SPARE_AFTER_S = 15.0
 
 
 class TensorBoards(LoggingConfigurable):
-    """Starts TensorBoards and knows those that run."""
+    """Starts TensorBoards and keeps track of those that run."""
 
     python = Unicode(
         help="Python of the environment that has tensorboard. Default: the environment variable "
@@ -84,9 +84,9 @@ class TensorBoards(LoggingConfigurable):
         self.script = TensorBoardScript(self.python)
 
     def keep_spare(self) -> None:
-        """Start a process ahead of the next TensorBoard, where there is none yet.
+        """Start a process ahead of the next TensorBoard, if there is none yet.
 
-        It spares the user most of the wait: 0.4 s of 0.5 s on our machine.
+        It saves most of the wait: 0.4 s of 0.5 s on our machine.
         """
         is_there = self._spare is not None and not _is_lost(self._spare)
         if not is_there and time.monotonic() >= self._no_spare_before:
@@ -102,33 +102,27 @@ class TensorBoards(LoggingConfigurable):
         return next((board for board in self.running() if board.id == board_id), None)
 
     async def open(self, names: Sequence[str]) -> TensorBoard:
-        """Return the TensorBoard that shows these folders; start it where none does.
+        """Return the TensorBoard that shows these folders; start one if there is none.
 
         Args:
             names: Paths from the root of the file browser, one or more.
 
-        Returns:
-            A TensorBoard that answers.
-
         Raises:
             LogdirError: If a folder cannot be shown.
             StorageTimeoutError: If the file system does not answer.
-            TensorBoardLimitError: If as many run as may.
+            TensorBoardLimitError: If the limit of running TensorBoards is reached.
             TensorBoardError: If it does not start.
         """
         return await self._open(await self._resolve(names))
 
     async def find_or_wake(self, board_id: str) -> TensorBoard | None:
-        """Return the TensorBoard with this id, started again where it was stopped as idle.
-
-        Args:
-            board_id: Its name in the address.
+        """Return the TensorBoard with this id; restart it if it was stopped as idle.
 
         Returns:
-            A TensorBoard that answers, or None where none has this id.
+            None if there is none with this id.
 
         Raises:
-            TensorBoardLimitError: If as many others run as may.
+            TensorBoardLimitError: If the limit of running TensorBoards is reached.
             TensorBoardError: If it does not start.
         """
         self.note_use(board_id)
@@ -137,7 +131,7 @@ class TensorBoards(LoggingConfigurable):
         return self.find(board_id)
 
     def note_use(self, board_id: str) -> None:
-        """Note that somebody looks at a TensorBoard now."""
+        """Reset the idle timeout of a TensorBoard."""
         if board_id in self._used_at:
             self._used_at[board_id] = time.monotonic()
 
@@ -151,20 +145,17 @@ class TensorBoards(LoggingConfigurable):
             watch = asyncio.create_task(self._watch(key, start))
             self._watches.add(watch)
             watch.add_done_callback(self._watches.discard)
-        # A browser that goes away must not end the start for another one that waits for it.
+        # A browser that disconnects must not cancel the start for another that waits for it.
         return await asyncio.shield(start)
 
     def _id_for(self, key: frozenset[Path]) -> str:
         asleep = self._asleep.items()
+        # The old id again, so that a tab of an idle TensorBoard keeps working.
         same = (id_ for id_, logdirs in asleep if {logdir.path for logdir in logdirs} == key)
         return next(same, None) or secrets.token_hex(12)
 
     async def stop(self, board_id: str) -> bool:
-        """Stop a TensorBoard.
-
-        Returns:
-            False where none has this id.
-        """
+        """Stop a TensorBoard, also one that sleeps; return False if there is none with this id."""
         board = self.find(board_id)
         if board is None:
             return self._asleep.pop(board_id, None) is not None
@@ -172,7 +163,7 @@ class TensorBoards(LoggingConfigurable):
         return True
 
     async def stop_all(self) -> None:
-        """Stop all of them and remove their sockets."""
+        """Stop all of them, and remove their sockets."""
         boards = self.running()
         for start in self._starts.values():
             start.cancel()
@@ -250,6 +241,7 @@ class TensorBoards(LoggingConfigurable):
             self.log.info("TensorBoard of %s ended with %d", board.folders, status)
             shutil.rmtree(board.socket_path.parent, ignore_errors=True)
             self._used_at.pop(board.id, None)
+        # Unless the same folders were opened again meanwhile.
         if self._starts.get(key) is start:
             del self._starts[key]
 
@@ -266,14 +258,14 @@ class TensorBoards(LoggingConfigurable):
 
 
 def _is_lost(spare: asyncio.Task[Spare]) -> bool:
-    """Return whether a spare could not be started, or has ended."""
+    """Return whether a spare failed to start, or has ended."""
     if not spare.done():
         return False
     return spare.cancelled() or spare.exception() is not None or not spare.result().is_running
 
 
 def _has_ended(start: asyncio.Task[TensorBoard]) -> bool:
-    """Return whether a start failed, or the TensorBoard that came of it is over."""
+    """Return whether a start failed, or its TensorBoard is over."""
     if not start.done():
         return False
     failed = start.cancelled() or start.exception() is not None

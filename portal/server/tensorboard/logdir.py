@@ -1,4 +1,4 @@
-"""Which folder a request for a TensorBoard means, and whether it may be shown."""
+"""Resolves the folder of a TensorBoard request and checks that it may be shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Logdir:
 
     Attributes:
         name: Path from the root of the file browser, with "/" between folders.
-        path: The folder itself, without links.
+        path: Absolute, with links resolved.
     """
 
     name: str
@@ -27,17 +27,14 @@ class Logdir:
 
 
 def parse_request(body: Any) -> tuple[str, ...]:
-    """Return the folders that a request names.
+    """Return the folders that a request names, without duplicates, in the given order.
 
     Args:
-        body: The JSON value that was posted: `{"logdir": "path"}`, or `{"logdirs": ["path", ...]}`
-            for several folders in one TensorBoard. Paths start at the root of the file browser.
-
-    Returns:
-        One path or more, each once, in the order asked.
+        body: The posted JSON: `{"logdir": "path"}`, or `{"logdirs": ["path", ...]}` for several
+            folders in one TensorBoard. Paths start at the root of the file browser.
 
     Raises:
-        LogdirError: If the request names no folder, or is none of these two forms.
+        LogdirError: If the request names no folder, or has neither form.
 
     Source:
         The contract of the REST interface `portal/api/tensorboards`.
@@ -59,22 +56,19 @@ def parse_request(body: Any) -> tuple[str, ...]:
 
 
 def resolve_logdir(name: str, *, root: Path, shared: Sequence[Path] = ()) -> Logdir:
-    """Return the folder that a path in the file browser means.
+    """Resolve a path of the file browser to a folder that may be shown.
 
-    Links are followed first, so that what counts is where the logs are. This reads the file system
-    and takes as long as that does.
+    Links are followed first, so that the check applies to where the logs really are. This reads the
+    file system and takes as long as that does.
 
     Args:
         name: Path from the root, or an absolute path inside it.
         root: The folder that the file browser shows.
         shared: Folders outside the root that may be shown too, such as the site's shared storage.
 
-    Returns:
-        The folder.
-
     Raises:
-        LogdirError: If it is absent, not a folder, not readable, outside, or the root of
-            the files or of shared storage.
+        LogdirError: If it is absent, not a folder, not readable, outside, or the root of the files
+            or of shared storage.
 
     Source:
         realpath(3) for links; TensorBoard reads all folders below the one it is given.
@@ -110,6 +104,7 @@ def resolve_logdir(name: str, *, root: Path, shared: Sequence[Path] = ()) -> Log
 def _relative_to(root: Path, real_root: Path, name: str) -> Path | None:
     if "\0" in name:
         return None
+    # An absolute path may be spelled either way if the root is a link.
     for base in (Path(os.path.normpath(root)), real_root):
         asked = Path(os.path.normpath(base / name))
         if asked.is_relative_to(base):

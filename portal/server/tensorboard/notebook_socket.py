@@ -1,6 +1,6 @@
-"""The socket through which the user's own programs on the node ask this notebook server.
+"""The unix socket on which cells of the user ask this notebook server for a TensorBoard.
 
-It is a unix socket that only the user can open, so that a cell needs no token.
+Only the user can open it, so a cell needs no token.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ _MAX_BODY_BYTES = 64 * 1024
 
 
 class KernelSocket:
-    """Listens for programs of the user, which find it by an environment variable.
+    """An HTTP server for the user's programs, which find it by an environment variable.
 
     Args:
         folder: A folder that only the user can enter.
-        tensorboards: Those of the session.
-        log: Where sentences go; a session without this socket goes on.
+        log: Gets a warning if the socket cannot be opened; the session continues without it.
     """
 
     def __init__(self, folder: Path, tensorboards: TensorBoards, log: logging.Logger) -> None:
@@ -36,7 +35,7 @@ class KernelSocket:
         self._log = log
 
     def open(self) -> None:
-        """Listen, and let the kernels that start from now on know where."""
+        """Listen, and publish the path to kernels that start from now on."""
         try:
             self._server.add_socket(bind_unix_socket(str(self._path), mode=0o600))
         except OSError as error:

@@ -1,11 +1,11 @@
-"""One TensorBoard on a unix socket: the program that the notebook server starts.
+"""The program of one TensorBoard: serves it on a unix socket.
 
 It is run by its path with the Python of the TensorBoard environment, so it imports only the
-standard library and tensorboard. Its one argument is the process id of the notebook server; all
-else is one JSON object on standard input, since other users can read command lines. It may be
-started before anybody knows what to show: then it loads TensorBoard and waits for the object. Once
-it listens it prints `{"note": ""}` on standard output; the note says what is slower where the fast
-data server cannot be used.
+standard library and tensorboard. Its one argument is the process id of the notebook server;
+everything else is one JSON object on standard input, since other users can read command lines. It
+may be started before there is anything to show: then it loads TensorBoard and waits for the object.
+Once it listens it prints `{"note": ""}` on standard output; the note says what is slower if the
+fast data server cannot be used.
 """
 
 from __future__ import annotations
@@ -54,12 +54,11 @@ class Request:
     """What to serve; the JSON object on standard input has these keys.
 
     Attributes:
-        logdir: Folder to read.
-        socket: Path of the unix socket to make, in a folder that only the user can enter.
-        path_prefix: Path of the pages in the browser, without a slash at the end.
+        socket: The unix socket to make, in a folder that only the user can enter.
+        path_prefix: URL path of the pages, without a slash at the end.
         title: Title of the browser tab.
-        program_path: Path of TensorBoard's script in the browser, which the notebook server serves
-            for all TensorBoards; empty where each has to serve its own.
+        program_path: URL path of TensorBoard's script, which the notebook server serves for all
+            TensorBoards; empty if each has to serve its own.
     """
 
     logdir: str
@@ -74,10 +73,10 @@ class DataServerError(Exception):
 
 
 def main() -> int:
-    """Serve one TensorBoard until the notebook server ends it.
+    """Serve one TensorBoard until the notebook server kills it.
 
     Returns:
-        Exit status: 1 where the notebook server is gone already, else it never returns.
+        1 if the notebook server is gone already, else it never returns.
     """
     if not die_with(int(sys.argv[1])):
         return 1
@@ -88,6 +87,7 @@ def main() -> int:
         port_path = Path(f"{request.socket}.port")
         data_server = DataServer(find_data_server(), request.logdir, port_path)
     except DataServerError as error:
+        # Cached: the request is read from standard input only once.
         request, data_server = read_request(), None
         note = (
             f"This TensorBoard reads its logs slowly, because {error}. "
@@ -101,7 +101,7 @@ def main() -> int:
 
 @functools.cache
 def read_request() -> Request:
-    """Return what to serve; TensorBoard is loaded while nobody has said it yet.
+    """Return what to serve; load TensorBoard while the request has not come yet.
 
     Raises:
         SystemExit: If the notebook server ended without a request.
@@ -119,11 +119,8 @@ def read_request() -> Request:
 def die_with(parent_pid: int) -> bool:
     """Have the kernel kill this process as soon as the one that started it ends.
 
-    Args:
-        parent_pid: Process id of the notebook server.
-
     Returns:
-        False where that server had ended before this was in force.
+        False if the notebook server, `parent_pid`, had ended before this was in force.
 
     Source:
         prctl(2), PR_SET_PDEATHSIG.
@@ -135,8 +132,8 @@ def die_with(parent_pid: int) -> bool:
 def enter_private_network() -> None:
     """Move this process into a network namespace of its own, with nothing but a loopback.
 
-    The data server speaks TCP without a password: in here nobody else can reach its port.
-    No thread may exist yet.
+    The data server speaks TCP without a password: in here nobody else can reach its port. Call it
+    before any thread exists.
 
     Raises:
         DataServerError: If the kernel or the site forbids user namespaces.
@@ -149,6 +146,7 @@ def enter_private_network() -> None:
     if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
         raise DataServerError(_NO_NAMESPACE)
     try:
+        # The kernel refuses gid_map of an unprivileged process until setgroups is denied.
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"{user_id} {user_id} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{group_id} {group_id} 1", encoding="ascii")
@@ -164,17 +162,14 @@ def enter_private_network() -> None:
 class DataServer:
     """TensorBoard's own fast reader of event files, a process that ends with this one.
 
-    It reads while the rest of TensorBoard is still being imported. TensorBoard would start it by
-    itself, but then looks for its port only every 0.5 s, and does not know when it has read all.
+    It reads while the rest of TensorBoard is still being imported. TensorBoard would start it
+    itself, but polls for its port only every 0.5 s, and does not know when it has read everything.
 
     Args:
-        program: The data server.
-        logdir: Folder to read.
         port_path: File that it writes its port to.
 
     Attributes:
         address: "host:port".
-        process: The process.
 
     Raises:
         DataServerError: If it does not start.
@@ -184,15 +179,15 @@ class DataServer:
     """
 
     def __init__(self, program: str, logdir: str, port_path: Path) -> None:
-        # Everybody on the node reads command lines. The link leads to the folder, also when that is
-        # made anew meanwhile.
+        # Other users can read command lines: the link hides the folder's name. It also keeps
+        # working if the folder is deleted and made again.
         link = port_path.with_name("logs")
         link.symlink_to(logdir)
         argv = [program, f"--logdir={link.name}", "--host=127.0.0.1", "--port=0", "--verbose"]
         argv += [f"--port-file={port_path}", "--die-after-stdin"]
         self._has_read = threading.Event()
         self._patient_until = time.monotonic() + _FIRST_READ_TIMEOUT_S
-        # Its input is a pipe, which keeps it alive.
+        # --die-after-stdin: it runs for as long as this pipe is open.
         self.process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=link.parent
         )
@@ -203,6 +198,7 @@ class DataServer:
         deadline = time.monotonic() + _DATA_SERVER_TIMEOUT_S
         while self.process.poll() is None and time.monotonic() < deadline:
             port = path.read_text(encoding="ascii") if path.exists() else ""
+            # Without the newline the file is only half written.
             if port.endswith("\n"):
                 return int(port)
             time.sleep(_POLL_S)
@@ -216,20 +212,21 @@ class DataServer:
                 sys.stderr.write(line.decode("utf-8", "replace"))
             elif b"Finished load cycle" in line:
                 self._has_read.set()
+        # The data server has ended: nobody shall wait for it.
         self._has_read.set()
 
     def wait_until_read(self) -> None:
-        """Return when all files were read once, at the latest a few seconds after the start."""
+        """Return once all files were read, at most 5 s after the start."""
         self._has_read.wait(max(0.0, self._patient_until - time.monotonic()))
 
     def wait_before_data(self, wsgi_app: Any, path_prefix: str) -> Any:
-        """Return an app that answers questions for data only when all was read once.
+        """Return a WSGI app that holds back requests for data until everything was read once.
 
         A page that comes earlier would show half of the curves, or none, until it is reloaded.
 
         Args:
-            wsgi_app: The app that answers.
-            path_prefix: Path of its pages, without a slash at the end.
+            wsgi_app: The WSGI app to wrap.
+            path_prefix: URL path of its pages, without a slash at the end.
 
         Returns:
             A WSGI app.
@@ -245,7 +242,7 @@ class DataServer:
 
 
 def find_data_server() -> str:
-    """Return the path of the data server.
+    """Return the path of the data server's binary.
 
     Raises:
         DataServerError: If there is none for this machine.
@@ -261,12 +258,12 @@ def find_data_server() -> str:
 
 
 class Assets:
-    """TensorBoard's scripts and fonts, packed when a browser asks for them.
+    """TensorBoard's scripts and fonts, compressed when a browser requests them.
 
-    TensorBoard packs all of them at every start: 0.26 s of 0.62 s on our machine.
+    TensorBoard compresses all of them at every start: 0.26 s of 0.62 s on our machine.
 
     Args:
-        program_path: Path of the script that the page is to load; empty for its own.
+        program_path: URL path of the script that the page loads; empty for its own.
 
     Source:
         Our measurement with tensorboard 2.21.0, on 2 cores.
@@ -282,8 +279,8 @@ class Assets:
     def open_page_alone(self) -> IO[bytes]:
         """Return an archive with only the page in it, as TensorBoard's `assets_zip_provider` does.
 
-        Its fonts are named from the page; TensorBoard names them from the root of the host. Its
-        script is that of all TensorBoards, which a browser loads and compiles once.
+        The page then names its fonts relative to itself (TensorBoard names them from the root of
+        the host) and loads the script that all TensorBoards share, which a browser compiles once.
         """
         page = self._archive.read("index.html").replace(b"url(/font-", b"url(font-")
         if self._program_path:
@@ -296,11 +293,11 @@ class Assets:
         return packed
 
     def serve_beside(self, wsgi_app: Any, path_prefix: str) -> Any:
-        """Return an app that serves the scripts and fonts, and leaves the rest to TensorBoard.
+        """Return a WSGI app that serves scripts and fonts, and leaves the rest to TensorBoard.
 
         Args:
             wsgi_app: TensorBoard's own app.
-            path_prefix: Path of its pages, without a slash at the end.
+            path_prefix: URL path of its pages, without a slash at the end.
 
         Returns:
             A WSGI app.
@@ -329,9 +326,7 @@ class Assets:
 def serve(request: Request, data_server: DataServer | None) -> None:
     """Start TensorBoard in a thread; it listens on the socket when this returns.
 
-    Args:
-        request: What to serve.
-        data_server: Reads the event files; None where TensorBoard has to do it.
+    Without a data server TensorBoard reads the event files itself.
     """
     from tensorboard import program
     from werkzeug.serving import ThreadedWSGIServer
@@ -346,6 +341,7 @@ def serve(request: Request, data_server: DataServer | None) -> None:
             if data_server is not None:
                 app = data_server.wait_before_data(app, request.path_prefix)
             app = assets.serve_beside(app, request.path_prefix)
+            # bind() makes the socket with mode 0600; a chmod afterwards would leave a gap.
             old_mask = os.umask(0o177)
             try:
                 super().__init__(f"unix://{request.socket}", 0, app)
@@ -353,7 +349,7 @@ def serve(request: Request, data_server: DataServer | None) -> None:
                 os.umask(old_mask)
 
         def server_bind(self) -> None:
-            # HTTPServer would ask the name service for the name of this "host".
+            # HTTPServer would look up the "host" in DNS.
             socketserver.TCPServer.server_bind(self)
             self.server_name, self.server_port = "localhost", 0
 

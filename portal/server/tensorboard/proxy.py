@@ -1,4 +1,4 @@
-"""The way from the browser to a TensorBoard, through the login of the notebook server."""
+"""Forwards requests of the browser to a TensorBoard, behind the login of the notebook server."""
 
 from __future__ import annotations
 
@@ -16,40 +16,32 @@ _ANSWER_TIMEOUT_S = 300
 
 
 class TensorBoardProxy(ForwardingHandler):
-    """Passes every request for a TensorBoard's pages on to its unix socket."""
+    """Forwards requests for a TensorBoard's pages to its unix socket."""
 
     page_title = "TensorBoard"
     auth_resource = "tensorboards"
 
     def initialize(self, tensorboards: TensorBoards) -> None:
-        """Take what the route was registered with.
-
-        Args:
-            tensorboards: Those of the session.
-        """
+        """Store the arguments of the route."""
         self.tensorboards = tensorboards
 
     def check_xsrf_cookie(self) -> None:
-        """Accept requests without the session's cross-site token, which TensorBoard does not send.
+        """Accept requests without the XSRF token, which TensorBoard does not send.
 
         A page elsewhere is refused by its origin. A page on the same host, such as another user's,
-        cannot name the address: the id in it is random.
+        cannot guess the random id in the URL.
 
         Raises:
             HTTPError: If the request comes from another origin.
         """
-        # Tornado asks before it is known who it is; the notebook server asks once more.
+        # Tornado calls this before the user is known; the notebook server calls it again
+        # afterwards.
         if hasattr(self, "_jupyter_current_user") and not self.check_origin():
             raise HTTPError(403, "TensorBoard is not for pages of another site.")
 
     @for_the_user
     async def forward(self, board_id: str, path: str | None) -> None:
-        """Pass the request on.
-
-        Args:
-            board_id: Which TensorBoard.
-            path: The rest of the path; the request's own spelling of it is what is passed on.
-        """
+        """Forward the request, in its own spelling; `path` only tells whether there is one."""
         try:
             board = await self.tensorboards.find_or_wake(board_id)
         except PortalError as error:
@@ -57,6 +49,7 @@ class TensorBoardProxy(ForwardingHandler):
             return
         if board is None:
             self._say_gone()
+        # TensorBoard's page has relative links, which need the slash at the end.
         elif not path:
             self.redirect(f"{board.path_prefix}/")
         else:

@@ -1,7 +1,7 @@
-"""TensorBoard's script for the browser: one address for all TensorBoards of a session.
+"""TensorBoard's browser script under one URL for all TensorBoards of a session.
 
-It is 6 MB. Each TensorBoard has an address of its own, so that a browser would load and compile the
-script for every one of them.
+It is 6 MB. Each TensorBoard has its own URL, so a browser would otherwise load and compile the
+script again for every one of them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NAME = "index.js"
 
 
 class TensorBoardScript:
-    """The script in an environment that has tensorboard.
+    """The script of an environment that has tensorboard.
 
     Args:
-        python: Python of that environment.
+        python: Path of that environment's Python.
 
     Source:
         tensorboard 2.21: webfiles.zip, whose index.html names the script with a hash of it.
@@ -39,7 +39,7 @@ class TensorBoardScript:
 
     @cached_property
     def query(self) -> str:
-        """The part of its address that changes with its content; empty where there is no script."""
+        """Its query string with the hash of its content; empty if there is no script."""
         archive = self._archive
         if archive is None:
             return ""
@@ -51,20 +51,18 @@ class TensorBoardScript:
         return "" if match is None else match[1].removeprefix(_NAME)
 
     def path(self, base_url: str) -> str:
-        """Return its path in the browser.
+        """Return its URL path; empty if each TensorBoard has to serve its own.
 
         Args:
             base_url: Path of the notebook server, with a slash at both ends.
-
-        Returns:
-            The path; empty where each TensorBoard has to serve its own.
         """
         return f"{base_url}{ROUTE}{self.query}" if self.query else ""
 
     async def packed(self) -> bytes:
-        """Return the script, packed by gzip once."""
+        """Return the script, compressed by gzip only once."""
         if self._packed is None:
             self._packed = asyncio.ensure_future(asyncio.to_thread(self._pack))
+        # A browser that disconnects must not cancel it for the others.
         return await asyncio.shield(self._packed)
 
     def _pack(self) -> bytes:
@@ -82,12 +80,12 @@ class TensorBoardScriptHandler(JupyterHandler):
     auth_resource = "tensorboards"
 
     def initialize(self, script: TensorBoardScript) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.script = script
 
     @for_the_user
     async def get(self) -> None:
-        """Send it, to be kept for as long as its address stays."""
+        """Send it; browsers keep it until its hash changes."""
         if not self.script.query:
             self.send_error(404)
             return
