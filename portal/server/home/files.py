@@ -1,4 +1,4 @@
-"""Files of the shared storage, opened in a tab or downloaded from the file browser."""
+"""Serves files of the shared storage that are opened or downloaded in the file browser."""
 
 from __future__ import annotations
 
@@ -15,43 +15,37 @@ from tornado.web import HTTPError, StaticFileHandler
 class SharedFilesHandler(AuthenticatedFileHandler):
     """Serves files below a link in the home as Jupyter serves those of the home itself.
 
-    Tornado follows no link that leads out of the folder that it serves. This one, to the shared
-    storage, is followed, and nothing else is: a link in the storage that leads elsewhere is not.
+    Tornado follows no link that leads out of the folder that it serves. This handler follows the
+    link to the shared storage, and no other: a link in the storage that leads elsewhere is refused.
 
     Source:
         tornado 6.6, `StaticFileHandler`, `allowed_symlink_directory`.
     """
 
     def validate_absolute_path(self, root: str, absolute_path: str) -> str:
-        """Return the file to send.
-
-        Args:
-            root: The home.
-            absolute_path: What was asked for, with the link in it.
-
-        Returns:
-            Its real path.
+        """Return the real path of the file to send; `absolute_path` goes through the link.
 
         Raises:
             HTTPError: If it is hidden, is no file, or lies outside.
         """
-        # Jupyter looks for hidden parts of the real path, and only below the home.
+        # Jupyter checks the real path for hidden parts, and only below the home.
         asked = os.path.relpath(absolute_path, root).split(os.sep)
         if any(part.startswith(".") for part in asked) and not self.contents_manager.allow_hidden:
             raise HTTPError(404)
+        # Not super(): Jupyter's own check is the one above.
         found = StaticFileHandler.validate_absolute_path(self, root, absolute_path)
         return str(found)
 
 
 def shared_files(root_dir: str, storage: Mapping[str, Path]) -> list[Any]:
-    """Return the routes of the shared storage's files.
+    """Return a route for each mount of the shared storage.
 
     Args:
         root_dir: The home, which holds the links.
-        storage: Where the shared storage is mounted, by the names of the links.
+        storage: Mount points by the names of the links.
 
     Returns:
-        A route for the notebook server for each.
+        Tornado's routes: pattern, handler, arguments.
     """
     return [
         (

@@ -1,4 +1,4 @@
-"""The REST interface `portal/api/templates`: the launcher's cards, and one restored."""
+"""REST API `portal/api/templates`: list the launcher's template cards, restore a template."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from portal.server.home.template_cards import TemplateCard, list_cards, restore_
 from portal.server.home.template_kernels import OfferedKernel, packages_beside, packages_of
 from portal.server.kernels.kernels import Kernels
 
-# An image is tried in seconds; the cards of the other templates do not wait for a hanging one.
+# Trying an image takes seconds; a hanging one must not hold up all cards.
 _MOST_WAIT_S = 10.0
 
 
@@ -28,13 +28,13 @@ class TemplatesHandler(APIHandler):
     auth_resource = "contents"
 
     def initialize(self, home: Home, kernels: Kernels) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.home = home
         self.kernels = kernels
 
     @for_the_user
     async def get(self) -> None:
-        """List them, and what the copying of this session has to say."""
+        """List them, with the new releases and problems of this session's copying."""
         specs = await ensure_async(self.kernel_spec_manager.get_all_specs())
         described = {name: spec["spec"] for name, spec in specs.items()}
         cards = await asyncio.to_thread(self._cards, described)
@@ -65,7 +65,7 @@ class TemplatesHandler(APIHandler):
 
     def _cards(self, specs: Mapping[str, Mapping[str, Any]]) -> list[TemplateCard]:
         known = self.kernels.packages(timeout_s=_MOST_WAIT_S)
-        # The site's environments before the user's, in the order of the registry.
+        # Shipped kernels first, then the site's environments, then the user's.
         names = [*(name for name in specs if name not in known), *(n for n in known if n in specs)]
         return list_cards(
             self.home.sources, {name: _offered(specs[name], known.get(name)) for name in names}

@@ -1,4 +1,4 @@
-"""What is put into the user's home before the notebook server answers."""
+"""Prepares the user's home before the notebook server answers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from portal.server.storage_links import link_storage, read_storage
 
 
 class Home:
-    """Copies templates and links the shared storage, and knows what came of it.
+    """Copies templates and links the shared storage.
 
     Args:
-        path: The user's home.
-        environ: Environment with PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and
-            PORTAL_STORAGE; without one of them that part is left out.
-        clones_dir: Folder for clones of git repositories, on the node's own disk.
-        log: Where sentences go; nothing here ends a session.
+        environ: PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and PORTAL_STORAGE; a missing one skips
+            its part.
+        clones_dir: For clones of git repositories, on the node's own disk.
+        log: Gets all errors; none of them ends a session.
 
     Attributes:
-        sources: Where templates come from.
-        beside: New releases beside templates that the user edited, as paths from the home.
+        beside: New releases saved next to templates that the user edited, as paths from the home.
         problems: Sentences about what could not be done.
     """
 

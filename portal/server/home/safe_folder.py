@@ -1,4 +1,4 @@
-"""A folder that is worked in without ever following a symbolic link."""
+"""File operations in a folder that never follow a symbolic link."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A pipe in the place of a file must not keep the session waiting.
+# O_NONBLOCK: a named pipe in place of a file must not block the session.
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAKE_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotPlainError(Exception):
-    """Where a file or folder was expected there is a link or something else; the text names it."""
+    """A link or something else is in place of the expected file or folder, which the text names."""
 
 
 class Folder:
     """An open folder; names in it are single components.
 
     Args:
-        descriptor: An open file descriptor of the folder, closed by `open_folder`.
+        descriptor: An open file descriptor; its owner, such as `open_folder`, closes it.
 
     Source:
-        open(2), O_NOFOLLOW; openat(2): what somebody renames meanwhile cannot lead elsewhere.
+        open(2), O_NOFOLLOW; openat(2): a rename by somebody else meanwhile cannot lead elsewhere.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def names(self) -> list[str]:
-        """Return what is in it, in the order of names.
+        """Return the names in it, sorted.
 
         Raises:
             OSError: If it cannot be read.
@@ -58,14 +58,7 @@ class Folder:
 
     @contextmanager
     def enter(self, name: str, *, makes: bool = True) -> Iterator[Folder]:
-        """Open a folder in this one.
-
-        Args:
-            name: Its name.
-            makes: Whether it is made where there is none.
-
-        Yields:
-            The folder.
+        """Open a folder in this one, made first if it is absent and `makes` is set.
 
         Raises:
             NotPlainError: If a link or a file has this name.
@@ -86,14 +79,11 @@ class Folder:
             os.close(descriptor)
 
     def read(self, name: str, most_bytes: int = -1) -> bytes | None:
-        """Return what is in a file, or None where nothing has this name.
+        """Return the content of a file, or None if nothing has this name.
 
         Args:
-            name: Its name.
-            most_bytes: Size of the largest file that is read; -1 for any.
-
-        Returns:
-            All of it.
+            name: A single component.
+            most_bytes: Largest size that is accepted; -1 for no limit.
 
         Raises:
             NotPlainError: If it is no plain file, or larger than that.
@@ -110,17 +100,14 @@ class Folder:
         with open(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise NotPlainError(f"{name} is not a plain file")
+            # One byte more shows that it is larger.
             content = file.read(most_bytes + 1 if most_bytes >= 0 else -1)
             if 0 <= most_bytes < len(content):
                 raise NotPlainError(f"{name} holds more than {most_bytes} bytes")
             return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file in place whole, or not at all.
-
-        Args:
-            name: Its name; a file or link of this name is replaced.
-            content: What is in it.
+        """Replace or create a file atomically; a link of this name is replaced, too.
 
         Raises:
             OSError: If there is no room, or no permission.
@@ -140,12 +127,6 @@ class Folder:
 def open_folder(path: Path) -> Iterator[Folder]:
     """Open a folder to work in; the path itself is trusted and may hold links.
 
-    Args:
-        path: An existing folder, such as the user's home.
-
-    Yields:
-        The folder.
-
     Raises:
         OSError: If it cannot be opened.
     """
@@ -157,15 +138,15 @@ def open_folder(path: Path) -> Iterator[Folder]:
 
 
 def read_below(root: Path, relative: PurePosixPath, most_bytes: int) -> bytes | None:
-    """Return what is in a file somewhere below a folder, by a way without links.
+    """Return the content of a file below a folder, reached without following links.
 
     Args:
-        root: The folder; its own path is trusted and may hold links.
-        relative: The file, by names below it.
-        most_bytes: Size of the largest file that is read.
+        root: Its own path is trusted and may hold links.
+        relative: The file, from `root`.
+        most_bytes: Largest size that is accepted.
 
     Returns:
-        All of it, or None where there is no such file.
+        None if there is no such file.
 
     Raises:
         NotPlainError: If there is a link or something else on the way, or the file is larger.

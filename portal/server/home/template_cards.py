@@ -1,4 +1,4 @@
-"""The templates as the launcher shows them: title, framework, tests, and what is missing here."""
+"""Template cards of the launcher: title, framework, tests, and what is missing here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from portal.server.home.template_source import TemplateSource
 from portal.server.home.template_versions import Release, read_releases, write_releases
 from portal.server.home.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
 
-# What lies in no folder is what to begin with.
+# Templates in no folder are those to begin with.
 _FIRST = "First"
 _FRAMEWORKS = {
     "": _FIRST,
@@ -27,26 +27,26 @@ _FRAMEWORKS = {
     "onnx": "ONNX",
     "r": "R",
 }
-# Of kernels and packages that a site has to add: offered where they run, else left out.
+# Need kernels or packages that a site has to add: shown if they run, else hidden.
 _RARE_KERNELS = frozenset({"ir", "mxnet"})
 _RARE_FOLDERS = frozenset({"containers", "horovod"})
-# What starts images, which no package has.
+# Needs a program that starts images, which no package contains.
 _OF_IMAGES = "containers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateCard:
-    """One template.
+    """A template in the launcher.
 
     Attributes:
         name: Path below the templates folder.
         title: Its first heading, else its file's name.
-        framework: What its folder is called by people.
-        tested: Date of the last run by the tests, year-month-day, or "".
-        versions: Versions that it was run with, by package.
+        framework: Display name of its folder.
+        tested: Date of its last test run, year-month-day, or "".
+        versions: Package versions of that run.
         written_for: Name of the kernel in its metadata, or "".
-        kernel: Name of the kernel that runs it here, or "" where none does.
-        advice: What to do where none does, or "".
+        kernel: Name of the kernel that runs it here, or "" if none does.
+        advice: What to do if none does, or "".
     """
 
     name: str
@@ -59,10 +59,10 @@ class TemplateCard:
     advice: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the REST interface says about it.
+        """Return the attributes as JSON values, and `path` from the user's home.
 
         Returns:
-            The attributes, and `path` from the user's home.
+            A JSON object.
         """
         return asdict(self) | {"path": f"{FOLDER_NAME}/{self.name}"}
 
@@ -70,15 +70,15 @@ class TemplateCard:
 def list_cards(
     sources: Iterable[TemplateSource], kernels: Mapping[str, OfferedKernel] | None = None
 ) -> list[TemplateCard]:
-    """Return a card for each notebook of the sources, by framework and name, the first ones first.
+    """Return a card for each notebook, sorted by framework and name, introductions first.
 
     Args:
-        sources: Folders of templates; one that is absent has none.
-        kernels: The session's kernels, those to be preferred first; None where they are not known.
+        sources: Folders of templates; an absent one has none.
+        kernels: The session's kernels, preferred ones first; None if they are not known.
 
     Returns:
-        The cards. Where no kernel has what a template needs, the title says what is missing; a
-        template that needs what few sites have is then left out.
+        If no kernel has what a template needs, the title says what is missing; a template that few
+        sites can run is then left out.
     """
     cards = [card for source in sources for card in _cards_of(source, kernels)]
     return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
@@ -135,7 +135,7 @@ def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
 
 
 def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
-    """Put the site's release of a template in place, and keep what the user made of it beside it.
+    """Put the site's release of a template in place, and keep the user's edited file next to it.
 
     Args:
         sources: Folders of templates.
@@ -143,10 +143,10 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
         name: Path below the templates folder.
 
     Returns:
-        Path, from the home, of what the user had edited, or "" where nothing was.
+        Path, from the home, of the edited file, or "" if it was not edited.
 
     Raises:
-        TemplateError: If no source has it, or the home does not take it.
+        TemplateError: If no source has it, or it cannot be written.
     """
     content = _original(sources, name)
     path = PurePosixPath(name)

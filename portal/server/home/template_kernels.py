@@ -1,4 +1,4 @@
-"""Which of a session's kernels runs a template: by the packages that it declares.
+"""Chooses the kernel for a template by the packages that it declares.
 
 A notebook declares them in its metadata, `{"portal": {"packages": ["keras>=3", "tensorflow"]}}`, by
 the names under which they are distributed. The kernel that the notebook was written for is taken if
@@ -15,7 +15,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-# Builds of one package under names of their own: each holds the same modules.
+# Builds of one package under other names, which contain the same modules.
 _OTHER_BUILDS: Mapping[str, frozenset[str]] = {
     "onnxruntime": frozenset({"onnxruntime-gpu", "onnxruntime-training"}),
     "tensorflow": frozenset(
@@ -30,9 +30,9 @@ class OfferedKernel:
     """A kernel of the session.
 
     Attributes:
-        program: What starts it.
-        language: As its description says: "python" or "R".
-        packages: Versions by canonical name; None where it is not known what it has.
+        program: The first word of its command.
+        language: As in its kernelspec: "python" or "R".
+        packages: Versions by canonical name; None if not known.
     """
 
     program: Path
@@ -42,12 +42,11 @@ class OfferedKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a notebook needs of its kernel.
+    """The requirements of a notebook on its kernel.
 
     Attributes:
         kernel: Name of the kernel that it was written for, or "" for any.
-        language: What its cells are written in.
-        packages: Requirements on distributions; None where it declares none.
+        packages: Requirements on distributions; None if it declares none.
     """
 
     kernel: str = ""
@@ -60,7 +59,7 @@ class Match:
     """The kernel for a notebook, or why there is none.
 
     Attributes:
-        kernel: Name of the kernel, or "" where none has what is needed.
+        kernel: Its name, or "" if none has what is needed.
         lacks: What the nearest kernel lacks, in a few words; "" with a kernel.
         advice: A sentence with the next step; "" with a kernel.
     """
@@ -71,13 +70,10 @@ class Match:
 
 
 def needs_of(notebook: Mapping[str, Any]) -> Needs:
-    """Read what a notebook needs.
+    """Read the requirements in a notebook's metadata.
 
     Args:
-        notebook: Its content; what is of another form than it should be counts as not said.
-
-    Returns:
-        Kernel, language and packages.
+        notebook: Its parsed JSON; malformed parts count as absent.
     """
     metadata = _table(notebook, "metadata")
     kernelspec = _table(metadata, "kernelspec")
@@ -90,26 +86,19 @@ def needs_of(notebook: Mapping[str, Any]) -> Needs:
 
 
 def packages_of(names: Iterable[str]) -> dict[str, str]:
-    """Return versions by canonical name.
-
-    Args:
-        names: Packages as NAME==VERSION, or NAME alone.
-
-    Returns:
-        "" for the version where none is named.
-    """
+    """Return versions by canonical name, from NAME==VERSION or NAME; "" for no version."""
     pairs = (name.partition("==") for name in names)
     return {canonicalize_name(name): version for name, _, version in pairs}
 
 
 def packages_beside(program: Path) -> dict[str, str] | None:
-    """Return what is installed in the environment of an interpreter, without starting it.
+    """Return the packages in the environment of an interpreter, without starting it.
 
     Args:
         program: Such as /opt/environment/bin/python.
 
     Returns:
-        Versions by canonical name; None where there is no environment around it.
+        Versions by canonical name; None if there is no environment around it.
 
     Source:
         https://packaging.python.org/en/latest/specifications/recording-installed-packages/
@@ -117,7 +106,7 @@ def packages_beside(program: Path) -> dict[str, str] | None:
     folders = list(program.parent.parent.glob("lib/python3*/site-packages"))
     if program.parent.name != "bin" or not folders:
         return None
-    # By the names of the folders: hundreds of files would be read from a network file system.
+    # Only folder names: metadata would mean hundreds of files on a network file system.
     found = (path.stem.rpartition("-") for folder in folders for path in folder.glob("*.dist-info"))
     return {canonicalize_name(name): version for name, _, version in found}
 
@@ -126,12 +115,12 @@ def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
     """Choose the kernel for a notebook.
 
     Args:
-        needs: What the notebook needs.
-        kernels: The session's kernels by name, those to be preferred first.
+        needs: From `needs_of`.
+        kernels: The session's kernels by name, preferred ones first.
 
     Returns:
-        The kernel of its own name where that has all that is needed or does not say what it has;
-        else the first other one that has; else what the nearest one lacks.
+        The kernel that the notebook names, if it has everything or its packages are not known; else
+        the first other one that has everything; else what the nearest one lacks.
     """
     named = kernels.get(needs.kernel)
     if not needs.kernel or (named and (needs.packages is None or named.packages is None)):
@@ -143,7 +132,7 @@ def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
         for name, kernel in kernels.items()
         if kernel.packages is not None and kernel.language.lower() == needs.language.lower()
     }
-    # The one that the notebook was written for goes first.
+    # Of those that lack equally little, the one that the notebook was written for.
     names = sorted(lacks, key=lambda name: (len(lacks[name]), name != needs.kernel))
     if not names:
         return _no_kernel_of_the_name(needs.kernel)
@@ -185,7 +174,7 @@ def _has(present: Mapping[str, str], needed: Requirement) -> bool:
     name = canonicalize_name(needed.name)
     builds = ({name} | _OTHER_BUILDS.get(name, frozenset())) & present.keys()
     versions = [present[build] for build in builds]
-    # Nightly builds and a vendor's images carry versions that sort before a release.
+    # Nightly builds and vendors' images have versions that sort before a release.
     return any(
         not version or needed.specifier.contains(version, prereleases=True) for version in versions
     )
@@ -196,7 +185,8 @@ def _requirements(declared: list[Any]) -> Iterable[Requirement]:
         try:
             yield Requirement(str(text))
         except InvalidRequirement:
-            # What nobody can have would hide the notebook; its author sees the kernel's own error.
+            # A malformed requirement would hide the notebook; its author sees the kernel's own
+            # error.
             continue
 
 

@@ -1,4 +1,4 @@
-"""Where templates come from: the portal's own, and what the site names in its settings."""
+"""Sources of templates: the portal's own, and those in the site's settings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ class TemplateSource:
     """A folder of templates.
 
     Attributes:
-        path: Where it is on this node.
-        below: Folder in the user's templates that it is copied to, or "" for that one itself.
+        below: Folder in the user's templates that it is copied to, or "" for their top.
         url: Git repository that is cloned to `path` first, or "".
     """
 
@@ -34,12 +33,12 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
     """Return all sources, the portal's own first.
 
     Args:
-        environ: Environment with PORTAL_TEMPLATES_DIR, and PORTAL_SITE_TEMPLATES: folders and
-            git repositories with spaces between them.
-        clones_dir: Folder for clones.
+        environ: PORTAL_TEMPLATES_DIR, and PORTAL_SITE_TEMPLATES: folders and git repositories,
+            separated by spaces.
+        clones_dir: Parent of the clones.
 
     Returns:
-        The sources; one whose last part is no plain name is left out.
+        Without those whose last part is no plain name.
     """
     sources = []
     if own := environ.get(OWN_VARIABLE):
@@ -55,10 +54,7 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
 
 
 def fetch(source: TemplateSource) -> str:
-    """Clone a source that is a git repository, unless it was cloned in this session.
-
-    Args:
-        source: The source.
+    """Clone a source that is a git repository, unless that was done in this session.
 
     Returns:
         A sentence about what is wrong, or "".
@@ -69,6 +65,7 @@ def fetch(source: TemplateSource) -> str:
     if not source.url or source.path.is_dir():
         return ""
     environ = os.environ | {
+        # Nobody is there to answer: git must fail instead of asking for a password.
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ALLOW_PROTOCOL": "file:https:ssh",
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",

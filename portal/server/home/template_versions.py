@@ -1,4 +1,4 @@
-"""The record in the home of which release of each template was written there."""
+"""The record, in the home, of the release of each template that was written there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """What was done about one template.
+    """The releases of one template in the home.
 
     Attributes:
-        written: SHA-256 of the release that was last written under the template's own name, or "".
-        beside: SHA-256 of the release that was last put beside an edited one, or "".
+        written: SHA-256 of the release last written under the template's own name, or "".
+        beside: SHA-256 of the release last written next to an edited one, or "".
     """
 
     written: str = ""
@@ -26,13 +26,9 @@ class Release:
 
 
 def read_releases(home: Path) -> dict[str, Release]:
-    """Return the record; one that is absent or broken is empty, so that nothing is overwritten.
+    """Return the record: releases by path below the templates folder.
 
-    Args:
-        home: The user's home.
-
-    Returns:
-        Releases by the template's path below the templates folder.
+    An absent or broken record is empty, so nothing is overwritten.
     """
     try:
         record = json.loads((home / RECORD_PATH).read_text(encoding="utf-8"))
@@ -42,11 +38,7 @@ def read_releases(home: Path) -> dict[str, Release]:
 
 
 def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
-    """Replace the record, whole or not at all.
-
-    Args:
-        home: The user's home.
-        releases: Releases by the template's path below the templates folder.
+    """Replace the record atomically.
 
     Raises:
         OSError: If there is no room, or no permission.

@@ -1,4 +1,4 @@
-"""The notebook templates in the home: copied, kept current, never over what the user wrote."""
+"""Copies notebook templates to the home and updates them, never over the user's edits."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from portal.server.home.safe_folder import Folder, NotPlainError, open_folder
 from portal.server.home.template_versions import Release, read_releases, write_releases
 
 FOLDER_NAME = "templates"
-# A folder of a site's may be filled by its users; the copy must end, and fit into a home.
+# Users may fill a site's folder; the copy must end, and fit into a home.
 MOST_TEMPLATE_BYTES = 64 * 1024 * 1024
 NOT_TEMPLATES = ("__init__.py", "tested.json")
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What one installation did, as names below the templates folder.
+    """The result of one installation, as names below the templates folder.
 
     Attributes:
         written: New templates, and unedited ones that got a new release.
-        beside: New releases put beside a template that the user edited.
+        beside: New releases written next to a template that the user edited.
         problems: Sentences about what could not be done.
     """
 
@@ -32,7 +32,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
 
     def notes(self) -> Iterator[str]:
-        """Yield what went well and is worth a line in the log."""
+        """Yield log lines about what succeeded."""
         if self.written:
             yield f"Copied {len(self.written)} files to {FOLDER_NAME}."
         for name in self.beside:
@@ -42,14 +42,14 @@ class Outcome:
 def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     """Copy the site's templates to the user's home, as the user.
 
-    A template that is absent is written: deleting one brings the original back in the next session.
-    One that was not edited gets the new release. Beside an edited one the new release is written
-    once, as `name.new.ipynb`. Links are not followed, the user's as little as those of the site.
+    An absent template is written: deleting one brings the original back in the next session. An
+    unedited one gets the new release. Next to an edited one the new release is written once, as
+    `name.new.ipynb`. Links are not followed, neither the user's nor the site's.
 
     Args:
         source_dir: The site's folder of templates.
         home: The user's home.
-        below: Name of a folder in the templates folder to copy to, or "" for that one itself.
+        below: Folder in the templates folder to copy to, or "" for its top.
 
     Returns:
         What was done. A full or read-only home is a sentence in it, no exception.
@@ -119,7 +119,7 @@ class _Installation:
         try:
             return source.read(name.name, MOST_TEMPLATE_BYTES)
         except NotPlainError as error:
-            # Whoever fills a site's folder could otherwise have the user copy the user's secrets.
+            # A link in a site's folder could otherwise publish a secret file of the user.
             self._outcome.problems.append(
                 f"The site's template {name} was not copied: {error}. Tell the administrators."
             )
@@ -141,16 +141,16 @@ class _Installation:
 
 
 def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") -> str:
-    """Return a name beside a template that holds nothing of the user's own.
+    """Return a name next to a template that is free, or whose file may be replaced.
 
     Args:
         target: The folder of the template.
         name: The template.
-        ending: What the new name has before its suffix, such as "new".
+        ending: Goes before the suffix, such as "new".
         ours: SHA-256 of a file that may be replaced, or "".
 
     Returns:
-        For "digits.ipynb" and "new" "digits.new.ipynb", or with a number where that is taken.
+        "digits.new.ipynb" for "digits.ipynb" and "new", or with a number if that is taken.
 
     Raises:
         OSError: If the folder cannot be read.
@@ -173,12 +173,5 @@ def _reason(error: Exception) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Return what a release is known by.
-
-    Args:
-        content: What is in the file.
-
-    Returns:
-        SHA-256 in hexadecimal.
-    """
+    """Return the SHA-256 in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -28,14 +28,7 @@ class _JobsAPIHandler(APIHandler):
         self.root = Path(os.path.realpath(root_dir))
 
     async def result_of(self, work: Awaitable[T]) -> T | None:
-        """Return what some work gives, or answer with the sentence that says why not.
-
-        Args:
-            work: Something that Slurm is asked.
-
-        Returns:
-            Its result, or None where the answer is sent.
-        """
+        """Await `work`; answer its error with status and message, and return None then."""
         try:
             return await work
         except PortalError as error:

@@ -90,13 +90,13 @@ class Kernels:
         return {"environments": environments, "problems": list(self.problems)}
 
     def packages(self, *, timeout_s: float) -> dict[str, tuple[str, ...] | None]:
-        """Return what is installed in the environments that are offered.
+        """Return what is installed in the offered environments.
 
         Args:
-            timeout_s: Seconds to wait while one is being tried of which it is not known.
+            timeout_s: Limit for waiting for trials that are still running.
 
         Returns:
-            Packages as NAME==VERSION by kernel, the site's first; None where they are not known.
+            Packages as NAME==VERSION by kernel, the site's first; None if they are not known.
         """
         if not self.listings or any(one.packages is None for one in self.listings):
             self._tried.wait(timeout_s)

@@ -99,7 +99,7 @@ class Python2Kernel(Kernel):
         self._process: subprocess.Popen[str] | None = None
 
     async def do_execute(self, code: str, silent: bool, *_: Any, **__: Any) -> dict[str, Any]:
-        """Run a cell; return the reply of Jupyter's protocol."""
+        """Return the reply of Jupyter's protocol to a cell, after running it."""
         reply: dict[str, Any] = {"status": "ok", "payload": [], "user_expressions": {}}
         for message in self._ask(code):
             if "error" in message:
@@ -109,7 +109,7 @@ class Python2Kernel(Kernel):
         return {**reply, "execution_count": self.execution_count}
 
     def do_shutdown(self, restart: bool) -> dict[str, Any]:
-        """Kill the interpreter; return the reply of Jupyter's protocol."""
+        """Return the reply of Jupyter's protocol to a shutdown, after killing the interpreter."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -191,7 +191,7 @@ def _read_line(process: subprocess.Popen[str]) -> str:
 
 
 def main() -> None:
-    """Start the kernel: arguments of a kernel, then "--" and the interpreter's command."""
+    """Start the kernel; arguments: those of a kernel, then "--" and the interpreter's command."""
     cut = sys.argv.index("--")
     Python2Kernel.interpreter = tuple(sys.argv[cut + 1 :])
     NotebookKernel.launch_instance(argv=sys.argv[1:cut], kernel_class=Python2Kernel)

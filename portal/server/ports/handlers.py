@@ -1,7 +1,7 @@
-"""The way from the browser to a port of the user's own programs, such as Dash, Streamlit, Gradio.
+"""Forwards the browser to ports of the user's own programs, such as Dash, Streamlit, Gradio.
 
-A program's pages are sandboxed: the browser lends them neither the user's cookies nor the portal's
-address as their own. What they load in turn is therefore known by a key in its path.
+A program's pages are sandboxed: the browser gives them neither the user's cookies nor the portal's
+origin. Their own requests are therefore recognised by a key in the path.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-
 _MAX_PORT = 65535
 _CONNECT_TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 300
-# A whole page, which the browser is to load by the address with the key.
+# Whole pages, which are redirected to the URL with the key.
 _PAGES = {"document", "frame", "iframe"}
-# What a program says about its whole host; the host is the portal's.
+# Headers that concern the whole host, which is the portal's.
 _OF_THE_HOST = {
     "alt-svc",
     "clear-site-data",
@@ -47,25 +47,18 @@ _OF_THE_HOST = {
 
 
 class PortKey:
-    """What tells a program's own page from all others; one for each start of the server."""
+    """The key in the URLs of programs' pages; a new one each time the server starts."""
 
     def __init__(self) -> None:
         self.text = secrets.token_hex(16)
 
     def fits(self, text: str) -> bool:
-        """Return whether a request has it, in a time that tells nothing about it.
-
-        Args:
-            text: What the request has in its place.
-
-        Returns:
-            True for the key.
-        """
+        """Return whether `text` is the key, in constant time."""
         return hmac.compare_digest(self.text, text)
 
 
 class _CheckedBackend(httpcore.AnyIOBackend):
-    """Connects to programs of this session only, and says so before anything is sent."""
+    """Connects only to programs of this session, checked before anything is sent."""
 
     def __init__(self, ports: SessionPorts) -> None:
         super().__init__()
@@ -74,6 +67,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
     async def connect_tcp(
         self, host: str, port: int, *args: Any, **kwargs: Any
     ) -> httpcore.AsyncNetworkStream:
+        # Looked up before and after: another program may take the port in between.
         listeners = await asyncio.to_thread(self._ports.listeners, port)
         stream = await super().connect_tcp(LOOPBACK, port, *args, **kwargs)
         try:
@@ -86,25 +80,20 @@ class _CheckedBackend(httpcore.AnyIOBackend):
 
 
 class PortHandler(ForwardingHandler):
-    """Passes requests of somebody who is logged in on to a port."""
+    """Forwards requests of a logged-in user to a port."""
 
     page_title = "Port"
     auth_resource = "ports"
     not_passed_back = frozenset(ForwardingHandler.not_passed_back | _OF_THE_HOST)
 
     def initialize(self, ports: SessionPorts, key: PortKey) -> None:
-        """Take what the route was registered with.
-
-        Args:
-            ports: Tells which ports are this session's.
-            key: What pages of programs have in their path.
-        """
+        """Store the arguments of the route."""
         self.ports = ports
         self.key = key
 
     @property
     def content_security_policy(self) -> str:
-        """A page of a program acts neither as the user nor as a page of the portal."""
+        """Sandboxed: a program's page acts neither as the user nor as a page of the portal."""
         return f"{super().content_security_policy}; {_SANDBOX}"
 
     @for_the_user
@@ -174,8 +163,9 @@ class PortHandler(ForwardingHandler):
                 await self.pass_back(response)
 
     def _program_headers(self, port: int, path: str) -> list[tuple[bytes, bytes]]:
-        # To the program it looks as if it were asked on the node itself.
+        # The program sees requests as if they came from a browser on the node itself.
         host = f"localhost:{port}"
+        # Uncompressed, so that the script can be inserted into a page.
         dropped = {b"origin"} | ({b"accept-encoding"} if self._is_page() else set())
         headers = [
             (name, value)
@@ -198,7 +188,7 @@ def _is_plain_html(response: httpcore.Response) -> bool:
 def _located(
     headers: Iterable[tuple[bytes, bytes]], port: int, path: str
 ) -> Iterable[tuple[bytes, bytes]]:
-    """Yield a program's headers with redirects that lead to itself below its place here."""
+    """Yield a program's headers; redirects to itself get the path prefix that it has here."""
     prefix = path.encode("latin-1")
     own = [f"http://{name}:{port}/".encode() for name in ("localhost", LOOPBACK)]
     for name, value in headers:
@@ -211,7 +201,7 @@ def _located(
 
 
 class KeyedPortHandler(PortHandler):
-    """Passes requests of a program's own page on, which has no cookie but knows the key."""
+    """Forwards requests of a program's own page, which has no cookie but knows the key."""
 
     not_passed_back = PortHandler.not_passed_back | {
         "access-control-allow-credentials",
@@ -221,36 +211,25 @@ class KeyedPortHandler(PortHandler):
     }
 
     def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
-        """Return a page with the means to live in the sandbox, and anything else as it is.
-
-        Args:
-            response: The program's answer.
-
-        Returns:
-            The content, piece by piece.
-        """
+        """Return a page with storage for the sandbox added, and anything else unchanged."""
         if not self._is_page() or not _is_plain_html(response):
             return super().content_of(response)
+        # The page grows by the script.
         self.clear_header("Content-Length")
         return with_storage(super().content_of(response))
 
     def set_default_headers(self) -> None:
-        """Let the page read what it loads, and its address go nowhere."""
+        """Let the sandboxed page read its own responses, and never send its URL as a referrer."""
         super().set_default_headers()
         self.set_header("Access-Control-Allow-Origin", "*")
         self.set_header("Referrer-Policy", "no-referrer")
 
     def check_xsrf_cookie(self) -> None:
-        """Accept requests without the session's cross-site token: the key is in the path."""
+        """Accept requests without the XSRF token: the key is in the path."""
 
     @allow_unauthenticated  # type: ignore[untyped-decorator]
     async def forward(self, key: str, port: str) -> None:
-        """Pass the request on.
-
-        Args:
-            key: What the page knows.
-            port: Number of the port.
-        """
+        """Forward the request if it has the key."""
         path, rest = self._split(n_parts=3)
         if not self.key.fits(key):
             text = f"This address was one of an earlier session. Open {self.base_url}port/{port}/."

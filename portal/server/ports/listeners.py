@@ -1,4 +1,4 @@
-"""Which TCP ports of the node are listened on by programs of this session, and by nobody else."""
+"""Which TCP ports of the node belong to programs of this session, and to nobody else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _table_form(address: str) -> str:
 _HERE = _table_form(LOOPBACK)
 _ANYWHERE = _table_form("0.0.0.0")  # noqa: S104
 _MAPPED = f"{0:016X}{struct.unpack('=I', bytes((0, 0, 255, 255)))[0]:08X}"
-# Where a socket may listen that gets what is sent to 127.0.0.1; one of IPv6 may take IPv4, too.
+# Addresses of listening sockets that receive connections to 127.0.0.1; IPv6 sockets may accept
+# IPv4, too.
 _REACHED = {_HERE, _ANYWHERE, f"{0:032X}", _MAPPED + _HERE, _MAPPED + _ANYWHERE}
 
 
@@ -35,11 +36,10 @@ class TcpSocket:
     """One line of the kernel's table.
 
     Attributes:
-        here: Address in hexadecimal, in the table's own form, and port.
-        there: The other end, in the same form.
-        is_listening: Whether it waits for connections.
-        uid: User id of its creator; 0 before a connection is accepted.
-        inode: What /proc/PID/fd calls it; 0 before a connection is accepted.
+        here: Local address, in the table's hexadecimal form, and port.
+        there: Remote address and port, in the same form.
+        uid: Of its creator; 0 before a connection is accepted.
+        inode: As in /proc/PID/fd; 0 before a connection is accepted.
     """
 
     here: tuple[str, int]
@@ -50,13 +50,7 @@ class TcpSocket:
 
 
 def parse_tcp_table(text: str) -> list[TcpSocket]:
-    """Return the sockets in a table of the kernel.
-
-    Args:
-        text: /proc/net/tcp or /proc/net/tcp6, with its header.
-
-    Returns:
-        All of them, in its order.
+    """Return the sockets in /proc/net/tcp or /proc/net/tcp6, whose first line is a header.
 
     Source:
         proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order.
@@ -83,8 +77,8 @@ class SessionPorts:
     """Tells the ports of this session from those of other sessions and users of the node.
 
     Args:
-        environ: Environment of the notebook server, with SLURM_JOB_ID in a job.
-        proc: Where the kernel's process tables are.
+        environ: Has SLURM_JOB_ID in a job.
+        proc: Mount point of procfs.
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, proc: Path = Path("/proc")) -> None:
@@ -95,13 +89,7 @@ class SessionPorts:
         self._cgroup_job = self._cgroup_job_of(self._pid)
 
     def listeners(self, port: int) -> frozenset[TcpSocket]:
-        """Return the sockets that get connections to a port of 127.0.0.1.
-
-        Args:
-            port: The port.
-
-        Returns:
-            One or more, each held by a process of this session.
+        """Return the sockets, one or more, that receive connections to this port of 127.0.0.1.
 
         Raises:
             SilentPortError: If nothing listens there.
@@ -124,7 +112,7 @@ class SessionPorts:
         return found
 
     def check_connection(self, port: int, own_port: int, listeners: frozenset[TcpSocket]) -> None:
-        """Refuse a connection that something else may have taken meanwhile.
+        """Refuse a connection that another program may have taken meanwhile.
 
         Args:
             port: The port that was connected to.
@@ -137,7 +125,7 @@ class SessionPorts:
         """
         is_same = self.listeners(port) == listeners
         ends = [s for s in self._sockets() if (s.here[1], s.there[1]) == (port, own_port)]
-        # Before it is accepted it has no owner: it waits at the socket that was looked at.
+        # An unaccepted connection has no owner yet: it waits at the socket that was checked.
         if not is_same or any(s.inode and s.uid != self._uid for s in ends) or not ends:
             raise ForeignPortError(
                 f"What listens on port {port} changed in this moment, so nothing was sent to it. "
@@ -150,11 +138,11 @@ class SessionPorts:
                 yield from parse_tcp_table((self._proc / "self/net" / name).read_text("ascii"))
 
     def _inodes(self, wanted: Iterable[int]) -> set[int]:
-        """Return those that a process of the session holds."""
+        """Return those of the inodes that a process of the session holds."""
         names = {f"socket:[{inode}]": inode for inode in wanted}
         found: set[int] = set()
         for folder in self._proc.glob("[0-9]*"):
-            # A process may end, or be somebody else's.
+            # A process may end meanwhile, or be another user's.
             with suppress(OSError):
                 if folder.stat().st_uid == self._uid:
                     held = {os.readlink(link) for link in (folder / "fd").iterdir()} & set(names)
@@ -180,7 +168,7 @@ class SessionPorts:
 
     def _descends_from_server(self, pid: int) -> bool:
         while pid > 1 and pid != self._pid:
-            # The name of a program may hold anything, parentheses and blanks included.
+            # The program's name in parentheses may hold anything, including parentheses and blanks.
             text = (self._proc / str(pid) / "stat").read_text("utf-8", errors="replace")
             pid = int(text.rpartition(")")[2].split()[1])
         return pid == self._pid

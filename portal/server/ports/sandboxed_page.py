@@ -1,7 +1,7 @@
-"""What a page of a user's program gets so that it works in a browser's sandbox.
+"""Adds storage to a program's page, so that it works in a browser's sandbox.
 
-There it has no cookies and no storage, and asking for them is an error, at which Dash, for one,
-stops. The page gets some of its own, which last as long as it is shown.
+There it has no cookies and no storage, and accessing them is an error, at which Dash, for one,
+stops. The page gets replacements that last as long as it is shown.
 """
 
 from __future__ import annotations
@@ -12,18 +12,15 @@ from importlib.resources import files
 
 _HEAD = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
 _SCRIPT = (files("portal.server") / "pages" / "sandbox.js").read_bytes()
-# A head that comes later than this is none that a program for people writes.
+# No program writes a head this late in a page for people.
 _LOOKED_AT_BYTES = 64 * 1024
 
 
 async def with_storage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield a page with the script in its head.
+    """Yield a page with the script added to its head; unchanged if it has none.
 
     Args:
-        chunks: The page as it comes, not compressed.
-
-    Yields:
-        It again; unchanged where it has no head.
+        chunks: The page, not compressed.
     """
     begin = b""
     is_looking = True

@@ -1,4 +1,4 @@
-"""A websocket between the browser and a program: bytes both ways, which nobody here reads."""
+"""A websocket between the browser and a program: bytes are copied both ways, unread."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _Ended = (StreamClosedError, httpcore.NetworkError, httpcore.TimeoutException)
 
 
 async def tunnel(handler: ForwardingHandler, response: httpcore.Response) -> None:
-    """Agree to the websocket as the program did, and carry what both say until one of them ends.
+    """Accept the websocket as the program did, and copy bytes both ways until one side ends.
 
     Args:
-        handler: The browser's request.
-        response: The program's answer 101.
+        handler: Of the browser's request.
+        response: The program's 101 response.
 
     Source:
         RFC 6455, 4.2.2; https://www.encode.io/httpcore/extensions/#network_stream

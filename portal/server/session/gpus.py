@@ -66,7 +66,6 @@ class Gpus:
 
     def _read_one(self, uuid: str) -> GpuReading:
         nvml = self._nvml
-        # By UUID, looked up again each time: an index can mean another GPU.
         handle = _ask(nvml, nvml.nvmlDeviceGetHandleByUUID, uuid)
         if handle is None:
             return GpuReading(name=uuid)
@@ -109,7 +108,7 @@ def choose_uuids(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
     numbers = [
         word for word in environment.get("SLURM_JOB_GPUS", "").split(",") if word.isdecimal()
     ]
-    # Otherwise the node shows only the job's own GPUs.
+    # Otherwise Slurm names none, or the node shows only the job's own GPUs.
     if 0 < len(numbers) < len(devices):
         devices = [device for device in devices if str(device.minor) in numbers]
     return tuple(uuid for device in devices for uuid in (device.parts or (device.uuid,)))

@@ -94,8 +94,8 @@ class IdleWatch:
     """Follows the use of one session.
 
     Anything that computes keeps the session: a GPU or a program above its limit, a busy kernel. So
-    does input in a tab. A GPU whose use is not known (simulated or MIG) is ignored. If nothing can
-    be measured, the session counts as used.
+    does input in a tab. A GPU whose use is not known (simulated or MIG) is ignored. If the CPU use
+    cannot be measured, the session counts as used.
 
     Args:
         now_s: Monotonic clock.

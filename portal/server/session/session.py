@@ -221,7 +221,6 @@ def make_session(serverapp: Any) -> Session:
     return Session(
         os.environ,
         is_kernel_busy=is_kernel_busy,
-        # Not at once: stop() is called from a task of the loop that it stops.
         stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),
         tell_suspension=lambda: events.emit(
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}

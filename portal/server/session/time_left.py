@@ -163,13 +163,9 @@ def find_end(environment: Mapping[str, str], started_s: float) -> float | None:
 
 
 def parse_seconds(text: str) -> tuple[int, ...]:
-    """Return the whole numbers in a list such as "1800,900,300".
+    """Return the whole numbers in a list such as "1800,900,300", the largest first.
 
-    Args:
-        text: Numbers with commas; words that are none are left out.
-
-    Returns:
-        The numbers, the largest first.
+    Words that are no numbers are ignored.
     """
     numbers = {int(word) for word in text.split(",") if word.strip().isdecimal()}
     return tuple(sorted(numbers, reverse=True))

@@ -1,4 +1,4 @@
-"""Web tools that a site lists: each is started when its tab is opened, behind the login."""
+"""The site's web tools: each starts behind the login when its tab is opened."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from portal.server.authorization import for_the_user
 
 VARIABLE = "PORTAL_TOOLS"
 _START_TIMEOUT_S = 60
-# The session's tokens are none of a tool's business.
+# The tool does not get the session's tokens.
 _WITHOUT_TOKENS = (
     "/usr/bin/env",
     *("-u", "JUPYTERHUB_API_TOKEN"),
     *("-u", "JPY_API_TOKEN"),
     *("-u", "JUPYTER_TOKEN"),
 )
-# "-c" instead of "-m" and without the first entry: a folder in the user's home is not imported.
+# "-c" instead of "-m", and without the empty entry of sys.path: nothing is imported from the
+# current folder, which may be in the user's home.
 _BEHIND_SOCKET = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
     "from portal.server.web_tools.process import main; sys.exit(main())"
@@ -33,13 +34,13 @@ _BEHIND_SOCKET = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebTool:
-    """One tool of the site.
+    """A web tool of the site.
 
     Attributes:
-        title: What users read.
-        command: The program and its arguments, with {unix_socket} or {port}.
-        path: Path below the notebook server. It cannot be guessed, so another page that the user
-            visits on the same host cannot ask for what the tool shows.
+        title: Shown in the launcher.
+        command: Program and arguments, with {unix_socket} or {port}.
+        path: URL path below the notebook server. It cannot be guessed, so a page of another user on
+            the same host cannot request what the tool shows.
     """
 
     title: str
@@ -47,10 +48,9 @@ class WebTool:
     path: str
 
     def argv(self) -> list[str]:
-        """Return the command that listens on a unix socket, for jupyter-server-proxy to fill in.
+        """Return the command that listens on a unix socket, as a template of jupyter-server-proxy.
 
-        Returns:
-            An argument list with {unix_socket}; other braces are doubled.
+        It holds {unix_socket}; other braces are doubled.
         """
         if any("{unix_socket}" in word for word in self.command):
             return [*_WITHOUT_TOKENS, *(_escaped(word) for word in self.command)]
@@ -60,13 +60,10 @@ class WebTool:
 
 
 def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
-    """Return the tools that the site's settings list.
+    """Return the site's tools whose program is on this node.
 
     Args:
-        environ: Environment with PORTAL_TOOLS, a JSON object, or without.
-
-    Returns:
-        The tools whose program is on this node; none where the variable is not of its form.
+        environ: Has PORTAL_TOOLS, a JSON object; if that is absent or malformed there are no tools.
     """
     try:
         tables = json.loads(environ.get(VARIABLE) or "{}")
@@ -84,14 +81,14 @@ def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
 
 
 def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:
-    """Return the routes of the tools.
+    """Return routes of jupyter-server-proxy, which start a tool with its first request.
 
     Args:
-        tools: The tools.
+        tools: From `read_tools`.
         base_url: Path of the notebook server, with a slash at both ends.
 
     Returns:
-        Handlers of jupyter-server-proxy, which start a tool with the first request.
+        Tornado's routes.
     """
     processes = [
         ServerProcess(
@@ -109,12 +106,12 @@ def _escaped(word: str) -> str:
 
 
 class ToolsHandler(APIHandler):
-    """The REST interface `portal/api/tools`: what the launcher shows."""
+    """REST API `portal/api/tools`: the tools in the launcher."""
 
     auth_resource = "tools"
 
     def initialize(self, tools: tuple[WebTool, ...]) -> None:
-        """Take what the route was registered with."""
+        """Store the arguments of the route."""
         self.tools = tools
 
     @for_the_user

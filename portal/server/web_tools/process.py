@@ -1,9 +1,9 @@
-"""A web tool that can only listen on a port, behind a unix socket: the program that is started.
+"""Puts a unix socket in front of a web tool that can only listen on a port; run as a program.
 
     web_tool_process PARENT_PID SOCKET PROGRAM ARGUMENT ...
 
-The tool runs in a network of its own, where nobody else reaches its port; "@PORT@" in its arguments
-becomes the number. Needs only the standard library.
+The tool runs in a network namespace of its own, where nobody else reaches its port; "@PORT@" in its
+arguments becomes the number. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes those of the process.
 
     Returns:
-        The tool's exit status; 1 where it cannot be run without others reaching it.
+        The tool's exit status; 1 if it cannot be run without others reaching it.
     """
     parent_pid, socket_path, *command = sys.argv[1:] if argv is None else argv
     if not die_with(int(parent_pid)):
@@ -59,6 +59,7 @@ async def _serve(socket_path: str, command: Sequence[str]) -> int:
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _forward(reader, writer, port)
 
+    # bind() makes the socket with mode 0600.
     old_mask = os.umask(0o177)
     try:
         server = await asyncio.start_unix_server(forward, socket_path)
