@@ -1,4 +1,4 @@
-"""The command `dsportal`: settings, environments and the whole site, checked and explained."""
+"""The command `dsportal`: checks and explains settings, environments, packages and the site."""
 
 from __future__ import annotations
 
@@ -30,19 +30,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None takes those of the process.
 
     Returns:
-        0 if all is well, 1 with one line on standard error if not, 130 after Ctrl-C.
+        0 for success, 1 with one line on standard error if not, 130 after Ctrl-C.
     """
     return _run(build_parser().parse_args(argv))
 
 
 def user_main(argv: Sequence[str] | None = None) -> int:
-    """Run the command as sessions have it, without what administrators do.
-
-    Args:
-        argv: As for `main`.
+    """Run the command as sessions have it, without the administrators' part.
 
     Returns:
-        As `main` does.
+        Exit status, as for `main`.
     """
     return _run(build_user_parser().parse_args(argv))
 
@@ -54,6 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except PortalError as error:
         print(f"dsportal: {error}", file=sys.stderr)
         return EXIT_ERROR
+    # The reader of the output, such as head, has ended.
     except BrokenPipeError:
         return EXIT_ERROR
     except KeyboardInterrupt:
@@ -85,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def build_user_parser() -> argparse.ArgumentParser:
-    """Return the parser of the commands that users have in their sessions."""
+    """Return the parser of the commands for users in their sessions."""
     parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
     _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
     return parser
@@ -142,7 +140,7 @@ def print_example(_: argparse.Namespace) -> int:
 
 
 def print_reference(_: argparse.Namespace) -> int:
-    """Print what every key means.
+    """Print a reference of all settings, as Markdown.
 
     Returns:
         0.

@@ -1,4 +1,4 @@
-"""The command `dsportal job new`: a batch job for a training script, by the portal's own rule."""
+"""The command `dsportal job new`: writes a batch job for a training script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from portal.packages.overlay import overlay_of
 from spawner.errors import PortalError
 
 SECONDS_PER_HOUR = 3600
-# The hub gives both to sessions.
+# Set by the hub in sessions.
 _CORES, _MEMORY = "PORTAL_CORES_PER_GPU", "PORTAL_MEMORY_MIB_PER_GPU"
 
 
@@ -30,9 +30,7 @@ class Rule:
     """What comes with each GPU at this site.
 
     Attributes:
-        cores_per_gpu: CPU cores.
-        memory_mib_per_gpu: Memory in MiB.
-        simulated_gpus: True where the GPUs of the site do not compute.
+        simulated_gpus: Whether the GPUs of the site do not compute.
     """
 
     cores_per_gpu: int
@@ -41,14 +39,14 @@ class Rule:
 
 
 class JobError(PortalError):
-    """The job that was asked for cannot be."""
+    """The requested job cannot be written."""
 
 
 def add_commands(commands: Any) -> None:
     """Add `job` to the parser of `dsportal`.
 
     Args:
-        commands: What argparse's `add_subparsers` returned.
+        commands: The result of argparse's `add_subparsers`.
     """
     parser = commands.add_parser("job", help="batch jobs for training scripts")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
@@ -90,13 +88,13 @@ def write_job(arguments: argparse.Namespace) -> int:
     """Write the job file.
 
     Args:
-        arguments: As `add_commands` describes them.
+        arguments: As `add_commands` defines them.
 
     Returns:
         0.
 
     Raises:
-        JobError: If the shape, the script or MPI cannot be, or the file is there already.
+        JobError: If the shape, the script or MPI is not possible, or the file exists already.
     """
     script = arguments.script.absolute()
     if not script.is_file():
@@ -146,7 +144,7 @@ def write_job(arguments: argparse.Namespace) -> int:
 
 
 def _python(name: str) -> Path:
-    """Return the interpreter of an environment, with the packages that its kernel starts with."""
+    """Return the interpreter of an environment: the user's overlay if its kernel starts with it."""
     for kernel in kernels(Path(sys.prefix)):
         overlay = overlay_of(Path.home(), kernel.name, kernel.release)
         if kernel.name == name and overlay.python.exists() and not overlay.is_off:
@@ -159,8 +157,7 @@ def _rule(environ: Mapping[str, str]) -> Rule:
     cores, memory = environ.get(_CORES, ""), environ.get(_MEMORY, "")
     if cores.isdecimal() and memory.isdecimal():
         return Rule(int(cores), int(memory), is_simulated)
-    # Outside a session; on a compute node there may be no settings, and the rule is then the one
-    # they begin with.
+    # Outside a session; a compute node may have no settings, and the defaults then apply.
     if os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
         settings = load_settings(DEFAULT_SETTINGS_PATH)
         resources, is_simulated = settings.resources, settings.site.simulated_gpus

@@ -1,4 +1,4 @@
-"""Headers that tell strangers which program answers, and its version: left out for browsers."""
+"""Removes headers that tell strangers which program answers, and its version."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ VERSION = "X-JupyterHub-Version"
 
 
 class PlainHeaders(OutputTransform):
-    """Takes the names of programs out of every answer, errors and files included.
+    """Removes program names from every response, errors and files included.
 
-    Hub and sessions compare their versions by a header when they meet. They do so directly; what
-    comes through the proxy has X-Forwarded-For.
-
-    Args:
-        request: What is answered.
+    Hub and sessions compare their versions by a header when they talk to each other. They do so
+    directly; what comes through the proxy has X-Forwarded-For.
 
     Source:
-        Tornado 6.6 applies transforms to the answers of all handlers of an application.
+        Tornado 6.6 applies transforms to the responses of all handlers of an application.
     """
 
     def __init__(self, request: HTTPServerRequest) -> None:
@@ -29,17 +26,7 @@ class PlainHeaders(OutputTransform):
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
     ) -> tuple[int, HTTPHeaders, bytes]:
-        """Drop the headers; tornado calls this before it sends the first bytes.
-
-        Args:
-            status_code: Status of the answer.
-            headers: Its headers, which are changed.
-            chunk: Beginning of its body.
-            finishing: Whether that is all.
-
-        Returns:
-            Status, headers and chunk.
-        """
+        """Drop the headers, in place; Tornado calls this before it sends the first bytes."""
         headers.pop(PROGRAM, None)
         if self._is_proxied:
             headers.pop(VERSION, None)

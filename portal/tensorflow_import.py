@@ -1,9 +1,9 @@
-"""Lets `import tensorflow` keep to TF_CPP_MIN_LOG_LEVEL.
+"""Makes `import tensorflow` respect TF_CPP_MIN_LOG_LEVEL.
 
-TensorFlow 2.21 writes notes through absl before it has set absl up, whatever that level says; two
-of them, about oneDNN, on every processor with AVX-512 VNNI. In a notebook they look like a fault.
-A `.pth` file in the environments with TensorFlow imports this module when Python starts, so it
-imports nothing that is not there already and costs nothing until TensorFlow is imported.
+TensorFlow 2.21 logs through absl before it has set absl up, whatever that level says; two of the
+lines, about oneDNN, on every processor with AVX-512 VNNI. In a notebook they look like a fault. A
+`.pth` file in the environments with TensorFlow imports this module when Python starts, so it
+imports nothing that is not loaded already and costs nothing until TensorFlow is imported.
 """
 
 from __future__ import annotations
@@ -25,15 +25,11 @@ _NOTE = re.compile(rb"([IWEF])\d{4} [\d:.]+ +\d+ [\w./-]+:\d+\] ")
 
 
 def without_notes(printed: bytes, level: int) -> bytes:
-    """Leave out the log lines that a level does not ask for.
+    """Return what a library wrote, without the absl log lines below a level.
 
     Args:
-        printed: Lines that a library wrote, absl's among them.
-        level: TensorFlow's: 0 asks for all, 1 for no information, 2 for no warnings, 3 for no
-            errors.
-
-    Returns:
-        What is left; lines that absl did not write are all kept.
+        printed: Lines; those that absl did not write are all kept.
+        level: TensorFlow's: 0 shows all, 1 hides information, 2 also warnings, 3 also errors.
     """
     return b"".join(line for line in printed.splitlines(keepends=True) if _is_asked(line, level))
 
@@ -46,29 +42,24 @@ def _is_asked(line: bytes, level: int) -> bool:
 
 
 def read_level(text: str | None) -> int:
-    """Return the level that an environment variable names.
+    """Return the value of TF_CPP_MIN_LOG_LEVEL as a level, 0 to 3.
 
     Args:
-        text: Value of TF_CPP_MIN_LOG_LEVEL; None if it is not set.
-
-    Returns:
-        0 to 3; 0, as TensorFlow takes it, for what is not a number.
+        text: None if it is not set; what is no number counts as 0, as TensorFlow takes it.
     """
     return min(int(text), 3) if text and text.isdecimal() else 0
 
 
 @contextmanager
 def notes_left_out(level: int) -> Iterator[None]:
-    """Hold back what is written to standard error, then pass on what the level asks for.
-
-    Args:
-        level: As for `without_notes`.
+    """Hold back standard error, then print what the level shows; see `without_notes` for `level`.
 
     Yields:
         Nothing.
     """
     _flush()
     kept = os.dup(_STDERR)
+    # A descriptor, since TensorFlow's C++ code does not write to sys.stderr.
     held = os.memfd_create("stderr")
     os.dup2(held, _STDERR)
     try:
@@ -84,13 +75,13 @@ def notes_left_out(level: int) -> Iterator[None]:
 
 
 def _flush() -> None:
-    # A program without a terminal may have none.
+    # sys.stderr is None in a program without one.
     if sys.stderr is not None:
         sys.stderr.flush()
 
 
 class _TensorFlowFinder:
-    """Finds TensorFlow as Python does, and holds its notes back while it is imported."""
+    """Finds TensorFlow as Python does, and holds its log lines back while it is imported."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -107,7 +98,7 @@ class _TensorFlowFinder:
             with notes_left_out(level):
                 execute(module)
 
-        # Only this one loader: it was made for this import.
+        # Patches only this loader, which was made for this import.
         vars(spec.loader)["exec_module"] = execute_quietly
         return spec
 

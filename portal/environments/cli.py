@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     """Add `environments` to the parser of `dsportal`.
 
     Args:
-        commands: What argparse's `add_subparsers` returned.
+        commands: The result of argparse's `add_subparsers`.
     """
     parser = commands.add_parser("environments", help="kernels of the site's and your environments")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
@@ -85,28 +85,29 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
 
 
 def add_environment(arguments: argparse.Namespace) -> int:
-    """Write one more environment to a registry and try it.
+    """Add an environment to a registry and try it.
 
     Args:
-        arguments: What `add` was called with.
+        arguments: Those of `add`.
 
     Returns:
-        0 if it works on this machine, 1 if it does not; it is written in both cases.
+        0 if it works on this machine, 1 if not; it is added in both cases.
 
     Raises:
-        RegistryError: If it is described badly or cannot be written.
+        RegistryError: If its description is wrong or cannot be written.
     """
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
     path = site_path() if arguments.site else Path.home() / OWN_PATH
     if is_source(table.get("image", "")):
         source, table["image"] = parse_source(table["image"]), str(_image_file(arguments))
+        # Checked before the image is made, which takes minutes.
         check_entry(path, arguments.id, table, is_own=not arguments.site)
         login = _login(arguments)
         make_image(look_at_node().container, source, Path(table["image"]), login)
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
     trial = try_environment(environment, look_at_node())
-    # For the templates, which look for a kernel that has what they need.
+    # Templates choose a kernel by its packages.
     kept = {} if trial.packages is None else {"packages": list(trial.packages)}
     add_entry(path, arguments.id, table | kept, is_own=not arguments.site)
     print(f"Added to {path}. Running sessions offer it within a minute, if it works there.")
@@ -132,7 +133,7 @@ def print_environments(_: argparse.Namespace) -> int:
     """Print a line for each environment.
 
     Returns:
-        0, or 1 where an entry is wrong.
+        0, or 1 if an entry is wrong.
     """
     registry = read_registry(site_path(), Path.home())
     for environment in registry.environments:
@@ -145,10 +146,10 @@ def print_environments(_: argparse.Namespace) -> int:
 
 
 def check_environments(arguments: argparse.Namespace) -> int:
-    """Try each environment on this machine, or the one that is named.
+    """Try one environment or all of them on this machine.
 
     Args:
-        arguments: With `id`, or None for all.
+        arguments: With `id`, None for all.
 
     Returns:
         0 if all work, 1 if not.

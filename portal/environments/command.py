@@ -1,4 +1,4 @@
-"""How the kernel of an environment is started: argument lists, and nothing is run here."""
+"""Builds the commands that start and probe the kernel of an environment; runs nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from portal.environments.entry import Environment, Kind, Language
 
-# `module` is a function of the shell, which only its own script defines. Nothing of the registry
-# is in the text of this script: names come as its arguments.
+# `module` is a shell function that only its own script defines. Nothing from the registry is in the
+# text of this script: names come as its arguments.
 _LOAD_MODULES = """\
 init=$1; shift
 . "$init" || { echo "$init, which defines the command module, failed" >&2; exit 78; }
@@ -23,7 +23,7 @@ done
 shift
 exec "$@"
 """
-# What `conda activate` does beyond PATH is in these scripts of the packages.
+# Apart from PATH, `conda activate` runs these scripts of the packages.
 _ACTIVATE_CONDA = """\
 for script in "$CONDA_PREFIX"/etc/conda/activate.d/*.sh; do
     [ -r "$script" ] && . "$script"
@@ -31,7 +31,7 @@ done
 exec "$@"
 """
 _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
-# Of the server's Python, without the folder of the notebook, whose files could hide packages.
+# Run by the server's Python, without the notebook's folder, whose files could hide packages.
 _PYTHON2_KERNEL = (
     "import sys; sys.path.remove(''); from portal.server.kernels.python2 import main; main()"
 )
@@ -40,16 +40,16 @@ _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
     Language.PYTHON2: (),
     Language.PYTHON: ("-c", _PYTHON_START, "-f", "{connection_file}"),
-    # A saved workspace may hold functions that R calls when it starts.
+    # Without a saved workspace, whose functions R could call when it starts.
     Language.R: (
         *("--slave", "--no-restore"),
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
 }
-# What is printed before it, such as by a module's script, is none of ours.
+# Marks our line: a module's script, for one, may print something first.
 PACKAGES_MARK = "dsportal-packages"
-# The first of a name on the search path is the one that is imported. Pythons before 3.8 lack the
-# module, and do not say what they have.
+# If a name is twice on the search path, the first is imported. Python before 3.8 lacks the module
+# and reports no packages.
 _PYTHON_PROBE = f"""\
 import ipykernel
 try:
@@ -74,12 +74,12 @@ _PROBES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What the node has for environments.
+    """What the node offers to environments.
 
     Attributes:
         module_init: The shell script that defines `module`, or None.
         container: Path of apptainer or singularity, or None.
-        binds: Folders that every image sees.
+        binds: Folders that are mounted into every image.
         has_gpus: Whether images get the GPUs of the session.
     """
 
@@ -90,14 +90,14 @@ class Node:
 
 
 def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
-    """Return the description of an environment's kernel.
+    """Return the content of an environment's kernel.json, as JSON values.
 
     Args:
         environment: An entry of the registry.
-        node: What the node has.
+        node: The node on which the kernel will run.
 
     Returns:
-        The content of its kernel.json.
+        A JSON object.
 
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
@@ -119,29 +119,16 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
 
 
 def probe(environment: Environment, node: Node) -> list[str]:
-    """Return the command that fails where the kernel could not start.
+    """Return a command that fails if the kernel could not start.
 
-    Args:
-        environment: An entry of the registry.
-        node: What the node has.
-
-    Returns:
-        An argument list. It prints PACKAGES_MARK and what is installed, with blanks between, in
-        Python as NAME==VERSION, in R as NAME.
+    It prints PACKAGES_MARK and what is installed, separated by blanks: for Python as NAME==VERSION,
+    for R as NAME.
     """
     return _enter(environment, node, _PROBES[environment.language])
 
 
 def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
-    """Return the environment variables of a kernel.
-
-    Args:
-        environment: An entry of the registry.
-        path: The PATH that it would have otherwise.
-
-    Returns:
-        Those to set.
-    """
+    """Return the environment variables to set for a kernel, given the PATH that it would have."""
     own: dict[str, str] = {}
     if environment.kind in {Kind.VIRTUALENV, Kind.CONDA}:
         # Its own bin first, so that "!pip" in a cell is the one of this kernel.

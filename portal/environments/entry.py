@@ -1,4 +1,4 @@
-"""One environment of the registry: a table of environments.toml as a typed value."""
+"""One entry of environments.toml as a typed value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_NAME_CHARS = 80
 
 
 class Language(Enum):
-    """What cells are written in."""
+    """The language of a kernel's cells."""
 
     PYTHON = "python"
     PYTHON2 = "python2"
@@ -27,7 +27,7 @@ class Language(Enum):
 
 
 class Kind(Enum):
-    """What an environment is made of; the value is the key of the registry that says where."""
+    """What an environment is made of; the value is the registry's key for its location."""
 
     VIRTUALENV = "virtualenv"
     CONDA = "conda"
@@ -43,21 +43,18 @@ KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """One entry of the registry.
+    """An entry of the registry.
 
     Attributes:
-        id: Its name in the registry, of which the kernel's own is made.
-        name: What the launcher shows.
-        kind: What it is made of.
+        id: Its name in the registry, from which the kernel's own is made.
+        name: Shown in the launcher.
         path: The virtual or conda environment, the image, or the interpreter; None for modules.
         modules: Environment modules, loaded in this order.
-        language: What its cells are written in.
         program: Name or path of the interpreter inside it.
         logo: PNG or SVG file for the launcher, or None for the language's own.
-        binds: Further folders that an image sees.
+        binds: Further folders that are mounted into an image.
         variables: Environment variables of the kernel.
-        packages: What was installed in it when it was added, as NAME==VERSION; None where that is
-            not known.
+        packages: What was installed in it when it was added, as NAME==VERSION; None if not known.
         is_own: Whether the user added it, not the site.
     """
 
@@ -76,24 +73,21 @@ class Environment:
 
     @property
     def kernel_name(self) -> str:
-        """Name of its kernel; one of the user's never hides one of the site's."""
+        """Name of its kernel; the prefix keeps a user's from hiding one of the site's."""
         return f"own-{self.id}" if self.is_own else f"site-{self.id}"
 
 
 def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> Environment:
-    """Return the environment that a table of the registry means.
+    """Return the environment that a table of the registry describes; it is not tried.
 
     Args:
         id_: Name of the table.
-        table: What the TOML parser gave for it.
-        where: The file, for sentences.
+        table: Its value from the TOML parser.
+        where: The file, for error messages.
         is_own: Whether it is the user's own registry.
 
-    Returns:
-        The environment; whether it works on this node is not known yet.
-
     Raises:
-        RegistryError: If a key is unknown, missing or of another form.
+        RegistryError: If a key is unknown, missing or malformed.
     """
     place = f"[{id_}] of {where}"
     if not _ID.fullmatch(id_):
@@ -144,7 +138,7 @@ def _text(value: Any, key: str, place: str) -> str:
 
 def _path(value: Any, key: str, place: str) -> Path:
     path = Path(_text(value, key, place)).expanduser()
-    # A bind is written source:target:options, so these two would mean something else.
+    # A bind is written source:target:options, and several with commas between.
     if not path.is_absolute() or ":" in str(path) or "," in str(path):
         raise RegistryError(
             f"{key} in {place} is {value!r:.60}, but must be an absolute path without ':' and ','."

@@ -1,4 +1,4 @@
-"""What can be wrong with the registry of environments."""
+"""Errors of the registry of environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make an image file from a container of a registry, such as NVIDIA's."""
+"""Makes an image file from a container of a registry, such as NVIDIA's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portal.environments.errors import RegistryError
 
 OWN_FOLDER = Path(".local/share/data-scientist-portal/images")
 NGC_USER = "$oauthtoken"
-# A registry's name and path as Docker writes them, or a path that apptainer reads itself.
+# Registry and path as Docker writes them, or a path that apptainer reads itself.
 _DOCKER = re.compile(r"docker://[a-z0-9][\w.:/@+-]{0,500}", re.ASCII)
 _LOCAL = re.compile(
     r"(?P<kind>oci|docker-archive):(?P<path>[^:\s]{1,1000})(?P<tag>:[\w.-]{1,128})?"
@@ -24,11 +24,11 @@ _MAX_KEY_BYTES = 16384
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """Who asks a registry.
+    """Credentials for a registry.
 
     Attributes:
-        user: A user name; NVIDIA's registry knows only "$oauthtoken".
-        key: What stands for a password; it is in no text that is printed.
+        user: NVIDIA's registry knows only "$oauthtoken".
+        key: The password or token; left out of repr().
     """
 
     user: str
@@ -39,28 +39,18 @@ class Login:
 
 
 def is_source(text: str) -> bool:
-    """Return whether a text names something that an image is made from, not an image.
-
-    Args:
-        text: What the user gave for the image.
-
-    Returns:
-        True for what begins with docker:, oci: and the like.
-    """
+    """Return whether a text names an image's source (docker:, oci: and the like), not a file."""
     return re.match(r"[a-z][a-z0-9+-]*:", text) is not None
 
 
 def parse_source(text: str) -> str:
-    """Return what an image is made from, as apptainer reads it.
+    """Return the source of an image as apptainer reads it, with an absolute path.
 
     Args:
         text: docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE.
 
-    Returns:
-        The same with an absolute path.
-
     Raises:
-        RegistryError: If it is none of these, or the file is not there.
+        RegistryError: If it is none of these, or the file does not exist.
     """
     if _DOCKER.fullmatch(text):
         return text
@@ -77,13 +67,7 @@ def parse_source(text: str) -> str:
 
 
 def read_key(path: Path) -> str:
-    """Return the key in a file that only its owner may read.
-
-    Args:
-        path: A file of one line, mode 0600, of the user who runs this.
-
-    Returns:
-        The key.
+    """Return the key in a file of one line, which must be the user's own with mode 0600.
 
     Raises:
         RegistryError: If others may read it, it is another user's, or it holds no key.
@@ -92,6 +76,7 @@ def read_key(path: Path) -> str:
         if not path.is_file():
             raise RegistryError(f"{path} is no file. Give a file that holds the key.")
         with path.open("rb") as file:
+            # On the open file, which cannot be replaced between check and reading.
             _check_private(path, os.fstat(file.fileno()))
             key = file.read(_MAX_KEY_BYTES).decode().strip()
     except OSError as error:
@@ -117,13 +102,13 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
     """Make an image file, with apptainer's progress on the terminal.
 
     Args:
-        container: Path of apptainer or singularity, or None where the machine has none.
+        container: Path of apptainer or singularity, or None if the machine has neither.
         source: From `parse_source`.
-        image: The file to make; it is whole or not there.
-        login: Who asks the registry, or None for anybody.
+        image: The file to make; it is never there in part.
+        login: None for anonymous access.
 
     Raises:
-        RegistryError: If the file is there already, or could not be made.
+        RegistryError: If the file exists already, or could not be made.
     """
     if container is None:
         raise RegistryError(
@@ -145,7 +130,7 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
 
 def _build(container: Path, source: str, part: Path, login: Login | None) -> None:
     print(f"Making an image from {source}; large ones take many minutes.", flush=True)
-    # A home's quota seldom holds a second copy of each layer.
+    # A home's quota seldom has room for a second copy of each layer.
     argv = [str(container), "build", "--force", "--disable-cache", str(part), source]
     environ = os.environ | _credentials(container, login)
     status = subprocess.run(argv, env=environ, stdin=subprocess.DEVNULL, check=False).returncode
@@ -160,7 +145,7 @@ def _build(container: Path, source: str, part: Path, login: Login | None) -> Non
 
 
 def _credentials(container: Path, login: Login | None) -> Mapping[str, str]:
-    """Return the variables that hold a login; an argument would be seen by the whole node.
+    """Return a login as environment variables: everybody on the node can read arguments.
 
     Source:
         https://apptainer.org/docs/user/1.4/docker_and_oci.html#authentication

@@ -1,6 +1,6 @@
-"""What every Python kernel does first; its interpreter gets this file as text.
+"""Start-up code of every Python kernel; its interpreter gets this file as text.
 
-So it runs in environments and images that hold ipykernel and nothing of this project. The folder of
+So it runs in environments and images that have ipykernel and nothing of this project. The folder of
 a notebook may be somebody else's: nothing in it is imported before the user runs a cell.
 
 Source:
@@ -10,6 +10,7 @@ Source:
 
 import sys
 
+# Before any other import: an empty entry is the notebook's folder.
 sys.path[:] = [path for path in sys.path if path]
 
 import os  # noqa: E402
@@ -21,22 +22,22 @@ from zmq.eventloop.zmqstream import ZMQStream  # noqa: E402
 
 
 class NotebookKernel(IPKernelApp):
-    """A kernel that looks for modules beside the notebook from the first cell on."""
+    """A kernel that imports modules from the notebook's folder only from the first cell on."""
 
     def init_iopub(self, context):
-        """Have what forked children print come through a socket that only the user can open.
+        """Receive the output of forked children on a socket that only the user can open.
 
-        ipykernel listens on a TCP port for it, to which every user of the node could write.
+        ipykernel opens a TCP port for it, to which every user of the node could write.
         """
         if self.transport == "ipc":
             take_output_from(f"ipc://{self.ip}-6")
         super().init_iopub(context)
 
     def init_path(self):
-        """Leave the folder out of the path, where IPython would add it."""
+        """Keep the folder out of sys.path, to which IPython would add it."""
 
     def init_code(self):
-        """Add it when the user runs something; a page completes and asks before that."""
+        """Add the folder before the first cell; completion and inspection run earlier."""
         super().init_code()
         events, add_folder = self.shell.events, super().init_path
 
@@ -48,10 +49,10 @@ class NotebookKernel(IPKernelApp):
 
 
 def take_output_from(address):
-    """Let the processes of this kernel meet at another address than a port of the loopback.
+    """Let the kernel's processes exchange output at a ZeroMQ address instead of a TCP port.
 
     Args:
-        address: Address of ZeroMQ; 1 to 5 are the kernel's other sockets.
+        address: The kernel's other sockets end in -1 to -5.
 
     Source:
         ipykernel 6 and 7, `IOPubThread._setup_pipe_in` and `_setup_pipe_out`.
@@ -66,7 +67,7 @@ def take_output_from(address):
         thread._pipe_in.on_recv(thread._handle_pipe_msg)
 
     def connect(thread):
-        # A context does not outlive a fork.
+        # A ZeroMQ context does not survive a fork.
         context = zmq.Context()
         pipe_out = context.socket(zmq.PUSH)
         pipe_out.linger = 3000

@@ -1,4 +1,4 @@
-"""Whether an environment works on this node, and if not, why."""
+"""Tests whether an environment works on this node, and if not, why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from portal.environments.entry import Environment, Kind, Language
 
 BINDS_VARIABLE = "PORTAL_IMAGE_BINDS"
 PROBE_TIMEOUT_S = 60.0
-# Debian's environment-modules and lmod, and where others put them.
+# environment-modules and Lmod, as in Debian and elsewhere.
 _MODULE_INITS = (
     "{MODULESHOME}/init/bash",
     "{LMOD_PKG}/init/bash",
@@ -31,11 +31,11 @@ _NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What came of trying an environment on this node.
+    """The result of trying an environment on this node.
 
     Attributes:
         problem: Why it does not work here, or "".
-        packages: What is installed in it, as NAME==VERSION; None where it does not say.
+        packages: What is installed in it, as NAME==VERSION; None if it does not report that.
     """
 
     problem: str = ""
@@ -43,19 +43,17 @@ class Trial:
 
 
 def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
-    """Find what this node has for environments.
+    """Find what this node offers to environments.
 
     Args:
-        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_IMAGE_BINDS (a
-            list with ":") and PORTAL_GPUS_SIMULATED.
-        binds: Further folders that every image sees, such as the one of connection files.
-
-    Returns:
-        What was found.
+        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_IMAGE_BINDS
+            (separated by ":") and PORTAL_GPUS_SIMULATED.
+        binds: Further folders to mount into every image, such as that of connection files.
     """
     inits = (
         init.format_map({"MODULESHOME": "", "LMOD_PKG": "", **environ}) for init in _MODULE_INITS
     )
+    # Without MODULESHOME or LMOD_PKG the name begins with /init/.
     found = (Path(init) for init in inits if init[:6] != "/init/" and os.access(init, os.R_OK))
     path = f"{environ.get('PATH', '')}:{_SEARCH_PATH}"
     programs = (shutil.which(name, path=path) for name in _CONTAINERS)
@@ -70,15 +68,7 @@ def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
 
 
 def quick_problem(environment: Environment, node: Node) -> str:
-    """Return why an environment cannot work on this node, as far as can be seen without running it.
-
-    Args:
-        environment: An entry of the registry.
-        node: What the node has.
-
-    Returns:
-        A sentence, or "".
-    """
+    """Return why an environment cannot work on this node, or ""; nothing is run."""
     if environment.kind is Kind.MODULES:
         if node.module_init is None:
             return "This node has neither environment-modules nor Lmod."
@@ -100,16 +90,7 @@ def quick_problem(environment: Environment, node: Node) -> str:
 def try_environment(
     environment: Environment, node: Node, *, timeout_s: float = PROBE_TIMEOUT_S
 ) -> Trial:
-    """Try an environment on this node.
-
-    Args:
-        environment: An entry of the registry.
-        node: What the node has.
-        timeout_s: Seconds that its interpreter may take to load its kernel.
-
-    Returns:
-        Whether it works, and what is in it.
-    """
+    """Try an environment on this node, by having its interpreter load its kernel."""
     if seen := quick_problem(environment, node):
         return Trial(problem=seen)
     environ = os.environ | dict(variables(environment, path=os.environ.get("PATH", "")))

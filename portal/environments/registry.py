@@ -1,4 +1,4 @@
-"""The files that name environments: the site's, and one of each user's own."""
+"""Reads and extends environments.toml: the site's, and each user's own."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MAX_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """What the two files say.
+    """The content of both files.
 
     Attributes:
         environments: The site's first, in the order of the files.
-        problems: A sentence for each entry that is wrong, or file that cannot be read.
+        problems: A sentence for each wrong entry and each unreadable file.
     """
 
     environments: tuple[Environment, ...]
@@ -33,27 +33,12 @@ class Registry:
 
 
 def site_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the site's file.
-
-    Args:
-        environ: Environment with PORTAL_ENVIRONMENTS_FILE, or without.
-
-    Returns:
-        Its path, whether it exists or not.
-    """
+    """Return the site's file, PORTAL_ENVIRONMENTS_FILE or the default; it need not exist."""
     return Path(environ.get(SITE_VARIABLE) or SITE_PATH)
 
 
 def read_registry(site: Path, home: Path) -> Registry:
-    """Read both files; what is wrong in one entry takes nothing from the others.
-
-    Args:
-        site: The site's file; it may be absent.
-        home: The user's home, which may hold a file of the user's own.
-
-    Returns:
-        All environments that are described well.
-    """
+    """Read both files; an error in one entry does not affect the others."""
     environments: list[Environment] = []
     problems: list[str] = []
     for path, is_own in ((site, False), (home / OWN_PATH, True)):
@@ -73,13 +58,13 @@ def read_registry(site: Path, home: Path) -> Registry:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """Return what a file holds; one that is absent holds nothing.
+    """Return the tables of a registry by name; an absent file has none.
 
     Args:
-        path: A registry.
+        path: An environments.toml.
 
     Returns:
-        Its tables by name.
+        Values of the TOML parser, unchecked.
 
     Raises:
         RegistryError: If it cannot be read or is not TOML.
@@ -98,16 +83,13 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Return the environment that would be added, and add nothing.
+    """Return the environment that would be added, without adding it.
 
     Args:
         path: The registry; it may be absent.
         id_: Name of the environment in it.
-        table: Its keys.
+        table: Its keys, as from the TOML parser.
         is_own: Whether it is the user's own registry.
-
-    Returns:
-        The environment.
 
     Raises:
         RegistryError: If the name is taken or the entry is wrong.
@@ -121,22 +103,19 @@ def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool)
 
 
 def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Write one more environment to a registry.
+    """Append an environment to a registry, which is created if it does not exist.
 
     Args:
-        path: The file; it is made where there is none.
+        path: The registry.
         id_: Name of the environment in it.
-        table: Its keys.
+        table: Its keys, as from the TOML parser.
         is_own: Whether it is the user's own registry.
-
-    Returns:
-        The environment.
 
     Raises:
         RegistryError: If the name is taken, the entry is wrong or the file cannot be written.
     """
     environment = check_entry(path, id_, table, is_own=is_own)
-    # Texts, and lists and tables of texts: each line is a TOML basic string as JSON writes it.
+    # The values are texts, and lists and tables of texts; a JSON string is a TOML basic string.
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

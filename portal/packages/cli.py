@@ -20,7 +20,7 @@ _BYTES_PER_MIB = 1024 * 1024
 
 
 class PackagesError(PortalError):
-    """What was asked for the user's packages cannot be done."""
+    """A command on the user's packages failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Kernel:
     """A shipped kernel that starts with the user's packages.
 
     Attributes:
-        name: Its name, such as "tensorflow".
-        release: What packages have to fit, such as "2.21-py3.11".
+        name: Such as "tensorflow".
+        release: What packages must be compatible with, such as "2.21-py3.11".
         python: The shipped interpreter.
     """
 
@@ -42,7 +42,7 @@ def add_commands(commands: Any) -> None:
     """Add `packages` to the parser of `dsportal`.
 
     Args:
-        commands: What argparse's `add_subparsers` returned.
+        commands: The result of argparse's `add_subparsers`.
     """
     parser = commands.add_parser("packages", help="what you installed for the shipped kernels")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
@@ -62,13 +62,10 @@ def add_commands(commands: Any) -> None:
 
 
 def kernels(prefix: Path) -> list[Kernel]:
-    """Return the shipped kernels, as their descriptions name them.
+    """Return the shipped kernels that start with the user's packages, by name.
 
     Args:
-        prefix: The notebook server's environment.
-
-    Returns:
-        Those that start with the user's packages, by name.
+        prefix: The notebook server's environment, which holds the kernelspecs.
     """
     found = []
     for path in sorted(prefix.glob("share/jupyter/kernels/*/kernel.json")):
@@ -83,7 +80,7 @@ def print_packages(arguments: argparse.Namespace) -> int:
     """Print the user's packages by kernel and release.
 
     Args:
-        arguments: With `kernel`, or None for all.
+        arguments: With `kernel`, None for all.
 
     Returns:
         0.
@@ -110,10 +107,7 @@ def print_packages(arguments: argparse.Namespace) -> int:
 
 
 def reset_packages(arguments: argparse.Namespace) -> int:
-    """Remove all packages of a kernel, and print how to have them again.
-
-    Args:
-        arguments: With `kernel`.
+    """Remove all packages of a kernel, and print how to install them again.
 
     Returns:
         0.
@@ -132,7 +126,7 @@ def reset_packages(arguments: argparse.Namespace) -> int:
                 f"{overlay.folder} cannot be removed: {error.strerror}. Remove it by hand."
             ) from error
     if overlays:
-        # A kernel that runs starts its ranks with the interpreter in it.
+        # A running kernel starts its ranks with the interpreter in it.
         _make(kernel)
     wanted = {package.any_version for package in packages if package.is_requested}
     names = ", ".join(package.name for package in packages) or "nothing"
@@ -143,10 +137,10 @@ def reset_packages(arguments: argparse.Namespace) -> int:
 
 
 def reinstall_packages(arguments: argparse.Namespace) -> int:
-    """Install what the user asked for in the newest other release of a kernel.
+    """Install the packages that the user requested in the newest other release of a kernel.
 
     Args:
-        arguments: With `kernel`, or None for all.
+        arguments: With `kernel`, None for all.
 
     Returns:
         0 if all could be installed.
@@ -216,6 +210,7 @@ def _requested(overlay: Overlay) -> list[Package]:
 
 
 def _make(kernel: Kernel) -> None:
+    # By the kernel's own interpreter, which knows its version of Python and its folders.
     argv = [str(kernel.python), "-I", "-m", "portal.packages.start", kernel.name, kernel.release]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""What is installed in an overlay, as pip's own records tell."""
+"""Lists the packages in an overlay from pip's own records."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from portal.packages.overlay import Overlay
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One installed package.
+    """An installed package.
 
     Attributes:
-        name: Its name in the index.
-        version: Its version.
-        is_requested: Whether the user asked for it; others came because one needed them.
-        url: Where it came from, where that was no index; or "".
+        is_requested: Whether the user requested it, or it is only a dependency.
+        url: Its origin if that was no index, else "".
     """
 
     name: str
@@ -29,43 +27,30 @@ class Package:
 
     @property
     def requirement(self) -> str:
-        """What to give pip to have this version again."""
+        """Argument of pip that installs this version again."""
         return f"{self.name} @ {self.url}" if self.url else f"{self.name}=={self.version}"
 
     @property
     def any_version(self) -> str:
-        """What to give pip to have some version again."""
+        """Argument of pip that installs any version of it."""
         return f"{self.name} @ {self.url}" if self.url else self.name
 
 
 def packages_in(overlay: Overlay) -> list[Package]:
-    """Return the packages in an overlay, by name.
-
-    Args:
-        overlay: One that is there.
-
-    Returns:
-        None of the shipped environment's.
-    """
+    """Return the packages in an overlay, by name, without those of the shipped environment."""
     folders = [str(site) for site in overlay.site_packages()]
     found = [_package(one) for one in distributions(path=folders)]
     return sorted(filter(None, found), key=lambda package: package.name.lower())
 
 
 def size_bytes(folder: Path) -> int:
-    """Return the space that a folder takes on its file system.
-
-    Args:
-        folder: Links in it are not followed.
-
-    Returns:
-        Bytes.
-    """
+    """Return the disk space of a folder; links are not followed."""
     total = 0
     for where, _, names in os.walk(folder):
         for name in names:
             # A package may be removed meanwhile.
             try:
+                # st_blocks counts 512 bytes each, whatever the file system's block size.
                 total += os.lstat(os.path.join(where, name)).st_blocks * 512
             except OSError:
                 continue
@@ -75,7 +60,7 @@ def size_bytes(folder: Path) -> int:
 def _package(found: Distribution) -> Package | None:
     name = found.metadata["Name"]
     if not name:
-        # What a broken installation left behind.
+        # Left behind by a broken installation.
         return None
     try:
         origin = json.loads(found.read_text("direct_url.json") or "{}")
@@ -90,7 +75,7 @@ def _package(found: Distribution) -> Package | None:
 
 
 def _url(origin: dict[str, object]) -> str:
-    """Return what pip takes, from its record of a direct reference.
+    """Return pip's argument for the origin in a direct_url.json.
 
     Source:
         https://packaging.python.org/en/latest/specifications/direct-url/

@@ -1,4 +1,4 @@
-"""Says above the output of a kernel's first cell what became of the user's packages."""
+"""Prints a note about the user's packages above the output of a kernel's first cell."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ VARIABLE = "PORTAL_PACKAGES_NOTE"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Wait for the first cell: what is printed before it is shown nowhere.
+    """Print the note with the first cell: output before that is shown nowhere.
 
     Args:
         shell: IPython's shell in the kernel.
     """
+    # Removed, so that programs that a cell starts do not inherit it.
     note = os.environ.pop(VARIABLE, "")
 
     def say(*_: object) -> None:

@@ -1,7 +1,7 @@
-"""A user's own packages for one kernel: a virtual environment over the shipped one.
+"""A user's own packages for one kernel: a virtual environment on top of the shipped one.
 
-Its search path goes on with the shipped environment's, so pip finds what is shipped, installs the
-rest here, and may put a newer version in front. It is made by hand, without pip, in milliseconds.
+Its sys.path continues with the shipped environment's, so pip finds what is shipped, installs the
+rest here, and may put a newer version in front. It is made without venv and pip, in milliseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(".local/share/data-scientist-portal/packages")
-# Its name comes last, so that what a package adds to the search path goes before what is shipped.
+# Sorts last, so that what a package's .pth adds to sys.path comes before what is shipped.
 _SHIPPED_PTH = "zz_data_scientist_portal.pth"
 _OFF = "off"
 _CHECKED = "checked"
@@ -24,13 +24,13 @@ _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shipped:
-    """The environment below.
+    """The shipped environment below an overlay.
 
     Attributes:
         python: Its interpreter.
         base: The interpreter that it was made from.
-        version: Version of Python, such as "3.11".
-        site_packages: Folders of its packages, without repetition.
+        version: Of Python, such as "3.11".
+        site_packages: Without duplicates.
     """
 
     python: Path
@@ -41,10 +41,10 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Where the packages of a kernel are.
+    """The user's packages for a release of a kernel.
 
     Attributes:
-        folder: The virtual environment, whether it exists or not.
+        folder: The virtual environment, which may not exist yet.
     """
 
     folder: Path
@@ -56,14 +56,11 @@ class Overlay:
 
     @property
     def is_off(self) -> bool:
-        """Whether the user wants the kernel to start without."""
+        """Whether the user has switched the packages off."""
         return (self.folder / _OFF).exists()
 
     def switch(self, *, is_off: bool) -> None:
         """Let the kernel start without the packages, or with them again.
-
-        Args:
-            is_off: True for without.
 
         Raises:
             OSError: If the home cannot be written.
@@ -78,25 +75,25 @@ class Overlay:
         return list(self.folder.glob("lib/python3*/site-packages"))
 
     def is_empty(self) -> bool:
-        """Return whether nothing was installed."""
+        """Return whether nothing is installed."""
         entries = (entry for site in self.site_packages() for entry in site.iterdir())
         return all(entry.name in {_SHIPPED_PTH, "__pycache__"} for entry in entries)
 
     def fingerprint(self) -> str:
-        """Return a text that is another one after pip changed something, here or below."""
+        """Return a text that changes with the user's packages or the shipped environment."""
         stamps = [site.stat().st_mtime_ns for site in self.site_packages()]
         return f"{stamps} {self._shipped_pth().read_text(encoding='utf-8')}"
 
     @property
     def is_checked(self) -> bool:
-        """Whether a kernel was seen to start with what is installed now."""
+        """Whether a kernel has started with what is installed now."""
         try:
             return (self.folder / _CHECKED).read_text(encoding="utf-8") == self.fingerprint()
         except OSError:
             return False
 
     def remember_checked(self) -> None:
-        """Remember that a kernel starts with what is installed now.
+        """Record that a kernel starts with what is installed now.
 
         Raises:
             OSError: If the home cannot be written.
@@ -104,10 +101,7 @@ class Overlay:
         (self.folder / _CHECKED).write_text(self.fingerprint(), encoding="utf-8")
 
     def make(self, shipped: Shipped) -> None:
-        """Make it where it is not there, and bring it to the place of the shipped environment.
-
-        Args:
-            shipped: What it lies over.
+        """Create it if it does not exist, and update it if the shipped environment has moved.
 
         Raises:
             OSError: If the home is full or cannot be written.
@@ -125,7 +119,8 @@ class Overlay:
 
     def _make(self, shipped: Shipped) -> None:
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Two kernels may start at once, and a full home must not leave half of it.
+        # Made aside and renamed: two kernels may start at once, and a full home must not leave
+        # half.
         new = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
         shutil.rmtree(new, ignore_errors=True)
         try:
@@ -155,35 +150,24 @@ class Overlay:
 
 
 def overlay_of(home: Path, kernel: str, release: str) -> Overlay:
-    """Return where a user's packages for a kernel are.
+    """Return the user's packages for a release of a kernel, whether they exist or not.
 
     Args:
         home: The user's home.
-        kernel: Name of the kernel, such as "tensorflow".
-        release: What the packages have to fit, such as "2.21-py3.11".
-
-    Returns:
-        The overlay, made or not.
+        kernel: Such as "tensorflow".
+        release: What the packages must be compatible with, such as "2.21-py3.11".
     """
     return Overlay(home / FOLDER / f"{kernel}-{release}")
 
 
 def releases_of(home: Path, kernel: str) -> list[Overlay]:
-    """Return the overlays of all releases of a kernel.
-
-    Args:
-        home: The user's home.
-        kernel: Name of the kernel.
-
-    Returns:
-        Those that exist, the one that was changed last first.
-    """
+    """Return the existing overlays of all releases of a kernel, the last changed first."""
     found = [Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg")]
     return sorted(found, key=lambda overlay: overlay.site_packages()[0].stat().st_mtime)[::-1]
 
 
 def this_environment() -> Shipped:
-    """Return the environment that this interpreter belongs to."""
+    """Return the environment of this interpreter."""
     folders = (sysconfig.get_path(name) for name in ("purelib", "platlib"))
     return Shipped(
         python=Path(sys.executable),
@@ -194,7 +178,7 @@ def this_environment() -> Shipped:
 
 
 def _pth(shipped: Shipped) -> str:
-    # Not as a bare path: the .pth files of the shipped packages count, too.
+    # addsitedir instead of a bare path: it also reads the .pth files of the shipped packages.
     return "".join(
         f"import site; site.addsitedir({folder!r})\n" for folder in shipped.site_packages
     )

@@ -2,8 +2,8 @@
 
     python -I -m portal.packages.start KERNEL RELEASE -- ARGUMENTS OF PYTHON
 
-Nothing that the home lacks or holds keeps a kernel from starting: it then starts without the
-packages, and its first cell says why. Without arguments of Python the overlay is made, no more.
+Nothing in the home can keep a kernel from starting: if need be it starts without the packages, and
+its first cell says why. Without arguments of Python only the overlay is made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from portal.packages.overlay import Overlay, overlay_of, releases_of, this_envir
 
 SWITCH = "PORTAL_PACKAGES"
 COMMANDS = "PORTAL_COMMANDS"
-# The prefix of the shipped environment, since that of a kernel is the overlay.
+# The prefix of the shipped environment; the kernel's own sys.prefix is the overlay.
 ENVIRONMENT = "PORTAL_ENVIRONMENT"
 CHECK_TIMEOUT_S = 30
 _CHECK = "import ipykernel.kernelapp, ipykernel.zmqshell"
@@ -34,7 +34,7 @@ class Choice:
 
     Attributes:
         overlay: The packages to start with, or None.
-        note: What the first cell says, or "".
+        note: Printed with the first cell, or "".
     """
 
     overlay: Overlay | None
@@ -42,13 +42,13 @@ class Choice:
 
 
 def main(argv: Sequence[str] = sys.argv) -> int:
-    """Become the kernel.
+    """Replace this process by the kernel.
 
     Args:
         argv: Program name, kernel, release, "--" and the arguments of Python.
 
     Returns:
-        Only without arguments of Python: 0, or 1 where the overlay could not be made.
+        Only without arguments of Python: 0, or 1 if the overlay could not be made.
     """
     _, kernel, release, *rest = argv
     if rest:
@@ -67,7 +67,7 @@ def _make(kernel: str, release: str) -> int:
 
 def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
     python = Path(sys.executable)
-    # Each shipped environment has a command dsportal of its own, which knows no kernels.
+    # In front: each shipped environment has a dsportal of its own, which knows no kernels.
     folders = [os.environ.get(COMMANDS, ""), os.environ.get("PATH", os.defpath)]
     if choice.overlay is not None:
         python = choice.overlay.python
@@ -79,21 +79,18 @@ def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
         print(choice.note, file=sys.stderr, flush=True)
         os.environ[VARIABLE] = choice.note
         told = [f"--IPKernelApp.extra_extensions={EXTENSION}"]
-    # Our own interpreter or one that leads to it, and the arguments of the kernel's description.
+    # Our own interpreter or a link to it, with the arguments of the kernelspec.
     os.execv(python, [str(python), *arguments, *told])  # noqa: S606
 
 
 def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, str]) -> Choice:
-    """Return whether a kernel starts with the user's packages, after making room for them.
+    """Decide whether a kernel starts with the user's packages; create or update their overlay.
 
     Args:
         home: The user's home.
-        kernel: Name of the kernel.
-        release: What the packages have to fit.
+        kernel: Such as "tensorflow".
+        release: What the packages must be compatible with.
         environ: Environment of the kernel; PORTAL_PACKAGES=off leaves the packages out.
-
-    Returns:
-        The overlay where it works, and what to tell.
     """
     overlay = overlay_of(home, kernel, release)
     if environ.get(SWITCH) == "off":
@@ -131,7 +128,7 @@ def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, s
 
 
 def _why_not(overlay: Overlay) -> str:
-    """Return the last words of a kernel that dies with these packages, or ""."""
+    """Return the last line of a kernel that fails with these packages, or "" if it starts."""
     try:
         done = subprocess.run(
             [overlay.python, "-c", _CHECK],
@@ -142,7 +139,7 @@ def _why_not(overlay: Overlay) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        # A slow machine says nothing about the packages.
+        # A timeout on a slow machine is no fault of the packages.
         return ""
     if done.returncode == 0:
         return ""

@@ -1,4 +1,4 @@
-"""Who may call a handler."""
+"""The access check of all handlers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ _Method = TypeVar("_Method", bound=Callable[..., Awaitable[None]])
 
 
 def for_the_user(method: _Method) -> _Method:
-    """Let only people who are logged in and may use this server call a handler's method.
+    """Let only logged-in people who may use this server call a handler's method.
 
-    Args:
-        method: Method of a handler, named after what it answers or given to several of these names.
-
-    Returns:
-        The guarded method; it answers 403, or leads a browser to the login page.
+    Anybody else gets 403, or a browser the login page. A method called post or delete needs the
+    right to write, any other the right to read.
 
     Source:
         jupyter_server 2.21, "Security": `authenticated` says who, `authorized` says whether.

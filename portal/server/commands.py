@@ -1,4 +1,4 @@
-"""The command `dsportal` in sessions: in terminals, in cells, and in jobs that are submitted."""
+"""Puts the command `dsportal` on the PATH of terminals, cells and submitted jobs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 VARIABLE = "PORTAL_COMMANDS"
-# Those whose login may set PATH anew, as /etc/profile does, and that understand the line below.
+# Shells that understand the line below, and whose login may overwrite PATH, as /etc/profile does.
 _SHELLS = frozenset({"bash", "dash", "ksh", "sh", "zsh"})
 _AFTER_LOGIN = f'PATH="${VARIABLE}:$PATH"; export PATH; exec "$0"'
 
 
 def offer_commands(environ: MutableMapping[str, str], prefix: Path) -> None:
-    """Put the folder of the portal's command in front of the PATH.
+    """Put the folder of the portal's command first on the PATH.
 
     Args:
         environ: Environment of the notebook server, which everything in the session inherits.
-        prefix: The notebook server's environment.
+        prefix: The notebook server's Python environment.
     """
     folder = prefix / "commands"
     if folder.is_dir():
@@ -26,13 +26,13 @@ def offer_commands(environ: MutableMapping[str, str], prefix: Path) -> None:
 
 
 def terminal_shell(shell: str) -> list[str] | None:
-    """Return what a terminal runs, so that the command is found after the login of its shell.
+    """Return the command of a terminal, so that `dsportal` is found after the shell's login.
 
     Args:
         shell: The user's shell, a path.
 
     Returns:
-        An argument list; None for a shell that is not known here, which starts as it always does.
+        None for an unknown shell, which starts as it always does.
     """
     if os.path.basename(shell) not in _SHELLS:
         return None

@@ -1,6 +1,7 @@
-"""What a user of the notebook server can ask for in vain.
+"""Errors that requests to the server extension can cause.
 
-Each is a PortalError of spawner.errors: its text says what was asked, the limit and the next step.
+Each is a PortalError of spawner.errors: its text says what was requested, the limit and the next
+step.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from spawner.errors import PortalError
 
 
 class LogdirError(PortalError):
-    """A folder that TensorBoard was asked for is not there, or outside what it may show."""
+    """A requested log folder does not exist, or may not be shown."""
 
     http_status = 400
 
 
 class StorageTimeoutError(PortalError):
-    """The file system gave no answer in time: nothing is known about the folder."""
+    """The file system did not answer in time, so nothing is known about the folder."""
 
     http_status = 504
 
@@ -25,7 +26,7 @@ class TensorBoardError(PortalError):
 
 
 class TensorBoardLimitError(TensorBoardError):
-    """No further TensorBoard may be started in this session."""
+    """The session already runs as many TensorBoards as it may."""
 
     http_status = 409
 
@@ -43,18 +44,18 @@ class JobError(PortalError):
 
 
 class NoSuchJobError(JobError):
-    """The user has no job of this id that waits or runs."""
+    """The user has no queued or running job with this id."""
 
     http_status = 404
 
 
 class SilentPortError(PortalError):
-    """Nothing listens on a port that the user asked for, or it does not answer."""
+    """Nothing listens on the requested port, or it does not answer."""
 
     http_status = 502
 
 
 class ForeignPortError(PortalError):
-    """What listens on a port is another user's, or of another session."""
+    """What listens on the requested port belongs to another user or session."""
 
     http_status = 403

@@ -1,4 +1,4 @@
-"""The server extension: routes, and what is done before the notebook server answers."""
+"""The Jupyter Server extension: prepares the home, registers routes, starts and stops services."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from portal.server.web_tools.handlers import ToolsHandler, read_tools, tool_hand
 
 
 class PortalServer(ExtensionApp):
-    """The portal's part in the user's notebook server."""
+    """The portal's extension of the user's notebook server."""
 
     name = "portal"
     load_other_extensions = True
@@ -67,9 +67,10 @@ class PortalServer(ExtensionApp):
     ).tag(config=True)
 
     def initialize_settings(self) -> None:
-        """Prepare the user's home, so that the first page shows it."""
+        """Prepare environment, home and kernels, so that the first page shows them."""
         drop_relative_paths(os.environ)
         offer_commands(os.environ, Path(sys.prefix))
+        # Before anything is started from here: all children inherit the environment.
         prepare_environment(os.environ)
         leave_no_core_files()
         self.private_dir = self._make_private_dir()
@@ -77,7 +78,7 @@ class PortalServer(ExtensionApp):
         self.home.prepare(timeout_s=self.home_timeout_s)
         self._offer_environments()
         self.serverapp.web_app.add_transform(PlainHeaders)
-        # JupyterHub gives its cookie for logins these options, and not the one against forgery.
+        # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
         self.serverapp.web_app.settings.setdefault("xsrf_cookie_kwargs", {}).update(options)
 
@@ -96,7 +97,7 @@ class PortalServer(ExtensionApp):
         tools = read_tools()
         key = PortKey()
         ports = {"ports": SessionPorts(), "key": key}
-        # Programs such as Dash have to know at which path their pages are.
+        # Programs such as Dash need to know the URL path of their pages.
         os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
         self.handlers.extend(tool_handlers(tools, "/"))
         self.handlers.extend(shared_files(self.serverapp.root_dir, read_storage(os.environ)))
@@ -126,7 +127,7 @@ class PortalServer(ExtensionApp):
                 (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
             ]
         )
-        # Pages of JupyterLab and Notebook load it while their user still looks around.
+        # JupyterLab and Notebook preload it while the user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         self.visitors = Visitors(
@@ -144,7 +145,8 @@ class PortalServer(ExtensionApp):
             return make_private_dir()
         except OSError as error:
             self.log.warning("This node has no room for sockets (%s): tools are missing.", error)
-            # Nothing can be made in it, so each part that needs the folder says so and goes on.
+            # Nothing can be made in it, so each part that needs the folder reports that and
+            # continues.
             return Path(os.devnull)
 
     def _offer_environments(self) -> None:
@@ -156,18 +158,19 @@ class PortalServer(ExtensionApp):
             node=look_at_node(os.environ, connections_dir),
             log=self.log,
         )
-        # After the site's own kernels, so that no environment takes the place of one of them.
+        # Appended, so that no environment can replace one of the shipped kernels.
         self.serverapp.kernel_spec_manager.kernel_dirs.append(str(self.kernels.folder))
         self.kernels.start()
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
-        """Begin what goes on beside the answers, once the event loop runs."""
+        """Start what needs the event loop."""
         self._equip_terminals()
         self.session.start()
 
     def _equip_terminals(self) -> None:
         terminals = self.serverapp.web_app.settings.get("terminal_manager")
         shell = terminal_shell(os.environ.get("SHELL", ""))
+        # A shell that the site's configuration names stays.
         is_chosen = "shell_command" in self.serverapp.terminado_settings
         if terminals is not None and shell and VARIABLE in os.environ and not is_chosen:
             terminals.shell_command = shell
@@ -181,7 +184,7 @@ class PortalServer(ExtensionApp):
         return self.connections_dir
 
     async def stop_extension(self) -> None:
-        """End all TensorBoards with the notebook server."""
+        """Stop kernels, session and TensorBoards, and remove the private folders."""
         self.kernel_socket.close()
         self.kernels.stop()
         await self.session.stop()

@@ -1,4 +1,4 @@
-"""Handlers that pass a request on to a program of the user, without the session's secrets."""
+"""Base handler that forwards requests to a program of the user, without the session's secrets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>{tab}</title>
 
 
 class ForwardingHandler(JupyterHandler):
-    """Passes requests on and answers back as they come; cookies and tokens stay here.
+    """Forwards requests, and streams the responses back; cookies and tokens stay here.
 
     Source:
         Hop-by-hop headers: RFC 9110, 7.6.1.
@@ -43,12 +43,9 @@ class ForwardingHandler(JupyterHandler):
     not_passed_back = HOP_BY_HOP | {"date", "server", "set-cookie"}
 
     async def pass_back(self, response: httpcore.Response) -> None:
-        """Answer with what a program said, piece by piece.
-
-        Args:
-            response: Its answer, of which the content is still to come.
-        """
+        """Stream a program's response to the browser; its content has not been read yet."""
         self.set_status(response.status)
+        # Tornado's default; the program's own headers follow.
         self.clear_header("Content-Type")
         for name, value in response.headers:
             if name.lower().decode("latin-1") not in self.not_passed_back:
@@ -58,20 +55,14 @@ class ForwardingHandler(JupyterHandler):
             await self.flush()
             async for chunk in content:
                 self.write(chunk)
+                # Chunk by chunk: a program may stream its response.
                 await self.flush()
             await self.finish()
         except StreamClosedError:
             self.log.debug("The browser went away before the end of %s", self.request.path)
 
     def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
-        """Return what is sent of a program's answer.
-
-        Args:
-            response: Its answer.
-
-        Returns:
-            The content, piece by piece.
-        """
+        """Return the chunks of a response that are sent; subclasses may change them."""
         return response.aiter_stream()
 
     def harmless_uri(self) -> str:
@@ -82,13 +73,10 @@ class ForwardingHandler(JupyterHandler):
         return f"{path}{'?' if kept else ''}{'&'.join(kept)}"
 
     def harmless_headers(self, host: str) -> list[tuple[bytes, bytes]]:
-        """Return the request's headers without what is for this server alone.
+        """Return the request's headers for httpcore, without those meant for this server alone.
 
         Args:
-            host: What the program is to read as Host.
-
-        Returns:
-            Names and values, for httpcore.
+            host: The Host header for the program.
         """
         headers: Iterable[tuple[str, str]] = self.request.headers.get_all()
         kept = [
@@ -101,13 +89,7 @@ class ForwardingHandler(JupyterHandler):
         return [*kept, (b"Host", host.encode("ascii"))]
 
     def say(self, status: int, title: str, text: str) -> None:
-        """Answer with a page of one sentence or two.
-
-        Args:
-            status: HTTP status.
-            title: Heading.
-            text: What happened and what to do.
-        """
+        """Answer with a page of a heading and one or two sentences."""
         self.set_status(status)
         self.set_header("Content-Type", "text/html; charset=utf-8")
         words = {"tab": self.page_title, "title": title, "text": text}

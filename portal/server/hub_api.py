@@ -1,4 +1,4 @@
-"""What a session asks the hub about itself, with the session's own token."""
+"""Client of the hub's session API, with the session's own token."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class HubError(PortalError):
     """The hub refused, or did not answer.
 
     Args:
-        message: What was asked, why not, and the next step.
-        http_status: Status for whoever asked the session's server.
+        message: What was requested, why it failed, and the next step.
+        http_status: Passed on to the client of the session's server.
     """
 
     def __init__(self, message: str, http_status: int) -> None:
@@ -28,7 +28,7 @@ class HubError(PortalError):
 
 
 class HubApi:
-    """The hub, as a session sees it.
+    """The hub's API for its own session.
 
     Args:
         environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
@@ -49,21 +49,18 @@ class HubApi:
         return await self._ask("GET", "session")
 
     async def extend(self) -> dict[str, Any]:
-        """Let the session go on for longer.
+        """Extend the session.
 
         Returns:
-            What `read_session` returns, with the new end.
+            The same as `read_session`, with the new end.
 
         Raises:
-            HubError: If it may not be, with the reason, or the hub did not answer.
+            HubError: If it is refused, with the reason, or the hub did not answer.
         """
         return await self._ask("POST", "extend")
 
     async def end(self, *, is_idle: bool = False) -> None:
-        """End the session; this server is stopped with it.
-
-        Args:
-            is_idle: Nobody uses it; its user is told so.
+        """End the session, and this server with it; `is_idle` is the reason that its user reads.
 
         Raises:
             HubError: If the hub did not answer.
@@ -71,10 +68,10 @@ class HubApi:
         await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
     async def tell_visit(self, visitor: str, address: str) -> None:
-        """Tell the hub that somebody else uses this session.
+        """Report that somebody else uses this session.
 
         Args:
-            visitor: Name of that user.
+            visitor: User name.
             address: Where the requests come from.
 
         Raises:
@@ -114,7 +111,7 @@ def _refusal(error: HTTPClientError) -> HubError:
         message = ""
     if not message:
         message = f"The hub did not answer ({error}). The session goes on; try again in a minute."
-    # 599 is tornado's own for no answer in time.
+    # Tornado's own code for a timeout is 599.
     return HubError(str(message), error.code if 400 <= error.code < 599 else 503)
 
 

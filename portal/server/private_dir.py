@@ -1,4 +1,4 @@
-"""A folder on the node's own disk that only the user can enter, for sockets."""
+"""Makes a folder for sockets on the node's own disk that only the user can enter."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# The address of a unix socket takes 107 bytes; the rest is for our own folders and the name.
+# A unix socket's address holds 107 bytes; the rest is for our own folders and the name.
 _MAX_PARENT_BYTES = 60
 
 
 def make_private_dir(environ: Mapping[str, str] = os.environ) -> Path:
-    """Make a new folder with mode 0700.
+    """Make a new, empty folder with mode 0700.
 
-    It lies in the user's run-time folder, else in the job's temporary folder, else in the node's.
-    A home on a network file system is no place for sockets.
+    It is made in the user's runtime folder, else in the job's temporary folder, else in the node's.
+    Sockets do not belong in a home on a network file system.
 
     Args:
-        environ: Environment with XDG_RUNTIME_DIR, SLURM_TMPDIR and TMPDIR, or without.
-
-    Returns:
-        The folder; it is empty.
+        environ: May have XDG_RUNTIME_DIR, SLURM_TMPDIR and TMPDIR.
 
     Raises:
         OSError: If no folder can be made in any of these places.
@@ -43,7 +40,7 @@ def _usable_parents(environ: Mapping[str, str]) -> Iterator[Path]:
             status = parent.stat()
         except OSError:
             continue
-        # Where others may rename what is in it, they could put another folder in its place.
+        # If others may rename entries of the parent, they could put another folder in its place.
         is_safe = status.st_uid in {0, os.getuid()} and (
             not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or status.st_mode & stat.S_ISVTX
         )

@@ -1,4 +1,4 @@
-"""The site's storage: where this node mounts it, and the links to it in the home."""
+"""The site's shared storage: its mounts on this node, and the links to them in the home."""
 
 from __future__ import annotations
 
@@ -11,26 +11,23 @@ STORAGE_VARIABLE = "PORTAL_STORAGE"
 
 
 def read_storage(environ: Mapping[str, str]) -> dict[str, Path]:
-    """Return where the site's storage is mounted, by the names of the links in the home.
+    """Return mount points by the names of their links in the home, in the order of the settings.
 
     Args:
-        environ: Environment with PORTAL_STORAGE, a JSON object of paths by name.
-
-    Returns:
-        Paths by name, in the order of the site's settings.
+        environ: PORTAL_STORAGE, a JSON object of paths by name.
     """
     places: dict[str, str] = json.loads(environ.get(STORAGE_VARIABLE) or "{}")
     return {name: Path(path) for name, path in places.items()}
 
 
 def link_storage(name: str, mounted: Path, home: Path) -> str:
-    """Make the link, unless something of the user's has its name.
+    """Make a link to the shared storage, unless the user has something of that name.
 
-    A link that leads nowhere is set right: the site may have moved its mount.
+    A broken link is replaced: the site may have moved its mount.
 
     Args:
         name: Name of the link.
-        mounted: Where the storage is mounted on this node.
+        mounted: Mount point on this node.
         home: The user's home.
 
     Returns:

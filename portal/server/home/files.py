@@ -32,7 +32,7 @@ class SharedFilesHandler(AuthenticatedFileHandler):
         asked = os.path.relpath(absolute_path, root).split(os.sep)
         if any(part.startswith(".") for part in asked) and not self.contents_manager.allow_hidden:
             raise HTTPError(404)
-        # Not super(): Jupyter's own check is the one above.
+        # Not super(): the check above stands in for Jupyter's.
         found = StaticFileHandler.validate_absolute_path(self, root, absolute_path)
         return str(found)
 

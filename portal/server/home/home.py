@@ -37,11 +37,7 @@ class Home:
         self._log = log
 
     def prepare(self, *, timeout_s: float) -> None:
-        """Copy and link, and go on where storage hangs.
-
-        Args:
-            timeout_s: Seconds to wait; after that the work goes on beside the session.
-        """
+        """Copy and link; after `timeout_s` the start no longer waits, and the work continues."""
         thread = threading.Thread(target=self._prepare, name="prepare-home", daemon=True)
         thread.start()
         thread.join(timeout_s)

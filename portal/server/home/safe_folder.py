@@ -42,14 +42,7 @@ class Folder:
         return sorted(os.listdir(self._descriptor))
 
     def is_folder(self, name: str) -> bool:
-        """Return whether a name is that of a folder, and of no link to one.
-
-        Args:
-            name: The name.
-
-        Returns:
-            False, too, where nothing has this name.
-        """
+        """Return whether the name is that of a folder; False for a link to one and for nothing."""
         try:
             mode = os.stat(name, dir_fd=self._descriptor, follow_symlinks=False).st_mode
         except OSError:

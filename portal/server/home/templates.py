@@ -119,7 +119,7 @@ class _Installation:
         try:
             return source.read(name.name, MOST_TEMPLATE_BYTES)
         except NotPlainError as error:
-            # A link in a site's folder could otherwise publish a secret file of the user.
+            # Otherwise whoever fills a site's folder could make users copy their own secret files.
             self._outcome.problems.append(
                 f"The site's template {name} was not copied: {error}. Tell the administrators."
             )

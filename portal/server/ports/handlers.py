@@ -98,11 +98,7 @@ class PortHandler(ForwardingHandler):
 
     @for_the_user
     async def forward(self, port: str) -> None:
-        """Pass the request on, or lead a page to the address that its own requests have, too.
-
-        Args:
-            port: Number of the port.
-        """
+        """Forward the request, or redirect a page to the URL with the key."""
         path, rest = self._split(n_parts=2)
         is_page = self._is_page()
         if self.request.method in {"GET", "HEAD"} and (is_page or not rest.startswith("/")):
@@ -122,7 +118,7 @@ class PortHandler(ForwardingHandler):
         return str(self.request.headers.get("Upgrade", "")).lower() == "websocket"
 
     def _split(self, n_parts: int) -> tuple[str, str]:
-        """Return the program's own place, without a slash at its end, and what it is asked for."""
+        """Split the request's URI after the program's path prefix, which ends without a slash."""
         uri = self.harmless_uri()
         n_before = self.base_url.count("/") + n_parts - 1
         parts = uri.partition("?")[0].split("/")

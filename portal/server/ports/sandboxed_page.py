@@ -12,7 +12,7 @@ from importlib.resources import files
 
 _HEAD = re.compile(rb"<head(?:\s[^>]*)?>", re.IGNORECASE)
 _SCRIPT = (files("portal.server") / "pages" / "sandbox.js").read_bytes()
-# No program writes a head this late in a page for people.
+# Pages for people have their head before this.
 _LOOKED_AT_BYTES = 64 * 1024
 
 

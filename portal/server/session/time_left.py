@@ -1,4 +1,4 @@
-"""When the session ends: Slurm's own word in the job, then the hub's, which follows changes."""
+"""When the session ends: from Slurm's variables first, then from the hub, which knows changes."""
 
 from __future__ import annotations
 
