@@ -117,6 +117,7 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
         )
     if image.exists():
         raise RegistryError(f"{image} is there already. Choose another name, or remove the file.")
+    # In the same folder, so that it can be renamed in one step.
     part = image.with_name(f".{image.name}.part")
     try:
         image.parent.mkdir(parents=True, exist_ok=True)

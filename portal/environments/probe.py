@@ -102,6 +102,7 @@ def try_environment(
             capture_output=True,
             timeout=timeout_s,
             check=False,
+            # "-c" imports from the current folder first, which may be a notebook's.
             cwd="/",
         )
     except subprocess.TimeoutExpired:

@@ -139,6 +139,7 @@ class Overlay:
             try:
                 new.rename(self.folder)
             except OSError:
+                # Unless another kernel that started at the same time was faster.
                 if not self.python.is_symlink():
                     raise
         finally:

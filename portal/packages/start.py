@@ -52,6 +52,7 @@ def main(argv: Sequence[str] = sys.argv) -> int:
     """
     _, kernel, release, *rest = argv
     if rest:
+        # Without the "--".
         _become(choose(Path.home(), kernel, release, os.environ), rest[1:])
     return _make(kernel, release)
 

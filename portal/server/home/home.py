@@ -38,6 +38,7 @@ class Home:
 
     def prepare(self, *, timeout_s: float) -> None:
         """Copy and link; after `timeout_s` the start no longer waits, and the work continues."""
+        # A daemon: hanging storage must not keep the server from ending.
         thread = threading.Thread(target=self._prepare, name="prepare-home", daemon=True)
         thread.start()
         thread.join(timeout_s)

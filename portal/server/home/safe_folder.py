@@ -63,6 +63,7 @@ class Folder:
         try:
             descriptor = os.open(name, _OPEN_FOLDER, dir_fd=self._descriptor)
         except OSError as error:
+            # O_NOFOLLOW refuses links with ELOOP, O_DIRECTORY files with ENOTDIR.
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
                 raise NotPlainError(f"{name} is not a folder but a link or a file") from error
             raise
@@ -87,6 +88,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
+            # ENXIO: a socket.
             if error.errno in {errno.ELOOP, errno.ENXIO}:
                 raise NotPlainError(f"{name} is not a plain file") from error
             raise

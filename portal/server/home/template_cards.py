@@ -163,6 +163,7 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
 
 def _original(sources: Iterable[TemplateSource], name: str) -> bytes:
     path = PurePosixPath(name)
+    # The name comes from a request and must stay below the sources.
     if not path.is_absolute() and ".." not in path.parts:
         for source in sources:
             if not path.is_relative_to(source.below):
@@ -184,6 +185,7 @@ def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes,
     present, kept = folder.read(path.name), ""
     releases = read_releases(home)
     release = releases.get(str(path), Release())
+    # Neither this release nor the last one that was written: the user edited it.
     if present is not None and digest(present) not in {digest(content), release.written}:
         kept = free_name(folder, path, "edited")
         folder.write(kept, present)

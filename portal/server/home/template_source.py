@@ -44,6 +44,7 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
     if own := environ.get(OWN_VARIABLE):
         sources.append(TemplateSource(path=Path(own), below=""))
     for place in environ.get(SITE_VARIABLE, "").split():
+        # Also the last part of git@host:name.git.
         name = re.split(r"[/:]", place.rstrip("/"))[-1].removesuffix(".git")
         if not _NAME.fullmatch(name):
             continue
@@ -67,6 +68,7 @@ def fetch(source: TemplateSource) -> str:
     environ = os.environ | {
         # Nobody is there to answer: git must fail instead of asking for a password.
         "GIT_TERMINAL_PROMPT": "0",
+        # Without ext, with which a URL can run a command.
         "GIT_ALLOW_PROTOCOL": "file:https:ssh",
         "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
     }

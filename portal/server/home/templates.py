@@ -133,6 +133,7 @@ class _Installation:
                 target.write(name.name, content)
                 self._outcome.written.append(str(name))
             self._releases[str(name)] = Release(written=new)
+        # Edited by the user: the new release goes next to it, once.
         elif new not in {release.written, release.beside}:
             beside = free_name(target, name, "new", release.beside)
             target.write(beside, content)

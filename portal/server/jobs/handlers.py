@@ -123,6 +123,7 @@ class JobOutputHandler(_JobsAPIHandler):
     async def get(self, job_id: str) -> None:
         """Return a piece of the output from byte `offset` on; without an offset, its end."""
         text = self.get_argument("offset", "-1")
+        # isdigit() also accepts characters such as ², at which int() fails.
         offset = int(text) if text.isascii() and text.isdigit() else -1
         output = await self.result_of(self.queue.read_output(job_id, offset))
         if output is not None:

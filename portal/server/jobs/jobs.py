@@ -9,11 +9,13 @@ from typing import Any
 
 # Free text comes last, so that a "|" in it does no harm.
 SQUEUE_FORMAT = "%i|%T|%P|%M|%l|%D|%C|%b|%r|%j"
+# The same fields in the same order as squeue's, so that one function reads both.
 SACCT_FORMAT = (
     "JobID,State,Partition,Elapsed,Timelimit,AllocNodes,AllocCPUS,ReqTRES,ExitCode,JobName"
 )
 _N_FIELDS = 10
 SESSION_PREFIX = "dsportal-"
+# 12, a task 12_3, a component 12+1 of a heterogeneous job, waiting tasks 12_[1-5%2].
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
 
 
@@ -29,7 +31,7 @@ class SlurmJob:
         elapsed: Time that it has run, as Slurm writes it.
         limit: Its time limit, as Slurm writes it.
         gpus: Generic resources of each node, as Slurm writes them, or "".
-        reason: Why it waits, or its exit code where it failed, or "".
+        reason: Why it waits, or its exit code if it failed, or "".
     """
 
     id: str
@@ -84,6 +86,7 @@ def parse_accounting(text: str) -> list[SlurmJob]:
         for fields in _fields(text)
         if fields[1] not in {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"}
     ]
+    # sacct prints the oldest first.
     return jobs[::-1]
 
 

@@ -28,7 +28,9 @@ TIMEOUT_S = 15
 MAX_OUTPUT_BYTES = 128 * 1024
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 _N_ENDED = 50
+# scontrol does not quote: a path may hold blanks, and ends before the next KEY=.
 _STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=|$)", re.MULTILINE)
+# ID or ID;CLUSTER.
 _SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 
 
@@ -143,6 +145,7 @@ class JobQueue:
         argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         said = " ".join(
+            # --test-only answers on standard error, also if all is well.
             line.removeprefix("sbatch: ").removeprefix("error: ")
             for line in done.stderr.splitlines()
         )
@@ -222,6 +225,7 @@ def _as_login() -> list[str]:
 def _read_script(script: Path) -> str:
     try:
         with _open_plain(script) as file:
+            # One byte more shows that it is larger.
             content = file.read(MAX_SCRIPT_BYTES + 1)
     except OSError as error:
         raise JobError(

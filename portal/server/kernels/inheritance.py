@@ -55,6 +55,7 @@ def leave_no_core_files() -> None:
 
 def _memory_mib(environ: MutableMapping[str, str]) -> int:
     n_cores = environ.get("SLURM_CPUS_ON_NODE", "")
+    # Slurm sets one of the two, depending on how memory was requested.
     for name, factor in (("SLURM_MEM_PER_NODE", "1"), ("SLURM_MEM_PER_CPU", n_cores)):
         text = environ.get(name, "")
         if text.isdecimal() and factor.isdecimal():

@@ -32,6 +32,7 @@ def make_connections_dir(private_dir: Path) -> Path | None:
     folder = private_dir / "k"
     try:
         if len(os.fsencode(folder)) > _MAX_FOLDER_BYTES:
+            # Without variables it is made in /tmp, whose path is short.
             return make_private_dir({})
         folder.mkdir(mode=0o700)
     except OSError:

@@ -178,6 +178,7 @@ class Kernels:
 
 def _stamp(path: Path) -> int:
     try:
+        # An edit of a registry shows in its time; no file counts as time 0.
         return path.stat().st_mtime_ns
     except OSError:
         return 0

@@ -124,6 +124,7 @@ class Python2Kernel(Kernel):
                 if "done" in message:
                     return
                 yield message
+        # It had ended before it got the cell, which is reported below.
         except BrokenPipeError:
             pass
         status = process.wait()

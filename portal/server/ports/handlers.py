@@ -73,6 +73,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         try:
             _, own_port = stream.get_extra_info("client_addr")
             await asyncio.to_thread(self._ports.check_connection, port, own_port, listeners)
+        # Also if the request was cancelled.
         except BaseException:
             await stream.aclose()
             raise
@@ -217,6 +218,7 @@ class KeyedPortHandler(PortHandler):
     def set_default_headers(self) -> None:
         """Let the sandboxed page read its own responses, and never send its URL as a referrer."""
         super().set_default_headers()
+        # A sandboxed page has no origin, so its own requests count as cross-origin.
         self.set_header("Access-Control-Allow-Origin", "*")
         self.set_header("Referrer-Policy", "no-referrer")
 
@@ -230,6 +232,7 @@ class KeyedPortHandler(PortHandler):
         if not self.key.fits(key):
             text = f"This address was one of an earlier session. Open {self.base_url}port/{port}/."
             self.say(404, "This address has ended", text)
+        # A CORS preflight, which the program need not know about.
         elif "Access-Control-Request-Method" in self.request.headers:
             self._allow_method()
         elif not rest.startswith("/"):

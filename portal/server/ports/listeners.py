@@ -25,6 +25,7 @@ def _table_form(address: str) -> str:
 
 _HERE = _table_form(LOOPBACK)
 _ANYWHERE = _table_form("0.0.0.0")  # noqa: S104
+# The first 96 bits of an IPv4 address mapped to IPv6, ::ffff:0:0/96, in the table's form.
 _MAPPED = f"{0:016X}{struct.unpack('=I', bytes((0, 0, 255, 255)))[0]:08X}"
 # Addresses of listening sockets that receive connections to 127.0.0.1; IPv6 sockets may accept
 # IPv4, too.
@@ -134,6 +135,7 @@ class SessionPorts:
 
     def _sockets(self) -> Iterator[TcpSocket]:
         for name in ("tcp", "tcp6"):
+            # There is no tcp6 on a node without IPv6.
             with suppress(FileNotFoundError):
                 yield from parse_tcp_table((self._proc / "self/net" / name).read_text("ascii"))
 

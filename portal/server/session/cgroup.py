@@ -91,6 +91,7 @@ class CgroupV2:
         """Return the usage so far."""
         cpu_us = _stat(self._folder / "cpu.stat", "usage_usec")
         held = int((self._folder / "memory.current").read_text())
+        # The kernel drops this part of the file cache when memory runs short.
         cache = _stat(self._folder / "memory.stat", "inactive_file")
         return Usage(cpu_s=cpu_us / 1e6, memory_bytes=max(0, held - cache))
 
@@ -172,6 +173,7 @@ def find_source(
     with contextlib.suppress(OSError):
         for line in (proc / "self/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
+            # The job's own folder, not that of the step in which this server runs.
             match = re.match(rf".*/job_{re.escape(job_id)}(?=/|$)", path) if job_id else None
             folders.update({name: match[0] for name in controllers.split(",") if match})
     candidates: list[Source] = []
@@ -183,6 +185,7 @@ def find_source(
         candidates.append(CgroupV1(cpu_dir, memory_dir))
     for source in candidates:
         with contextlib.suppress(OSError, ValueError):
+            # A cgroup may exist and yet not be readable here.
             source.read()
             return source
     return Processes(job_id)

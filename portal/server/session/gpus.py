@@ -104,6 +104,7 @@ def choose_uuids(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
     by_uuid = [word for word in named if word.startswith(("GPU-", "MIG-"))]
     if by_uuid:
         known = [uuid for device in devices for uuid in (device.uuid, *device.parts)]
+        # CUDA accepts abbreviated UUIDs.
         return tuple(uuid for word in by_uuid for uuid in known if uuid.startswith(word))
     numbers = [
         word for word in environment.get("SLURM_JOB_GPUS", "").split(",") if word.isdecimal()
@@ -132,6 +133,7 @@ def _devices(nvml: Any) -> Iterator[_Device]:
 
 def _parts(nvml: Any, handle: Any) -> Iterator[str]:
     modes = _ask(nvml, nvml.nvmlDeviceGetMigMode, handle)
+    # The current mode, then the one after the next reset.
     if modes is None or not modes[0]:
         return
     for index in range(_ask(nvml, nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):

@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class ReadsUsage(Protocol):
-    """Where CPU and memory are read."""
+    """A source of CPU and memory readings."""
 
     def read(self) -> Usage:
         """Return the usage so far."""
 
 
 class ReadsGpus(Protocol):
-    """Where GPUs are read."""
+    """A source of GPU readings."""
 
     def read(self) -> Sequence[GpuReading]:
         """Return a reading of each GPU of the session."""
@@ -119,6 +119,7 @@ class Meter:
     def _percents(self, now_s: float, cpu_s: float) -> tuple[float | None, float | None]:
         own_s = self._own_cpu_s()
         last, self._last = self._last, (now_s, cpu_s, own_s)
+        # The clock may have been set back.
         if last is None or now_s <= last[0]:
             return None, None
         passed_s, used_s, used_own_s = now_s - last[0], cpu_s - last[1], own_s - last[2]

@@ -155,7 +155,7 @@ class Session:
             try:
                 await self._judge(await meter.take_sample())
             except Exception:
-                # One odd reading must not end the meter of a session that goes on for days.
+                # One odd reading must not end the sampling of a session that runs for days.
                 self._log.exception("A sample of the session failed")
             await asyncio.sleep(meter.interval_s)
 

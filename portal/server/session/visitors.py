@@ -56,6 +56,7 @@ class Visitors:
         if now_s - self._told_s.get(key, -AGAIN_AFTER_S) < AGAIN_AFTER_S:
             return
         if len(self._told_s) >= _N_MOST_REMEMBERED:
+            # Bounds the memory; at worst a visit is reported twice.
             self._told_s.clear()
         self._told_s[key] = now_s
         task = asyncio.ensure_future(self._tell(visitor, address))

@@ -220,6 +220,7 @@ async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
     if process.stdin is not None and process.stdout is not None:
         process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.close()
+        # Empty if the process ends before it listens.
         answer = await process.stdout.readline()
     if not answer:
         status = await process.wait()

@@ -75,8 +75,10 @@ class TensorBoards(LoggingConfigurable):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._starts: dict[frozenset[Path], asyncio.Task[TensorBoard]] = {}
+        # asyncio itself keeps only weak references to tasks.
         self._watches: set[asyncio.Task[None]] = set()
         self._used_at: dict[str, float] = {}
+        # Folders of TensorBoards that were stopped as idle: their pages start them again.
         self._asleep: dict[str, tuple[Logdir, ...]] = {}
         self._private_dir: Path | None = None
         self._spare: asyncio.Task[Spare] | None = None
@@ -136,6 +138,7 @@ class TensorBoards(LoggingConfigurable):
             self._used_at[board_id] = time.monotonic()
 
     async def _open(self, logdirs: tuple[Logdir, ...]) -> TensorBoard:
+        # The same folders in another order are the same TensorBoard.
         key = frozenset(logdir.path for logdir in logdirs)
         start = self._starts.get(key)
         if start is None or _has_ended(start):

@@ -54,6 +54,7 @@ class TensorBoardProxy(ForwardingHandler):
             self.redirect(f"{board.path_prefix}/")
         else:
             await self._forward_to(board)
+            # Again at the end: a response can take minutes.
             self.tensorboards.note_use(board_id)
 
     get = head = post = put = delete = patch = options = forward

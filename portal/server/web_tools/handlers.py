@@ -54,6 +54,7 @@ class WebTool:
         """
         if any("{unix_socket}" in word for word in self.command):
             return [*_WITHOUT_TOKENS, *(_escaped(word) for word in self.command)]
+        # Hidden from jupyter-server-proxy, which would fill in a port of its own.
         words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
         bridge = [sys.executable, "-c", _BEHIND_SOCKET, str(os.getpid()), "{unix_socket}"]
         return [*_WITHOUT_TOKENS, *bridge, *words]

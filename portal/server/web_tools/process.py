@@ -75,6 +75,7 @@ def _end_with_parent() -> None:
 
 def _free_port() -> int:
     with socket.socket() as probe:
+        # Nobody else can take it in between: the network is the tool's own.
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
