@@ -110,9 +110,6 @@ def print_version(_: argparse.Namespace) -> int:
 def check_config(arguments: argparse.Namespace) -> int:
     """Read the settings and print what this host lacks for them.
 
-    Args:
-        arguments: With `settings`, the file.
-
     Returns:
         0 if the hub can start with them, 1 if not.
 

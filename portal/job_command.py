@@ -43,11 +43,7 @@ class JobError(PortalError):
 
 
 def add_commands(commands: Any) -> None:
-    """Add `job` to the parser of `dsportal`.
-
-    Args:
-        commands: The result of argparse's `add_subparsers`.
-    """
+    """Add `job` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("job", help="batch jobs for training scripts")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     new = actions.add_parser(
@@ -86,9 +82,6 @@ def add_commands(commands: Any) -> None:
 
 def write_job(arguments: argparse.Namespace) -> int:
     """Write the job file.
-
-    Args:
-        arguments: As `add_commands` defines them.
 
     Returns:
         0.

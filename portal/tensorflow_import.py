@@ -52,11 +52,7 @@ def read_level(text: str | None) -> int:
 
 @contextmanager
 def notes_left_out(level: int) -> Iterator[None]:
-    """Hold back standard error, then print what the level shows; see `without_notes` for `level`.
-
-    Yields:
-        Nothing.
-    """
+    """Hold back standard error, then print what `level` shows, as in `without_notes`."""
     _flush()
     kept = os.dup(_STDERR)
     # A descriptor, since TensorFlow's C++ code does not write to sys.stderr.

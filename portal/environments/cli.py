@@ -29,11 +29,7 @@ from portal.environments.registry import (
 
 
 def add_commands(commands: Any) -> None:
-    """Add `environments` to the parser of `dsportal`.
-
-    Args:
-        commands: The result of argparse's `add_subparsers`.
-    """
+    """Add `environments` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("environments", help="kernels of the site's and your environments")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _describe_add(actions.add_parser("add", help="offer one more environment as a kernel"))
@@ -86,9 +82,6 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
 
 def add_environment(arguments: argparse.Namespace) -> int:
     """Add an environment to a registry and try it.
-
-    Args:
-        arguments: Those of `add`.
 
     Returns:
         0 if it works on this machine, 1 if not; it is added in both cases.

@@ -92,13 +92,6 @@ class Node:
 def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
     """Return the content of an environment's kernel.json, as JSON values.
 
-    Args:
-        environment: An entry of the registry.
-        node: The node on which the kernel will run.
-
-    Returns:
-        A JSON object.
-
     Source:
         https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
     """

@@ -80,11 +80,7 @@ class Environment:
 def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> Environment:
     """Return the environment that a table of the registry describes; it is not tried.
 
-    Args:
-        id_: Name of the table.
-        table: Its value from the TOML parser.
-        where: The file, for error messages.
-        is_own: Whether it is the user's own registry.
+    The `table` is as the TOML parser returns it; `where` names the file in error messages.
 
     Raises:
         RegistryError: If a key is unknown, missing or malformed.

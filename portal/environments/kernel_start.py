@@ -30,6 +30,7 @@ class NotebookKernel(IPKernelApp):
         ipykernel opens a TCP port for it, to which every user of the node could write.
         """
         if self.transport == "ipc":
+            # The kernel's other sockets end in -1 to -5.
             take_output_from(f"ipc://{self.ip}-6")
         super().init_iopub(context)
 
@@ -49,10 +50,7 @@ class NotebookKernel(IPKernelApp):
 
 
 def take_output_from(address):
-    """Let the kernel's processes exchange output at a ZeroMQ address instead of a TCP port.
-
-    Args:
-        address: The kernel's other sockets end in -1 to -5.
+    """Let the kernel's processes exchange output at a ZeroMQ `address` instead of a TCP port.
 
     Source:
         ipykernel 6 and 7, `IOPubThread._setup_pipe_in` and `_setup_pipe_out`.

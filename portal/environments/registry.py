@@ -58,13 +58,7 @@ def read_registry(site: Path, home: Path) -> Registry:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """Return the tables of a registry by name; an absent file has none.
-
-    Args:
-        path: An environments.toml.
-
-    Returns:
-        Values of the TOML parser, unchecked.
+    """Return the tables of a registry by name, as the TOML parser does; an absent file has none.
 
     Raises:
         RegistryError: If it cannot be read or is not TOML.
@@ -83,13 +77,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Return the environment that would be added, without adding it.
-
-    Args:
-        path: The registry; it may be absent.
-        id_: Name of the environment in it.
-        table: Its keys, as from the TOML parser.
-        is_own: Whether it is the user's own registry.
+    """Return the environment that adding `table` to a registry would make; add nothing.
 
     Raises:
         RegistryError: If the name is taken or the entry is wrong.
@@ -103,13 +91,7 @@ def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool)
 
 
 def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
-    """Append an environment to a registry, which is created if it does not exist.
-
-    Args:
-        path: The registry.
-        id_: Name of the environment in it.
-        table: Its keys, as from the TOML parser.
-        is_own: Whether it is the user's own registry.
+    """Append `table` to a registry, which is created if it does not exist.
 
     Raises:
         RegistryError: If the name is taken, the entry is wrong or the file cannot be written.

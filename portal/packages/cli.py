@@ -39,11 +39,7 @@ class Kernel:
 
 
 def add_commands(commands: Any) -> None:
-    """Add `packages` to the parser of `dsportal`.
-
-    Args:
-        commands: The result of argparse's `add_subparsers`.
-    """
+    """Add `packages` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("packages", help="what you installed for the shipped kernels")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="print your packages and their size")
@@ -62,11 +58,7 @@ def add_commands(commands: Any) -> None:
 
 
 def kernels(prefix: Path) -> list[Kernel]:
-    """Return the shipped kernels that start with the user's packages, by name.
-
-    Args:
-        prefix: The notebook server's environment, which holds the kernelspecs.
-    """
+    """Return the kernels of the server's environment that take the user's packages, by name."""
     found = []
     for path in sorted(prefix.glob("share/jupyter/kernels/*/kernel.json")):
         spec = json.loads(path.read_text(encoding="utf-8"))

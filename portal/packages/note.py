@@ -11,11 +11,7 @@ VARIABLE = "PORTAL_PACKAGES_NOTE"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Print the note with the first cell: output before that is shown nowhere.
-
-    Args:
-        shell: IPython's shell in the kernel.
-    """
+    """Print the note with the first cell of `shell`: output before that is shown nowhere."""
     # Removed, so that programs that a cell starts do not inherit it.
     note = os.environ.pop(VARIABLE, "")
 

@@ -18,7 +18,7 @@ FOLDER = Path(".local/share/data-scientist-portal/packages")
 _SHIPPED_PTH = "zz_data_scientist_portal.pth"
 _OFF = "off"
 _CHECKED = "checked"
-# Beside the interpreter, so that "!pip" in a cell is the one of the kernel.
+# Next to the interpreter, so that "!pip" in a cell is that of the kernel.
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
@@ -119,8 +119,8 @@ class Overlay:
 
     def _make(self, shipped: Shipped) -> None:
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Made aside and renamed: two kernels may start at once, and a full home must not leave
-        # half.
+        # Made aside and renamed: two kernels may start at once, and a full home may stop it
+        # half-way.
         new = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
         shutil.rmtree(new, ignore_errors=True)
         try:
@@ -153,10 +153,7 @@ class Overlay:
 def overlay_of(home: Path, kernel: str, release: str) -> Overlay:
     """Return the user's packages for a release of a kernel, whether they exist or not.
 
-    Args:
-        home: The user's home.
-        kernel: Such as "tensorflow".
-        release: What the packages must be compatible with, such as "2.21-py3.11".
+    The `release` is what packages must be compatible with, such as "2.21-py3.11".
     """
     return Overlay(home / FOLDER / f"{kernel}-{release}")
 

@@ -87,11 +87,7 @@ def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
 def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, str]) -> Choice:
     """Decide whether a kernel starts with the user's packages; create or update their overlay.
 
-    Args:
-        home: The user's home.
-        kernel: Such as "tensorflow".
-        release: What the packages must be compatible with.
-        environ: Environment of the kernel; PORTAL_PACKAGES=off leaves the packages out.
+    PORTAL_PACKAGES=off in `environ` leaves the packages out.
     """
     overlay = overlay_of(home, kernel, release)
     if environ.get(SWITCH) == "off":

@@ -13,12 +13,7 @@ _AFTER_LOGIN = f'PATH="${VARIABLE}:$PATH"; export PATH; exec "$0"'
 
 
 def offer_commands(environ: MutableMapping[str, str], prefix: Path) -> None:
-    """Put the folder of the portal's command first on the PATH.
-
-    Args:
-        environ: Environment of the notebook server, which everything in the session inherits.
-        prefix: The notebook server's Python environment.
-    """
+    """Put the folder of the portal's command first on the PATH that the session inherits."""
     folder = prefix / "commands"
     if folder.is_dir():
         environ[VARIABLE] = str(folder)
@@ -28,11 +23,7 @@ def offer_commands(environ: MutableMapping[str, str], prefix: Path) -> None:
 def terminal_shell(shell: str) -> list[str] | None:
     """Return the command of a terminal, so that `dsportal` is found after the shell's login.
 
-    Args:
-        shell: The user's shell, a path.
-
-    Returns:
-        None for an unknown shell, which starts as it always does.
+    It is None for an unknown shell, which starts as it always does.
     """
     if os.path.basename(shell) not in _SHELLS:
         return None

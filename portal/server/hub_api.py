@@ -68,11 +68,7 @@ class HubApi:
         await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
     async def tell_visit(self, visitor: str, address: str) -> None:
-        """Report that somebody else uses this session.
-
-        Args:
-            visitor: User name.
-            address: Where the requests come from.
+        """Report that another user, `visitor`, uses this session from `address`.
 
         Raises:
             HubError: If the hub did not answer.

@@ -15,11 +15,8 @@ _MAX_PARENT_BYTES = 60
 def make_private_dir(environ: Mapping[str, str] = os.environ) -> Path:
     """Make a new, empty folder with mode 0700.
 
-    It is made in the user's runtime folder, else in the job's temporary folder, else in the node's.
-    Sockets do not belong in a home on a network file system.
-
-    Args:
-        environ: May have XDG_RUNTIME_DIR, SLURM_TMPDIR and TMPDIR.
+    It is made in XDG_RUNTIME_DIR, else SLURM_TMPDIR, else TMPDIR, else /tmp. Sockets do not belong
+    in a home on a network file system.
 
     Raises:
         OSError: If no folder can be made in any of these places.

@@ -13,22 +13,16 @@ STORAGE_VARIABLE = "PORTAL_STORAGE"
 def read_storage(environ: Mapping[str, str]) -> dict[str, Path]:
     """Return mount points by the names of their links in the home, in the order of the settings.
 
-    Args:
-        environ: PORTAL_STORAGE, a JSON object of paths by name.
+    They come from PORTAL_STORAGE, a JSON object of paths by name.
     """
     places: dict[str, str] = json.loads(environ.get(STORAGE_VARIABLE) or "{}")
     return {name: Path(path) for name, path in places.items()}
 
 
 def link_storage(name: str, mounted: Path, home: Path) -> str:
-    """Make a link to the shared storage, unless the user has something of that name.
+    """Link the shared storage as `name` in the home, unless the user has something of that name.
 
     A broken link is replaced: the site may have moved its mount.
-
-    Args:
-        name: Name of the link.
-        mounted: Mount point on this node.
-        home: The user's home.
 
     Returns:
         A sentence about what is wrong, or "".

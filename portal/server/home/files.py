@@ -43,9 +43,6 @@ def shared_files(root_dir: str, storage: Mapping[str, Path]) -> list[Any]:
     Args:
         root_dir: The home, which holds the links.
         storage: Mount points by the names of the links.
-
-    Returns:
-        Tornado's routes: pattern, handler, arguments.
     """
     return [
         (

@@ -19,11 +19,10 @@ class Home:
         environ: PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and PORTAL_STORAGE; a missing one skips
             its part.
         clones_dir: For clones of git repositories, on the node's own disk.
-        log: Gets all errors; none of them ends a session.
 
     Attributes:
         beside: New releases saved next to templates that the user edited, as paths from the home.
-        problems: Sentences about what could not be done.
+        problems: Sentences about what could not be done; nothing here ends a session.
     """
 
     def __init__(

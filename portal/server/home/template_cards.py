@@ -59,11 +59,7 @@ class TemplateCard:
     advice: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the attributes as JSON values, and `path` from the user's home.
-
-        Returns:
-            A JSON object.
-        """
+        """Return the attributes as JSON values, and `path` from the user's home."""
         return asdict(self) | {"path": f"{FOLDER_NAME}/{self.name}"}
 
 
@@ -137,10 +133,7 @@ def _read_json(source: TemplateSource, path: PurePosixPath) -> dict[str, Any]:
 def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -> str:
     """Put the site's release of a template in place, and keep the user's edited file next to it.
 
-    Args:
-        sources: Folders of templates.
-        home: The user's home.
-        name: Path below the templates folder.
+    The template is named by its path below the templates folder.
 
     Returns:
         Path, from the home, of the edited file, or "" if it was not edited.

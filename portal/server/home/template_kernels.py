@@ -70,11 +70,7 @@ class Match:
 
 
 def needs_of(notebook: Mapping[str, Any]) -> Needs:
-    """Read the requirements in a notebook's metadata.
-
-    Args:
-        notebook: Its parsed JSON; malformed parts count as absent.
-    """
+    """Read the requirements in the metadata of `notebook`; malformed parts count as absent."""
     metadata = _table(notebook, "metadata")
     kernelspec = _table(metadata, "kernelspec")
     declared = _table(metadata, "portal").get("packages")

@@ -44,12 +44,8 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
 
     An absent template is written: deleting one brings the original back in the next session. An
     unedited one gets the new release. Next to an edited one the new release is written once, as
-    `name.new.ipynb`. Links are not followed, neither the user's nor the site's.
-
-    Args:
-        source_dir: The site's folder of templates.
-        home: The user's home.
-        below: Folder in the templates folder to copy to, or "" for its top.
+    `name.new.ipynb`. Links are not followed, neither the user's nor the site's. The copies go to
+    the folder `below` in the templates folder, or to its top if that is "".
 
     Returns:
         What was done. A full or read-only home is a sentence in it, no exception.

@@ -41,11 +41,7 @@ def make_connections_dir(private_dir: Path) -> Path | None:
 
 
 def listen_on_sockets(kernel_manager: Any, folder: Path) -> None:
-    """Have all kernels that start from now on listen on sockets in a folder.
-
-    Args:
-        kernel_manager: That of the notebook server.
-        folder: For connection files and sockets.
+    """Have all kernels that `kernel_manager` starts from now on listen on sockets in a folder.
 
     Source:
         jupyter_client 8.9, `KernelManager.transport`; zmq_ipc(7).

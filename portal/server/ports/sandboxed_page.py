@@ -17,11 +17,7 @@ _LOOKED_AT_BYTES = 64 * 1024
 
 
 async def with_storage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield a page with the script added to its head; unchanged if it has none.
-
-    Args:
-        chunks: The page, not compressed.
-    """
+    """Yield a page, not compressed, with the script added to its head; unchanged if it has none."""
     begin = b""
     is_looking = True
     async for chunk in chunks:

@@ -14,11 +14,7 @@ _Ended = (StreamClosedError, httpcore.NetworkError, httpcore.TimeoutException)
 
 
 async def tunnel(handler: ForwardingHandler, response: httpcore.Response) -> None:
-    """Accept the websocket as the program did, and copy bytes both ways until one side ends.
-
-    Args:
-        handler: Of the browser's request.
-        response: The program's 101 response.
+    """Accept the websocket as the program did with 101, and copy bytes until one side ends.
 
     Source:
         RFC 6455, 4.2.2; https://www.encode.io/httpcore/extensions/#network_stream

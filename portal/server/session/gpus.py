@@ -39,7 +39,6 @@ class Gpus:
 
     Args:
         environment: Needs CUDA_VISIBLE_DEVICES and SLURM_JOB_GPUS.
-        module: Name of the library's Python module.
     """
 
     def __init__(self, environment: Mapping[str, str], *, module: str = "pynvml") -> None:

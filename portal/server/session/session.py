@@ -37,7 +37,6 @@ class Session:
     """The state that pages poll, and the actions that they may request.
 
     Args:
-        environment: Variables of the job.
         is_kernel_busy: Returns whether a kernel computes or starts.
         stop_server: Stops the notebook server, in case the hub does not answer.
         tell_suspension: Tells every open tab that the server is about to be suspended.
@@ -203,11 +202,7 @@ def _number(text: str | None) -> int:
 
 
 def make_session(serverapp: Any) -> Session:
-    """Return the session of a notebook server, not started.
-
-    Args:
-        serverapp: Jupyter's own application object.
-    """
+    """Return the session of the notebook server `serverapp`, not started."""
     kernels = serverapp.kernel_manager
     events = serverapp.event_logger
     events.register_event_schema(_SUSPENSION_SCHEMA)

@@ -58,7 +58,6 @@ class SessionClock:
 
     Args:
         hub: Asked if its last answer is too old.
-        environment: Variables of the job.
         now: Returns the Unix time.
     """
 

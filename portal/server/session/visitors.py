@@ -19,8 +19,6 @@ class Visitors:
 
     Args:
         owner: Name of the session's user.
-        hub: Receives the reports.
-        log: The server's logger.
         clock: Monotonic, in seconds.
     """
 
@@ -37,8 +35,7 @@ class Visitors:
     def watch(self, identity_provider: Any) -> None:
         """Check the user of each request, plain or websocket, with a cookie or a token.
 
-        Args:
-            identity_provider: The server's own; its `get_user` is wrapped.
+        This wraps the method `get_user` of the server's `identity_provider`.
         """
         ask = identity_provider.get_user
 
@@ -73,12 +70,9 @@ class Visitors:
 
 
 def address_of(request: Any) -> str:
-    """Return all addresses that a request passed, as the proxies wrote them down.
+    """Return all addresses that `request` passed, as the proxies wrote them down.
 
     Only the last ones are beyond doubt: a client can send the header with anything in it.
-
-    Args:
-        request: Tornado's request object.
     """
     passed = str(request.headers.get("X-Forwarded-For", "")) or str(request.remote_ip)
     return "".join(c for c in passed if c.isascii() and c.isprintable())[:200] or "unknown"

@@ -76,7 +76,7 @@ class TensorBoardHandler(APIHandler):
 
     @for_the_user
     async def delete(self, board_id: str) -> None:
-        """Stop it: 204, or 404 if it does not run."""
+        """Stop it: 204, or 404 if there is none with this id."""
         if await self.tensorboards.stop(board_id):
             self.set_status(204)
             self.finish()

@@ -220,16 +220,10 @@ class DataServer:
         self._has_read.wait(max(0.0, self._patient_until - time.monotonic()))
 
     def wait_before_data(self, wsgi_app: Any, path_prefix: str) -> Any:
-        """Return a WSGI app that holds back requests for data until everything was read once.
+        """Return `wsgi_app` with requests for data held back until everything was read once.
 
-        A page that comes earlier would show half of the curves, or none, until it is reloaded.
-
-        Args:
-            wsgi_app: The WSGI app to wrap.
-            path_prefix: URL path of its pages, without a slash at the end.
-
-        Returns:
-            A WSGI app.
+        A page that comes earlier would show half of the curves, or none, until it is reloaded. The
+        `path_prefix` has no slash at its end.
         """
         data = (f"{path_prefix}/data/", f"{path_prefix}/experiment/")
 
@@ -293,14 +287,9 @@ class Assets:
         return packed
 
     def serve_beside(self, wsgi_app: Any, path_prefix: str) -> Any:
-        """Return a WSGI app that serves scripts and fonts, and leaves the rest to TensorBoard.
+        """Return a WSGI app that serves scripts and fonts, and leaves the rest to `wsgi_app`.
 
-        Args:
-            wsgi_app: TensorBoard's own app.
-            path_prefix: URL path of its pages, without a slash at the end.
-
-        Returns:
-            A WSGI app.
+        The `path_prefix` has no slash at its end.
         """
 
         def serve(environ: dict[str, Any], start_response: Any) -> Any:

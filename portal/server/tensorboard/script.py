@@ -26,9 +26,6 @@ _NAME = "index.js"
 class TensorBoardScript:
     """The script of an environment that has tensorboard.
 
-    Args:
-        python: Path of that environment's Python.
-
     Source:
         tensorboard 2.21: webfiles.zip, whose index.html names the script with a hash of it.
     """

@@ -84,12 +84,7 @@ def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
 def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:
     """Return routes of jupyter-server-proxy, which start a tool with its first request.
 
-    Args:
-        tools: From `read_tools`.
-        base_url: Path of the notebook server, with a slash at both ends.
-
-    Returns:
-        Tornado's routes.
+    The `base_url` is the path of the notebook server, with a slash at both ends.
     """
     processes = [
         ServerProcess(
