@@ -1,4 +1,4 @@
-"""The site's settings on JupyterHub's configuration."""
+"""Applies portal.toml to JupyterHub's configuration."""
 
 from __future__ import annotations
 
@@ -56,13 +56,9 @@ TLS_STRATEGIES = {TlsMode.STARTTLS: "before_bind", TlsMode.LDAPS: "on_connect"}
 
 
 def apply_settings(c: Any, settings: Settings) -> None:
-    """Set everything that JupyterHub is told.
+    """Set every trait of the configuration object `c` that portal.toml decides.
 
     Each value is set, never appended to, so that applying twice changes nothing.
-
-    Args:
-        c: JupyterHub's configuration object.
-        settings: The site's settings.
     """
     _apply_hub(c, settings)
     _apply_pages(c, settings)
@@ -114,6 +110,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     def announced() -> tuple[Announcement, ...]:
         return (*drain.announcements(), *board.current)
 
+    # Sessions show only what may affect them; the hub's own pages show all levels.
     c.SlurmGPUSpawner.session_notices = lambda: [
         one.text for one in announced() if one.level is not Level.INFO
     ]
@@ -191,6 +188,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
     authenticator.refresh_pre_spawn = True
     # Having been let in once is no reason to be let in again.
     authenticator.allow_existing_users = False
+    # Last: what the site sets for its authenticator overrides what is set above.
     authenticator.update(login.options)
 
 

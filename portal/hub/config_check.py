@@ -1,4 +1,4 @@
-"""What a host lacks for its settings: files that are named but absent, doors that are shut."""
+"""Checks the host against portal.toml: missing files, nobody allowed to log in."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ PAM_DIR = Path("/etc/pam.d")
 
 
 def site_problems(settings: Settings) -> list[str]:
-    """Return what would keep users from a session, a sentence with its cure for each.
-
-    Args:
-        settings: Settings that loaded without an error.
+    """Return what would keep users from a session: one sentence each, with its remedy.
 
     Returns:
-        Sentences; none if the portal can serve users. Folders that only compute nodes have are
-        not looked for.
+        Empty if the portal can serve users. Folders that only compute nodes have are not checked.
     """
     return [
         *_login_problems(settings),

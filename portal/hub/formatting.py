@@ -1,4 +1,4 @@
-"""Amounts in the words of the pages: GPUs, cores, memory, times."""
+"""Formats amounts for pages: GPUs, cores, memory, times."""
 
 from __future__ import annotations
 
@@ -10,54 +10,26 @@ SECONDS_PER_MINUTE = 60
 
 
 def format_gpus(n_gpus: int) -> str:
-    """Return "1 GPU", "2 GPUs" or "no GPU".
-
-    Args:
-        n_gpus: GPUs, 0 or more.
-
-    Returns:
-        The words.
-    """
+    """Return "1 GPU", "2 GPUs" or "no GPU"."""
     if n_gpus == 0:
         return "no GPU"
     return f"{n_gpus} GPU{'s' if n_gpus != 1 else ''}"
 
 
 def format_cores(n_cores: int) -> str:
-    """Return "8 cores".
-
-    Args:
-        n_cores: CPU cores, 1 or more.
-
-    Returns:
-        The words.
-    """
+    """Return "8 cores"."""
     return f"{n_cores} core{'s' if n_cores != 1 else ''}"
 
 
 def format_memory(memory_mib: int) -> str:
-    """Return "48 GB", as the sizes of memory modules are called.
-
-    Args:
-        memory_mib: Memory in MiB.
-
-    Returns:
-        The words; below 1 GiB in MB.
-    """
+    """Return "48 GB", or "512 MB" below 1 GiB. Units are binary, named as on memory modules."""
     if memory_mib < MIB_PER_GIB:
         return f"{memory_mib} MB"
     return f"{round(memory_mib / MIB_PER_GIB, 1):g} GB"
 
 
 def format_hours(duration_s: float) -> str:
-    """Return "8 hours", "1.5 hours" or "20 minutes".
-
-    Args:
-        duration_s: Seconds.
-
-    Returns:
-        The words.
-    """
+    """Return `duration_s` as "8 hours", "1.5 hours" or "20 minutes"."""
     if duration_s < SECONDS_PER_HOUR:
         return _count(round(duration_s / SECONDS_PER_MINUTE), "minute")
     hours = round(duration_s / SECONDS_PER_HOUR, 1)
@@ -65,14 +37,7 @@ def format_hours(duration_s: float) -> str:
 
 
 def format_time_left(left_s: float) -> str:
-    """Return "7 h 40 min", "12 min" or "less than a minute".
-
-    Args:
-        left_s: Seconds; negative counts as 0.
-
-    Returns:
-        The words.
-    """
+    """Return "7 h 40 min", "12 min" or "less than a minute", also for a negative time."""
     minutes = int(left_s // SECONDS_PER_MINUTE)
     if minutes < 1:
         return "less than a minute"
@@ -81,15 +46,7 @@ def format_time_left(left_s: float) -> str:
 
 
 def format_clock(moment: datetime, now: datetime) -> str:
-    """Return "at 14:20", or with the day where that is another one.
-
-    Args:
-        moment: The time meant.
-        now: The present, in the same time zone.
-
-    Returns:
-        The words.
-    """
+    """Return "at 14:20", with the day if it is not today. Both times are in one time zone."""
     if moment.date() == now.date():
         return f"at {moment:%H:%M}"
     return f"on {moment:%A, %d %B} at {moment:%H:%M}"
@@ -100,29 +57,16 @@ def _count(n: int, noun: str) -> str:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return "1.5 TB", "48 GB" or "300 MB", in units of 1,024 as df prints them.
-
-    Args:
-        n_bytes: Bytes, 0 or more.
-
-    Returns:
-        The words.
-    """
+    """Return "1.5 TB", "48 GB" or "300 MB", in units of 1,024 as df prints them."""
     amount, units = n_bytes / 1024**2, ["MB", "GB", "TB", "PB"]
+    # At 1000, not at 1024: no amount shows four digits.
     while amount >= 1000 and len(units) > 1:
         amount, units = amount / 1024, units[1:]
     return f"{amount:.0f} {units[0]}" if amount >= 10 else f"{amount:.1f} {units[0]}"
 
 
 def format_gpu_hours(hours: float) -> str:
-    """Return "12.5 GPU hours", or "no GPU hours yet".
-
-    Args:
-        hours: GPUs times hours, 0 or more.
-
-    Returns:
-        The words.
-    """
+    """Return GPUs multiplied by `hours` as "12.5 GPU hours", or "no GPU hours yet"."""
     if hours == 0:
         return "no GPU hours yet"
     if hours < 0.1:
@@ -132,14 +76,7 @@ def format_gpu_hours(hours: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return "3 days", "2 h 5 min" or "less than a minute".
-
-    Args:
-        seconds: How long something has lasted, 0 or more.
-
-    Returns:
-        The words.
-    """
+    """Return "3 days", "2 h 5 min" or "less than a minute" for `seconds`."""
     days = int(seconds // 86_400)
     return _count(days, "day") if days >= 2 else format_time_left(seconds)
 
@@ -149,8 +86,6 @@ def format_moment(at: float) -> str:
 
     Args:
         at: Seconds since 1970 (UTC).
-
-    Returns:
-        The words.
     """
+    # %d pads the day with a zero.
     return f"{datetime.fromtimestamp(at).astimezone():%d %B, %H:%M}".lstrip("0")

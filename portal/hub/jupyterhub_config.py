@@ -1,4 +1,4 @@
-"""JupyterHub's configuration: everything comes from the site's settings."""
+"""JupyterHub's configuration file: applies portal.toml and sets nothing of its own."""
 
 import os
 import sys
@@ -12,4 +12,5 @@ path = Path(os.environ.get("PORTAL_SETTINGS", DEFAULT_SETTINGS_PATH))
 try:
     apply_settings(get_config(), load_settings(path))  # type: ignore[name-defined]  # noqa: F821
 except SettingsError as error:
+    # A mistake in portal.toml ends the start with one sentence, not with a traceback.
     sys.exit(f"jupyterhub: {error}")

@@ -1,4 +1,4 @@
-"""The checks before a start, as the spawner takes them, from the site's settings."""
+"""Turns the settings of [preflight] and [storage] into the spawner's checks before a start."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from spawner.client.preflight import Preflight, SharedStorage
 
 
 def preflight_of(settings: Settings) -> Preflight:
-    """Return what is looked at before a session's job is queued.
-
-    Args:
-        settings: The site's settings.
-
-    Returns:
-        The checks with their weights.
-    """
+    """Return the checks that run before a session's job is queued, with their weights."""
     checks = settings.preflight
     return Preflight(
         home=checks.home,

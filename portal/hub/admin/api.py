@@ -1,9 +1,9 @@
-"""What administrators' tools ask of a running hub.
+"""REST API for administrators' tools: health, status, drain, stop.
 
-* GET /hub/api/dsportal/health: is the portal usable; for everybody, without a token. 200 or 503.
+* GET /hub/api/dsportal/health: whether the portal is usable; needs no token. 200 or 503.
 * GET /hub/api/dsportal/status: sessions and versions.
-* PUT, DELETE /hub/api/dsportal/drain: take no new sessions; take them again.
-* POST /hub/api/dsportal/stop: stop the sessions of a partition, or all, with a message.
+* PUT, DELETE /hub/api/dsportal/drain: refuse new sessions; accept them again.
+* POST /hub/api/dsportal/stop: stop the sessions of a partition, a user, or all, with a message.
 
 All but the first need a token with the scope admin:servers.
 """
@@ -36,20 +36,15 @@ _SLURM_PATIENCE_S = 5.0
 
 
 class OperationHandler(APIHandler):
-    """Holds what the handlers of this module share."""
+    """Base of the handlers here: notices, drain state, access to Slurm and to sessions."""
 
     def initialize(self, notices_path: str, drain_path: str) -> None:
-        """Take where the hub keeps its state.
-
-        Args:
-            notices_path: Messages to users.
-            drain_path: Whether new sessions are taken.
-        """
+        """Take the files in which the hub keeps its state."""
         self.notices = shared_notices(Path(notices_path))
         self.drain: Drain = shared_drain(Path(drain_path))
 
     async def describe_slurm(self) -> str:
-        """Return "answers", or what is wrong; "not asked" before the very first login."""
+        """Return "answers", an error message, or "not asked" before the very first login."""
         cluster = self._cluster()
         if cluster is None:
             return "not asked"
@@ -66,6 +61,7 @@ class OperationHandler(APIHandler):
         known = cluster_of(self.users.settings)
         if known is not None:
             return known
+        # No spawner has been made since the hub started; any user's knows the cluster.
         anybody = self.db.query(orm.User).first()
         if anybody is None:
             return None
@@ -73,21 +69,17 @@ class OperationHandler(APIHandler):
         return cluster
 
     def sessions(self) -> Iterator[tuple[Any, Any]]:
-        """Yield user and spawner of each session that runs or starts.
-
-        Yields:
-            Both, as JupyterHub holds them.
-        """
+        """Yield user and spawner, as JupyterHub holds them, for each session that is active."""
         for user in self.users.values():
             for spawner in user.spawners.values():
                 if spawner.active:
                     yield user, spawner
 
     def body(self) -> dict[str, Any]:
-        """Return the JSON object of the request.
+        """Return the JSON object of the request; all its values are strings. {} for an empty body.
 
         Raises:
-            HTTPError: 400 where it is anything else.
+            HTTPError: 400 for any other body.
         """
         try:
             body = json.loads(self.request.body or b"{}")
@@ -99,11 +91,12 @@ class OperationHandler(APIHandler):
 
 
 class HealthHandler(OperationHandler):
-    """Says whether the portal is usable; names no user and no session."""
+    """Reports whether the portal is usable; names no user and no session."""
 
     async def get(self) -> None:
-        """Answer 200 where new sessions can start, 503 where Slurm does not answer."""
+        """Answer 200 if new sessions can start, 503 if Slurm does not answer."""
         slurm = await self.describe_slurm()
+        # Before the first login there is no spawner to ask Slurm with, which is no fault.
         is_well = slurm in {"answers", "not asked"}
         self.set_header("Cache-Control", "no-store")
         self.set_status(200 if is_well else 503)
@@ -119,11 +112,11 @@ class HealthHandler(OperationHandler):
 
 
 class StatusHandler(OperationHandler):
-    """Tells of all sessions."""
+    """Lists all sessions."""
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Answer with a JSON object."""
+        """Answer with versions, the state of Slurm and the sessions, as JSON."""
         answer = {
             "portal": __version__,
             "jupyterhub": jupyterhub.__version__,
@@ -137,14 +130,15 @@ class StatusHandler(OperationHandler):
 
 
 class DrainHandler(OperationHandler):
-    """Closes and opens the door for new sessions."""
+    """Stops and resumes the acceptance of new sessions."""
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def put(self) -> None:
-        """Take no new sessions; tell the users of open ones. 200 and how many were told.
+        """Refuse new sessions and tell users with a session: 200 and how many were told.
 
         Raises:
-            HTTPError: 400 for another body; 500 where it cannot be kept over a restart.
+            HTTPError: 400 for another body; 500 if the state cannot be saved, so would not survive
+                a restart.
         """
         message = self.body().get("message", "")
         try:
@@ -159,24 +153,25 @@ class DrainHandler(OperationHandler):
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def delete(self) -> None:
-        """Take new sessions again: 204."""
+        """Accept new sessions again: 204."""
         self.drain.open()
         self.log.warning("New sessions are taken again")
         self.set_status(204)
 
 
 class StopHandler(OperationHandler):
-    """Stops sessions, with a message to their users."""
+    """Stops sessions and sends their users a message."""
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def post(self) -> None:
-        """Stop those of `partition`, or of `user`, or all of them: 200 and what became of each.
+        """Stop those of `partition`, of `user`, or all: 200 with the result for each session.
 
         Raises:
-            HTTPError: 400 where neither is named and `all` is not "yes".
+            HTTPError: 400 if neither is named and `all` is not "yes".
         """
         body = self.body()
         partition, whose = body.get("partition", ""), body.get("user", "")
+        # An empty body must not stop every session.
         if not (partition or whose or body.get("all") == "yes"):
             raise HTTPError(400, 'Name a partition or a user, or send "all": "yes".')
         chosen = [
@@ -203,15 +198,7 @@ class StopHandler(OperationHandler):
 
 
 def describe(user: Any, spawner: Any) -> dict[str, Any]:
-    """Return what administrators want to know of a session.
-
-    Args:
-        user: Whose it is.
-        spawner: The session.
-
-    Returns:
-        A JSON object.
-    """
+    """Return the session of a `user` and a `spawner` as a JSON object for administrators."""
     session, record = spawner.session, spawner.job_record
     return {
         "user": user.name,
@@ -241,15 +228,7 @@ def _job(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def operation_routes(*, notices_path: Path, drain_path: Path) -> list[Any]:
-    """Return the routes of this module, below the hub's own address.
-
-    Args:
-        notices_path: Where messages to users are kept.
-        drain_path: Where it is kept whether new sessions are taken.
-
-    Returns:
-        Routes for `JupyterHub.extra_handlers`.
-    """
+    """Return the routes of this module for `JupyterHub.extra_handlers`."""
     kept = {"notices_path": str(notices_path), "drain_path": str(drain_path)}
     handlers = {
         "health": HealthHandler,

@@ -1,7 +1,7 @@
-"""Who has ever used the portal, and how somebody who leaves is taken out of it.
+"""REST API for administrators: lists the portal's users and removes those who leave.
 
-* GET /hub/api/dsportal/users: everybody whom the hub knows.
-* DELETE /hub/api/dsportal/users/NAME: stop the sessions, make tokens and cookies worthless, forget
+* GET /hub/api/dsportal/users: every user in the hub's database.
+* DELETE /hub/api/dsportal/users/NAME: stop the sessions, revoke tokens and cookies, forget
   the user; 409 while the account may still log in, unless the body has `"force": "yes"`.
 
 Both need a token with the scope admin:servers for all users, which only the operator's and a full
@@ -30,11 +30,11 @@ _N_AT_ONCE = 8
 
 
 class UsersHandler(OperationHandler):
-    """Tells of all users."""
+    """Lists all users."""
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Answer with a JSON object."""
+        """Answer with a JSON object: each user's sessions, tokens and standing."""
         limit = asyncio.Semaphore(_N_AT_ONCE)
 
         async def look(name: str) -> Standing:
@@ -50,24 +50,22 @@ class UsersHandler(OperationHandler):
 
 
 class UserHandler(OperationHandler):
-    """Takes a user out of the portal."""
+    """Removes a user from the portal."""
 
     @needs_scope(SCOPE)  # type: ignore[untyped-decorator]
     async def delete(self, user_name: str) -> None:
-        """Remove the user: 200 and what was done.
-
-        Args:
-            user_name: Who.
+        """Remove the user: 200 with the numbers of sessions stopped and tokens revoked.
 
         Raises:
-            HTTPError: 404 where the hub does not know the user, 409 while the account may log in,
-                503 where that is not known or a session cannot be stopped.
+            HTTPError: 404 if the hub does not know the user, 409 while the account may log in, 503
+                if that is not known or a session cannot be stopped.
         """
         user = self.find_user(user_name)
         if user is None:
             raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
         if self.body().get("force") != "yes":
             _refuse_removal(user.name, await standing_of(self, user.name))
+        # Sessions first: without the user's row the hub could not stop them.
         names = [name for name, spawner in user.spawners.items() if spawner.active]
         for name in names:
             await stop_session(self, user.name, name)
@@ -83,14 +81,10 @@ class UserHandler(OperationHandler):
 
 
 async def standing_of(handler: Any, name: str) -> Standing:
-    """Return whether a user may still log in.
-
-    Args:
-        handler: A handler of the hub.
-        name: The user.
+    """Return whether a user may still log in, as the authenticator of `handler` says.
 
     Returns:
-        What the authenticator finds; not known with one that is not the portal's.
+        Verdict UNKNOWN with an authenticator that is not the portal's.
     """
     standings = getattr(handler.authenticator, "standings", None)
     if standings is None:
@@ -100,16 +94,9 @@ async def standing_of(handler: Any, name: str) -> Standing:
 
 
 def describe_user(user: orm.User, standing: Standing) -> dict[str, Any]:
-    """Return what administrators want to know of a user.
-
-    Args:
-        user: The user's row.
-        standing: Whether the account still admits its owner.
-
-    Returns:
-        A JSON object.
-    """
+    """Return what administrators want to know of a user, as a JSON object."""
     seen: datetime | None = user.last_activity
+    # Everybody has JupyterHub's role "user".
     roles = {role.name for role in user.roles} - {"user"}
     return {
         "user": user.name,
@@ -138,15 +125,7 @@ def _refuse_removal(name: str, standing: Standing) -> None:
 
 
 def people_routes(*, notices_path: Path, drain_path: Path) -> list[Any]:
-    """Return the routes of this module, below the hub's own address.
-
-    Args:
-        notices_path: Where messages to users are kept.
-        drain_path: Where it is kept whether new sessions are taken.
-
-    Returns:
-        Routes for `JupyterHub.extra_handlers`.
-    """
+    """Return the routes of this module for `JupyterHub.extra_handlers`."""
     kept = {"notices_path": str(notices_path), "drain_path": str(drain_path)}
     return [
         (r"/api/dsportal/users", UsersHandler, kept),

@@ -1,4 +1,4 @@
-"""Tokens of the site's own programs, made once and kept where only the hub's account reads them."""
+"""Tokens of the site's own services: made once, readable only by the hub's account."""
 
 from __future__ import annotations
 
@@ -20,14 +20,7 @@ _N_BYTES = 32
 
 
 def read_token(state_dir: Path, name: str) -> str:
-    """Return the token of a program.
-
-    Args:
-        state_dir: The hub's folder.
-        name: `OPERATOR` or `CULLER`.
-
-    Returns:
-        The token.
+    """Return the token of a service: `name` is `OPERATOR` or `CULLER`.
 
     Raises:
         SiteError: If the hub has not made it, or it cannot be read.
@@ -43,20 +36,17 @@ def read_token(state_dir: Path, name: str) -> str:
 
 
 def ensure_token(state_dir: Path, name: str) -> str:
-    """Return the token of a program, made where there is none.
-
-    Args:
-        state_dir: The hub's folder.
-        name: `OPERATOR` or `CULLER`.
+    """Return the token of the service `OPERATOR` or `CULLER`; make it if there is none.
 
     Returns:
-        The token; empty where the folder is not this account's, and then the program has no rights.
+        Empty if the folder belongs to another account; the service then has no rights.
     """
     path = _path(state_dir, name)
     try:
         # Root, who may look at a configuration, must not own what the hub has to read.
         if state_dir.stat().st_uid != os.geteuid():
             return ""
+        # O_EXCL: a token that exists is never overwritten. Mode 0600 from the first moment.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(_N_BYTES) + "\n")
     except FileExistsError:
@@ -67,12 +57,7 @@ def ensure_token(state_dir: Path, name: str) -> str:
 
 
 def keep_private(state_dir: Path, database: Path) -> None:
-    """Let nobody else read a database that an earlier version made, whatever its folder allows.
-
-    Args:
-        state_dir: The hub's folder.
-        database: The file of SQLite in it, which need not be there.
-    """
+    """Make an SQLite file that an earlier version created, if it exists, unreadable for others."""
     try:
         if state_dir.stat().st_uid == os.geteuid():
             database.chmod(0o600, follow_symlinks=False)
@@ -82,14 +67,7 @@ def keep_private(state_dir: Path, database: Path) -> None:
 
 
 def services_of(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the services and roles of JupyterHub for the site's own programs.
-
-    Args:
-        state_dir: The hub's folder.
-
-    Returns:
-        For `JupyterHub.services` and `JupyterHub.load_roles`.
-    """
+    """Return `JupyterHub.services` and `JupyterHub.load_roles` for the site's own services."""
     tokens = {name: ensure_token(state_dir, name) for name in SCOPES}
     services = [
         {"name": f"dsportal-{name}", "api_token": token} for name, token in tokens.items() if token

@@ -1,4 +1,4 @@
-"""Who went to somebody else's session or account: a line in the hub's log for each time."""
+"""Audit log: one line each time somebody uses another user's session or account."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _PRINTABLE = re.compile(r"[\x21-\x7e ]{1,200}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """One person at what belongs to another.
+    """One use of something that belongs to another user.
 
     Attributes:
-        visitor: Who.
+        visitor: Who did it.
         host: Whose session or account it is.
-        what: What was done, as the end of a sentence.
+        what: What was done; the log line goes "VISITOR WHAT HOST".
     """
 
     visitor: str
@@ -45,11 +45,7 @@ class Visit:
 
 
 def log_visits(handler: Any) -> None:
-    """Log a request as JupyterHub does, and once more where somebody went to another's session.
-
-    Args:
-        handler: The request's handler, when it has answered.
-    """
+    """Log an answered request of `handler` as JupyterHub does; log a visit in a second line."""
     log_request(handler)
     visit = visit_of(handler) if isinstance(handler, BaseHandler) else None
     if visit is not None:
@@ -64,26 +60,16 @@ def log_visits(handler: Any) -> None:
 
 
 def address_of(handler: Any) -> str:
-    """Return the address that a request comes from.
-
-    Args:
-        handler: The request's handler.
-
-    Returns:
-        The address, which a client cannot choose.
-    """
+    """Return the client address of the request of `handler`; a client cannot forge it."""
     networks = parse_networks(handler.authenticator.trusted_proxies)
     return client_address(handler.request, networks)
 
 
 def visit_of(handler: Any) -> Visit | None:
-    """Return whether a request that succeeded concerned another user's session or account.
-
-    Args:
-        handler: The request's handler, when it has answered.
+    """Return the visit that an answered request of `handler` was, if it succeeded.
 
     Returns:
-        Who did what to whom; None for everything else, such as one's own session and refusals.
+        None for anything but a visit, such as one's own session or a refused request.
     """
     # Set by JupyterHub before each answer; `current_user` raises where it never came so far.
     visitor = getattr(handler, "_jupyterhub_user", None)
@@ -116,13 +102,13 @@ def _opened_session(handler: Any) -> str:
 
 
 class VisitHandler(APIHandler):
-    """Takes `{"visitor": NAME, "address": TEXT}` from a session that somebody else uses."""
+    """Takes `{"visitor": NAME, "address": TEXT}` from a session that another user has opened."""
 
     async def post(self) -> None:
-        """Log it: 204.
+        """Log the visit: 204.
 
         Raises:
-            HTTPError: 403 for a token of no session, 400 for another body.
+            HTTPError: 403 for a token that is no session's, 400 for another body.
         """
         spawner = spawner_of_token(self)
         try:
@@ -134,6 +120,7 @@ class VisitHandler(APIHandler):
         if not is_plain:
             raise HTTPError(400, 'The body has to be {"visitor": NAME, "address": TEXT}.')
         self.log.warning(
+            # A session belongs to its user, who could report anything.
             "%s uses the session of %s, from %s, as that session says",
             visitor,
             spawner.user.name,
@@ -144,5 +131,5 @@ class VisitHandler(APIHandler):
 
 
 def visit_route() -> tuple[str, type[VisitHandler]]:
-    """Return the route for sessions, below the hub's own address."""
+    """Return the route to which sessions report visits."""
     return (ROUTE, VisitHandler)

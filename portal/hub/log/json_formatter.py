@@ -1,4 +1,4 @@
-"""The hub's log as JSON: an object on each line, with user and job where one is meant."""
+"""Formats the hub's log as JSON: one object a line, with the user and job it concerns."""
 
 from __future__ import annotations
 
@@ -11,21 +11,14 @@ FIELDS = ("user", "job_id")
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as one line of JSON.
+    """Formats a record as one line of JSON.
 
-    The keys are "time" (UTC), "level", "logger", "message", and "user", "job_id" and "traceback"
-    where there is one.
+    Keys: "time" (UTC), "level", "logger" and "message"; "user", "job_id" and "traceback" only if
+    there is one.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line.
-
-        Args:
-            record: What was logged.
-
-        Returns:
-            JSON without a line break.
-        """
+        """Return the record as JSON without a line break."""
         entry: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
@@ -35,6 +28,7 @@ class JsonFormatter(logging.Formatter):
         entry |= {name: value for name in FIELDS if (value := getattr(record, name, None))}
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
+        # A record's `extra` may hold values that JSON has no type for.
         return json.dumps(entry, default=str)
 
 

@@ -1,4 +1,4 @@
-"""What strangers write into addresses, before it is in the hub's log: no tokens, no control."""
+"""Removes tokens and control characters from the hub's log before it is written."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class SecretFilter(logging.Filter):
-    """Replaces secret parameters of addresses, and control characters, in what is logged."""
+    """Masks secret query parameters and escapes control characters in log messages."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change a record that holds a secret, or what a terminal would obey.
-
-        Args:
-            record: What is logged.
+        """Rewrite a record if it holds a secret or a control character.
 
         Returns:
-            True: everything is logged.
+            Always True: no record is dropped.
         """
         message = record.getMessage()
         cleaned = _SECRET.sub(r"\1=[secret]", message)
