@@ -1,4 +1,4 @@
-"""What holds for every way of logging in: a UNIX account, no endless guessing, errors in words."""
+"""Mixin of all authenticators: UNIX account, throttled guessing, rechecks, errors for users."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SESSION_NOTE = "Server at "
 
 
 class Admission(Authenticator):
-    """Base of the portal's authenticators: who gave the right password still needs an account."""
+    """Base of the portal's authenticators: besides the right password a user needs an account."""
 
     support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
     trusted_proxies = List(
@@ -54,24 +54,16 @@ class Admission(Authenticator):
         self.standings = Standings(self.look_at)
 
     async def add_user(self, user: Any) -> None:
-        """Take a user in; JupyterHub also calls it for each known user when it starts.
-
-        Args:
-            user: The user.
-        """
+        """Add a user and limit their tokens; at its start JupyterHub calls it for each user."""
         await maybe_future(super().add_user(user))
         limit_tokens(user.api_tokens, self.token_days)
 
     async def refresh_user(self, user: Any, handler: Any = None, **_: Any) -> Any:
-        """Say whether a user may still be here; JupyterHub asks every few minutes, and at starts.
-
-        Args:
-            user: The user.
-            handler: The request's handler.
+        """Recheck a user; JupyterHub calls this every few minutes and before starts.
 
         Returns:
-            False for who may no longer log in, which ends cookies and tokens; True where nothing
-            answers, so that nobody is signed out by a server that is away; else the groups.
+            False if the user may no longer log in, which ends cookies and tokens; True if nothing
+            answers, so that a server that is down signs nobody out; else the groups.
         """
         standing = await self.standings.of(user.name)
         if standing.verdict is Verdict.MAY_NOT:
@@ -83,18 +75,12 @@ class Admission(Authenticator):
         return {"name": user.name, "groups": list(standing.groups)}
 
     async def look_at(self, name: str) -> Standing:
-        """Look at the account of somebody who is not there to give the password.
-
-        Args:
-            name: The user.
-
-        Returns:
-            What was found.
-        """
+        """Check an account without its password."""
         deadline_s = time.monotonic() + self.recheck_timeout_s
         try:
             groups = await self.unix_groups(name, deadline_s)
         except LoginError as error:
+            # 403 says that there is no such account; anything else, that nobody knows.
             if error.status_code != 403:
                 return Standing(verdict=Verdict.UNKNOWN, reason="the name service did not answer.")
             return Standing(
@@ -105,45 +91,27 @@ class Admission(Authenticator):
 
     @property
     def recheck_timeout_s(self) -> float:
-        """Longest wait for what is said of an account, in seconds."""
+        """Longest wait for a recheck of an account, in seconds."""
         return RECHECK_TIMEOUT_S
 
     async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
-        """Return why somebody with a UNIX account may not log in.
-
-        Args:
-            name: The user.
-            groups: Their UNIX groups.
-            deadline_s: When an answer has to be there, on the monotonic clock.
+        """Return why a user who has a UNIX account may not log in.
 
         Returns:
-            The refusal, or that it is not known; None where there is nothing against it.
+            A refusal, or verdict UNKNOWN if it cannot be found out by `deadline_s` on the monotonic
+            clock; None if nothing is against it.
         """
         return None
 
     def refusal_by_lists(self, name: str) -> Standing:
-        """Return the standing of who is on no list and in no group of the settings.
-
-        Args:
-            name: The user.
-
-        Returns:
-            A refusal.
-        """
+        """Return the refusal of a user who is on no list and in no group of the settings."""
         return Standing(
             verdict=Verdict.MAY_NOT,
             reason=f"{name} is neither in allowed_users nor in a group of allowed_groups.",
         )
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
-        """Return whether a user whose password is right may use the portal.
-
-        Args:
-            username: The name.
-            authentication: What `authenticate` returned.
-
-        Returns:
-            True; anything else is an error.
+        """Return True if a user whose password is right may use the portal.
 
         Raises:
             LoginError: If the site's settings do not admit this user.
@@ -156,14 +124,11 @@ class Admission(Authenticator):
         )
 
     async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
-        """Return whether this user is a full administrator, always with yes or no.
-
-        Args:
-            handler: The request's handler.
-            authentication: What `authenticate` returned.
+        """Return whether this user is a full administrator.
 
         Returns:
-            True for full administrators; a name taken off the list loses its rights.
+            Never None, which JupyterHub takes as "unchanged": who is taken off the list loses the
+            rights.
         """
         if authentication["name"] in self.full_admin_users:
             return True
@@ -171,25 +136,22 @@ class Admission(Authenticator):
 
     @property
     def whom(self) -> str:
-        """Whom users ask."""
+        """Whom users should ask, as an object: "ask {whom}"."""
         return self.support or "your administrator"
 
     async def check_in_turn(
         self, handler: Any, credentials: Credentials, ask: Callable[[], Awaitable[T | None]]
     ) -> T | None:
-        """Check a password when its turn has come: at once, unless there were many wrong ones.
+        """Check a password when its turn comes: at once, unless there were many wrong ones.
 
-        Args:
-            handler: The request's handler.
-            credentials: The name and the password.
-            ask: Returns the user, or None where the password is wrong.
+        `ask` does the check: it returns the user, or None if the password is wrong.
 
         Returns:
-            What `ask` returned.
+            The result of `ask`.
 
         Raises:
-            LoginError: If `ask` raises it, which counts for nothing, if very many others wait
-                (429), or if the password is wrong after many others (403).
+            LoginError: If `ask` raises it, which does not count as a wrong password; if too many
+                attempts wait (429); or if the password is wrong after many others (403).
         """
         attempt = Attempt(
             name=credentials.name,
@@ -250,19 +212,13 @@ class Admission(Authenticator):
         )
 
     async def unix_groups(self, name: str, deadline_s: float) -> list[str]:
-        """Return the UNIX groups of a user, whose jobs the cluster could run.
+        """Return the UNIX groups of a user. Without an account here the cluster could not run jobs.
 
-        Args:
-            name: The user.
-            deadline_s: When the name service has to have answered, on the monotonic clock; it has
-                a second at least.
-
-        Returns:
-            Names of groups.
+        `deadline_s` is on the monotonic clock; the name service is given a second at least.
 
         Raises:
-            LoginError: If the user has no account here, it is one of the system, or the name
-                service did not answer.
+            LoginError: If the user has no account here, has a system account, or the name service
+                did not answer.
         """
         deadline_s = max(deadline_s, time.monotonic() + 1)
         try:
@@ -273,6 +229,7 @@ class Admission(Authenticator):
             raise self.no_answer("the look-up of your UNIX account did not answer") from error
         except (KeyError, ValueError):
             account = None
+        # A name service that ignores case finds "ada" for "Ada": another name for JupyterHub.
         if account is None or account.name != name:
             raise LoginError(
                 403,
@@ -288,14 +245,7 @@ class Admission(Authenticator):
         return list(account.groups)
 
     def no_answer(self, what: str) -> LoginError:
-        """Return the error of a login that could not be checked.
-
-        Args:
-            what: What did not answer.
-
-        Returns:
-            An error that does not blame the user.
-        """
+        """Return the error of a login that could not be checked; it does not blame the user."""
         return LoginError(
             503,
             f"Nobody can log in just now: {what}. Your password may well be right; try again in a"
@@ -305,18 +255,12 @@ class Admission(Authenticator):
 
 
 async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline_s: float) -> T:
-    """Do blocking work in a thread.
+    """Run blocking work in a thread of a pool, until `deadline_s` on the monotonic clock.
 
-    Args:
-        threads: Where.
-        work: What.
-        deadline_s: When nobody waits for it any more, on the monotonic clock.
-
-    Returns:
-        What the work returned.
+    After the deadline the thread goes on; only its result is dropped.
 
     Raises:
-        asyncio.TimeoutError: If it takes longer.
+        asyncio.TimeoutError: If the work takes longer.
     """
     loop = asyncio.get_running_loop()
     timeout_s = deadline_s - time.monotonic()
@@ -324,13 +268,11 @@ async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], deadline
 
 
 def limit_tokens(tokens: Iterable[Any], n_days: int) -> None:
-    """Give tokens that have no end one.
+    """Give tokens without an expiry one, `n_days` from now.
 
-    Args:
-        tokens: A user's rows of JupyterHub's table of tokens. Those of sessions are left alone:
-            they end with the session.
-        n_days: Days from now.
+    Tokens of sessions are left alone: they end with the session.
     """
+    # JupyterHub's database keeps UTC without a zone.
     end = utcnow(with_tz=False) + timedelta(days=n_days)
     for token in tokens:
         if token.expires_at is None and not (token.note or "").startswith(_SESSION_NOTE):

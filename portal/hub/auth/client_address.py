@@ -1,4 +1,4 @@
-"""The address that a request comes from, through proxies of which each says whom it saw."""
+"""Finds the client address of a request behind trusted proxies."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _UID_FIELD = 7
 
 
 def parse_networks(texts: Collection[str]) -> tuple[Network, ...]:
-    """Return the proxies whose X-Forwarded-For is believed.
+    """Return the networks of proxies whose X-Forwarded-For is believed.
 
     Args:
         texts: Addresses or networks, such as "192.0.2.10" or "192.0.2.0/28".
 
     Returns:
-        The networks; an address is one of a single host.
+        An address becomes a network of one host.
 
     Raises:
         ValueError: If one is neither.
@@ -43,17 +43,14 @@ def parse_networks(texts: Collection[str]) -> tuple[Network, ...]:
 
 
 def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()) -> str:
-    """Return the address that a request comes from, which a client cannot choose.
-
-    Args:
-        request: A request that came through the proxy, or straight to the hub.
-        trusted: Front ends before the portal's proxy.
+    """Return the address that a request comes from; a client cannot forge it.
 
     Returns:
-        The last address of X-Forwarded-For that is no trusted front end's, where the portal's proxy
-        sent the request: a process of the hub's own account on this host, or one of JupyterHub's
-        `trusted_downstream_ips`. Else the peer's own: what nodes, and users of this host who come
-        straight to the hub's port, write into that header is theirs.
+        If the portal's proxy sent the request (a process of the hub's own account on this host, or
+        one of JupyterHub's `trusted_downstream_ips`): the last address of X-Forwarded-For that is
+        not in `trusted`, the front ends before that proxy. Else the peer's own address: nodes, and
+        users of this host who connect to the hub's port directly, can write anything into that
+        header.
 
     Source:
         configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
@@ -78,41 +75,31 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
 
 @dataclass(frozen=True, slots=True)
 class ClientAddress:
-    """Reads addresses with the front ends that a site trusts.
-
-    Attributes:
-        trusted: Front ends before the portal's proxy.
-    """
+    """`client_address` with the front ends that a site trusts."""
 
     trusted: tuple[Network, ...]
 
     def __call__(self, request: HTTPServerRequest) -> str:
-        """Return where a request comes from.
-
-        Args:
-            request: As for `client_address`.
-
-        Returns:
-            Its address.
-        """
+        """Return the client address of a request."""
         return client_address(request, self.trusted)
 
 
 def socket_owner(here: End, there: End, tables_dir: Path = TABLES_DIR) -> int | None:
-    """Return the uid that owns a TCP socket of this host, asked for by its two ends.
+    """Return the uid that owns a TCP socket of this host, found by its two ends.
 
     Args:
-        here: The end that is the socket itself.
+        here: The socket's own end.
         there: The end that it is connected to.
-        tables_dir: Where the kernel's tables `tcp` and `tcp6` are.
+        tables_dir: Folder of the kernel's tables `tcp` and `tcp6`.
 
     Returns:
-        The uid, or None where this host has no such socket, or its tables cannot be read.
+        None if this host has no such socket, or its tables cannot be read.
 
     Source:
         proc(5), /proc/net/tcp: addresses as words in the machine's byte order, in hexadecimal.
     """
     for name, is_wide in (("tcp", False), ("tcp6", True)):
+        # IPv6 is in tcp6 only; IPv4 may be in either, mapped if the socket takes both families.
         if here[0].version == 6 and not is_wide:
             continue
         ends = [_table_form(here, is_wide=is_wide), _table_form(there, is_wide=is_wide)]

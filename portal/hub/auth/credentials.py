@@ -1,4 +1,4 @@
-"""A name and a password as a browser sent them, and the errors that a login can end with."""
+"""Reads name and password from a login form, and defines the errors that a login can end with."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LoginError(HTTPError):
 
     Args:
         status: HTTP status.
-        message: What the login page says.
-        retry_after_s: Seconds until another attempt makes sense.
+        message: Text for the login page.
+        retry_after_s: Seconds until another attempt makes sense; 0 sends no Retry-After.
     """
 
     def __init__(self, status: int, message: str, *, retry_after_s: float = 0) -> None:
@@ -31,7 +31,7 @@ class LoginError(HTTPError):
 
 
 class NoFormError(LoginError):
-    """A login without the fields of the login page."""
+    """A login request without the fields of the login page."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class NoFormError(LoginError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """A name that a UNIX account may have, and a password."""
+    """A valid UNIX user name, and a password."""
 
     name: str
     password: str
@@ -50,23 +50,23 @@ class Credentials:
 def read_credentials(
     request: HTTPServerRequest, form: Mapping[str, str], normalize: Callable[[str], str]
 ) -> Credentials | None:
-    r"""Return what a login form says.
+    r"""Return the name and password in a login form.
 
     Args:
         request: The request that carried the form.
-        form: Its fields as JupyterHub read them: `username` and `password`.
-        normalize: Turns a name as typed into the name of an account.
+        form: Its fields as JupyterHub parsed them: `username` and `password`.
+        normalize: Turns a name as typed into an account name.
 
     Returns:
-        The credentials, or None if they cannot be right: a name that no account has, an empty or
-        very long password, or a control character anywhere.
+        None if they cannot be right: a name that no account has, an empty or very long password, or
+        a control character anywhere.
 
     Raises:
         NoFormError: If it is not the form of the login page.
 
     Source:
         tornado 6.6 turns control characters into spaces and strips them, so that "ada\n" would
-        arrive as "ada": this looks at the form as it was sent.
+        arrive as "ada": this reads the form as it was sent.
     """
     if "username" not in form:
         raise NoFormError
@@ -80,14 +80,7 @@ def read_credentials(
 
 
 def format_wait(wait_s: float) -> str:
-    """Return a time to wait in words.
-
-    Args:
-        wait_s: Seconds, above 0.
-
-    Returns:
-        For example "1 second", "45 seconds" or "3 minutes"; rounded up.
-    """
+    """Return "1 second", "45 seconds" or "3 minutes", rounded up."""
     seconds = math.ceil(wait_s)
     if seconds < 90:
         return f"{seconds} second{'s' if seconds != 1 else ''}"

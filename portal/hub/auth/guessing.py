@@ -1,9 +1,9 @@
-"""Guessing passwords is slow, and nobody is kept out by it: whose password is checked next.
+"""Slows down guessing of passwords without locking anybody out: decides what is checked next.
 
-Wrong passwords never refuse a login; they put checks further apart. The checks of one name, and
-those from one address, go one after another once there were some wrong ones, and who has given
-fewer wrong passwords goes first. A browser that has logged in as somebody before has a row of its
-own for that name, so that what others guess does not even delay it.
+Wrong passwords never refuse a login; they space checks out. After some wrong passwords, the checks
+of one name, and those from one address, run one after another, and whoever gave fewer wrong
+passwords goes first. A browser that has logged in as a user before has a queue of its own for that
+name, so that others' guesses do not even delay it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ MOST_WAITING = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How patient the portal is.
+    """How checks are spaced out after wrong passwords.
 
     Args:
-        n_free: Wrong passwords that cost nothing; as many checks may run at once.
-        step_s: By how much each further wrong password puts the checks apart, in seconds.
-        longest_s: Where that ends, in seconds.
-        forget_one_s: After how long one wrong password is forgotten, in seconds: at a busy address
-            people mistype all day.
-        most_waiting: How many attempts may wait for one another.
+        n_free: Wrong passwords without a delay; also how many checks may run at once.
+        step_s: Seconds that each further wrong password adds between checks.
+        longest_s: Upper limit of that spacing, in seconds.
+        forget_one_s: Seconds after which one wrong password is forgotten: at a busy address people
+            mistype all day.
+        most_waiting: Most attempts that may wait in one queue.
     """
 
     n_free: int
@@ -41,18 +41,11 @@ class Pace:
 
     @property
     def most_wrong(self) -> int:
-        """How many wrong passwords are counted; more would change nothing."""
+        """Wrong passwords beyond this number are not counted; they would change nothing."""
         return self.n_free + math.ceil(self.longest_s / self.step_s)
 
     def spacing_s(self, n_wrong: int) -> float:
-        """Return how far apart checks start.
-
-        Args:
-            n_wrong: How many wrong passwords there were.
-
-        Returns:
-            Seconds.
-        """
+        """Return the seconds between the starts of two checks after `n_wrong` wrong passwords."""
         return min(max(0, n_wrong - self.n_free + 1) * self.step_s, self.longest_s)
 
 
@@ -63,7 +56,7 @@ PER_ADDRESS = Pace(n_free=200, step_s=0.05, longest_s=2, forget_one_s=10, most_w
 
 
 class Outcome(Enum):
-    """What the check of a password said."""
+    """Result of checking a password."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -75,9 +68,7 @@ class Attempt:
     """One attempt to log in.
 
     Args:
-        name: The name of the account.
-        address: Where it comes from.
-        browser: Which browser, where it has logged in with this name before; else empty.
+        browser: Identity of a browser that has logged in with this name before; else empty.
     """
 
     name: str
@@ -86,14 +77,15 @@ class Attempt:
 
     @property
     def paces(self) -> dict[str, Pace]:
-        """What the attempt has to wait for, and how that is paced."""
+        """The queues in which the attempt waits, each with its pace."""
         if self.browser:
+            # Not the address either: others behind it may be the ones who guess.
             return {f"{self.name} in browser {self.browser}": PER_NAME}
         return {self.name: PER_NAME, f"anybody from {self.address}": PER_ADDRESS}
 
     @property
     def pair(self) -> str:
-        """Name and address, whose wrong passwords decide who goes first."""
+        """Name and address together; their wrong passwords decide who goes first."""
         return f"{self.name} from {self.address}"
 
 
@@ -107,26 +99,26 @@ class _Tally:
     checked_s: float = float("-inf")
 
     def forget(self, now_s: float) -> None:
-        """Forget the wrong passwords that are old."""
+        """Drop wrong passwords that are old enough."""
         n_old = int((now_s - self.forgotten_s) / self.pace.forget_one_s)
         self.n_wrong = max(0, self.n_wrong - n_old)
         self.forgotten_s += n_old * self.pace.forget_one_s
 
     def count(self, now_s: float) -> None:
-        """Count one more."""
+        """Count one more wrong password."""
         if not self.n_wrong:
             self.forgotten_s = now_s
         self.n_wrong = min(self.n_wrong + 1, self.pace.most_wrong)
 
 
 class Guessing:
-    """Counts wrong passwords, and says whose password is to be checked.
+    """Counts wrong passwords and picks the attempts to check next.
 
-    Nothing is kept on disk. A tally is forgotten FORGET_AFTER_S after its last attempt, and the
-    numbers of tallies and of waiting attempts have limits, so that a flood fills no memory.
+    Nothing is kept on disk. A tally is dropped FORGET_AFTER_S after its last attempt, and the
+    numbers of tallies and of waiting attempts are limited, so that a flood cannot fill memory.
 
     Args:
-        clock: Returns seconds that only grow.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -136,13 +128,10 @@ class Guessing:
         self._waiting: dict[Attempt, None] = {}
 
     def arrive(self, attempt: Attempt) -> Attempt | None:
-        """Let an attempt wait for its turn.
-
-        Args:
-            attempt: The attempt.
+        """Queue an attempt.
 
         Returns:
-            The attempt that waits no longer because too many do; or None.
+            The attempt, perhaps this one, that is dropped because too many wait; or None.
         """
         self._waiting[attempt] = None
         for crowd in self._crowds(attempt):
@@ -152,18 +141,14 @@ class Guessing:
         return None
 
     def leave(self, attempt: Attempt) -> None:
-        """Let an attempt wait no longer; one that does not wait is nothing.
-
-        Args:
-            attempt: The attempt.
-        """
+        """Take an attempt out of the queue; does nothing if it is not waiting."""
         self._waiting.pop(attempt, None)
 
     def next_turns(self) -> list[Attempt]:
-        """Return the attempts whose passwords are to be checked now.
+        """Return the attempts to check now; they no longer wait.
 
         Returns:
-            Attempts that wait no longer; each one's outcome has to be told to `finish`.
+            The caller has to report each one's outcome to `finish`.
         """
         now_s = self._clock()
         taken = []
@@ -174,21 +159,19 @@ class Guessing:
         return taken
 
     def next_look_s(self) -> float | None:
-        """Return when to ask `next_turns` again.
+        """Return the seconds until `next_turns` should be called again.
 
         Returns:
-            Seconds from now, or None where only an attempt that comes or finishes changes anything.
+            None if only an arrival or `finish` can change anything.
         """
         due_s = min(map(self._due_s, self._waiting), default=float("inf"))
         return None if due_s == float("inf") else max(0.0, due_s - self._clock())
 
     def finish(self, attempt: Attempt, outcome: Outcome) -> None:
-        """Count what a check said.
+        """Record the outcome of a check.
 
-        Args:
-            attempt: One that `next_turns` returned.
-            outcome: What the check said. The right password forgives the wrong ones before it, of
-                the same name and address; an unknown outcome counts for nothing.
+        The right password forgives the wrong ones before it, of the same name and address; an
+        unknown outcome counts for nothing.
         """
         now_s = self._clock()
         n_forgiven = self._n_wrong(attempt.pair) if outcome is Outcome.RIGHT else 0
@@ -196,6 +179,7 @@ class Guessing:
             tally = self._tally(key, pace, now_s)
             tally.n_checking = max(0, tally.n_checking - 1)
             tally.n_wrong = max(0, tally.n_wrong - n_forgiven)
+            # That queue is this browser's alone, so every wrong password in it came from there.
             if outcome is Outcome.RIGHT and attempt.browser:
                 tally.n_wrong = 0
         if outcome is Outcome.WRONG:
@@ -206,20 +190,13 @@ class Guessing:
         self._forget_old(now_s)
 
     def spacing_s(self, attempt: Attempt) -> float:
-        """Return how far apart checks like this one start now.
-
-        Args:
-            attempt: The attempt.
-
-        Returns:
-            Seconds; 0 where it need not wait.
-        """
+        """Return the current seconds between checks like this one; 0 for no wait."""
         return max(p.spacing_s(self._n_wrong(key)) for key, p in attempt.paces.items())
 
     def _in_order(self, attempts: Iterable[Attempt]) -> list[Attempt]:
-        """Return who goes first: who has given fewer wrong passwords, then who came last.
+        """Sort attempts: fewer wrong passwords first, then the newest.
 
-        In a queue that a guesser keeps full, first come, first served would be the guesser.
+        First come, first served would serve the guesser in a queue that they keep full.
         """
         newest_first = reversed(list(attempts))
         return sorted(newest_first, key=lambda one: self._n_wrong(one.pair))
@@ -233,7 +210,7 @@ class Guessing:
             yield list(self._waiting)
 
     def _due_s(self, attempt: Attempt) -> float:
-        """Return when an attempt may be checked; infinity where others have to finish first."""
+        """Return when an attempt may be checked; infinity if others have to finish first."""
         due_s = float("-inf")
         for key, pace in attempt.paces.items():
             n_wrong, tally = self._n_wrong(key), self._tallies.get(key)
@@ -259,7 +236,8 @@ class Guessing:
         return tally.n_wrong
 
     def _tally(self, key: str, pace: Pace, now_s: float) -> _Tally:
-        # The ones that changed last stand last.
+        # Re-inserted, so that the dict stays sorted by last change: _forget_old stops at the first
+        # recent one.
         tally = self._tallies.pop(key, None) or _Tally(pace, now_s, now_s)
         tally.forget(now_s)
         tally.changed_s = now_s

@@ -1,4 +1,4 @@
-"""Browsers in which somebody has logged in before: others' guesses do not delay them."""
+"""Device cookies: browsers that have logged in before are not delayed by others' guesses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ _IDENTITY = re.compile(r"[0-9a-f]{32}")
 
 
 def read_browser(handler: Any, name: str) -> str:
-    """Return which browser a form comes from, if its user has logged in there before.
+    """Return the device cookie that the request of `handler` carries for `name`.
 
-    The cookie proves no more than that; the password is asked all the same.
-
-    Args:
-        handler: The request's handler.
-        name: The user that the form names.
+    It proves only that somebody has logged in there before; the password is checked all the same.
 
     Returns:
-        An identity that the hub has signed for this name; empty where there is none.
+        An identity that the hub signed for this name; empty if there is none.
 
     Source:
         OWASP, "Slow Down Online Guessing Attacks with Device Cookies".
@@ -32,12 +28,9 @@ def read_browser(handler: Any, name: str) -> str:
 
 
 def remember_browser(handler: Any, name: str, browser: str) -> None:
-    """Let a browser be known the next time; only the login page is ever sent the cookie.
+    """Set the device cookie; browsers send it to the login page only.
 
-    Args:
-        handler: The request's handler.
-        name: Who has logged in.
-        browser: The identity that it has; empty for a new one.
+    `browser` is the identity that it already has; empty for a new one. `handler` signs it.
     """
     handler.set_secure_cookie(
         f"{COOKIE}{name}",

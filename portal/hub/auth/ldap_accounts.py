@@ -1,4 +1,4 @@
-"""What the directory says of an account when its owner is not there to give the password."""
+"""Checks accounts in LDAP without their passwords, through the reader's connection."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _NOTHING = ["1.1"]
 
 
 def admits(connection: ldap3.Connection, user_dn: str, account_filter: str) -> bool:
-    """Return whether an entry is there and matches a filter.
+    """Return whether an entry exists and matches a filter.
 
     Args:
-        connection: Logged in as an entry that may read this one.
-        user_dn: The entry.
-        account_filter: An LDAP filter that the entries of everybody who may log in match.
+        connection: Bound as an entry that may read this one.
+        user_dn: The account's entry.
+        account_filter: LDAP filter that the entry of everybody who may log in matches.
 
     Returns:
-        False only where the server says so.
+        False only if the server says so.
 
     Raises:
-        LdapServerError: If the server says neither.
+        LdapServerError: If the server gives no answer.
     """
     return _found(connection, user_dn, account_filter)
 
@@ -38,20 +38,17 @@ def groups_of(
     user_dn: str,
     name: str,
 ) -> list[str]:
-    """Return which groups of the directory an account is in.
+    """Return those of `groups` that have an account as a member.
 
     Args:
-        connection: Logged in as an entry that may read the groups.
-        groups: DNs of the groups to look at.
+        connection: Bound as an entry that may read the groups.
+        groups: DNs of the groups to search.
         group_filter: JupyterHub's `group_search_filter`, with {userdn} and {uid}.
         user_dn: The account's entry.
         name: Its user name.
 
-    Returns:
-        Those of `groups` that have it as a member.
-
     Raises:
-        LdapServerError: If the server does not say.
+        LdapServerError: If the server gives no answer.
     """
     member = group_filter.format(userdn=escape_filter_chars(user_dn), uid=escape_filter_chars(name))
     return [group for group in groups if _found(connection, group, member)]

@@ -1,4 +1,4 @@
-"""Logging in with the cluster's own name and password, through LDAP."""
+"""Login with name and password of the cluster's LDAP directory."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from portal.hub.auth.ldap_accounts import admits, groups_of
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.auth.standing import Standing, Verdict
 
+# So that the user's own answer is there within answer_timeout_s.
 ANSWER_RESERVE_S = 0.3
 N_LDAP_THREADS = 32
 READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
@@ -37,10 +38,10 @@ _attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
 
 
 class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
-    """LDAPAuthenticator that never blocks the hub, trusts only verified servers and slows guessing.
+    """LDAPAuthenticator that never blocks the hub, verifies certificates and slows guessing.
 
     Source:
-        jupyterhub-ldapauthenticator 2.0.2 talks to LDAP in the hub's event loop, without time-outs,
+        jupyterhub-ldapauthenticator 2.0.2 talks to LDAP in the hub's event loop, without timeouts,
         to one server, and counts no failures.
     """
 
@@ -72,18 +73,14 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
-        """Check a name and a password from the login form.
-
-        Args:
-            handler: The request's handler.
-            data: The form: `username` and `password`.
+        """Check name and password of the login form.
 
         Returns:
-            The user as JupyterHub wants it, or None if the name or the password is wrong.
+            JupyterHub's user model, or None if the name or the password is wrong.
 
         Raises:
-            LoginError: If the answer is not known (503), the account cannot be used (403), or too
-                many attempts wait (429).
+            LoginError: If there is no answer (503), the account cannot be used (403), or too many
+                attempts wait (429).
         """
         credentials = read_credentials(handler.request, data, self.normalize_username)
         if credentials is None:
@@ -106,22 +103,19 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         return user | {"groups": groups}
 
     def get_connection(self, userdn: str | None, password: str | None) -> ldap3.Connection | None:
-        """Log in to the first server that answers; called in a thread by the base class.
-
-        Args:
-            userdn: The entry to log in as.
-            password: Its password.
+        """Bind to the first server that answers; the base class calls this in a thread.
 
         Returns:
-            The connection, or None if the password is wrong.
+            None if the password is wrong.
 
         Raises:
-            LdapServerError: If no server answers in time or none can be trusted.
+            LdapServerError: If no server answers in time, or none can be trusted.
         """
         attempt = _attempt.get()
         servers = self._directory.in_order()
         failures: list[LdapServerError] = []
         for n_left, server in zip(range(len(servers), 0, -1), servers, strict=True):
+            # What is left is shared out, so that one silent server cannot take the others' time.
             share_s = (attempt.deadline_s - time.monotonic()) / n_left
             if share_s <= 0:
                 break
@@ -160,23 +154,18 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
 
     @property
     def recheck_timeout_s(self) -> float:
-        """Longest wait for what is said of an account, in seconds."""
+        """Longest wait for a recheck of an account, in seconds."""
         return float(self.answer_timeout_s)
 
     async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
-        """Return what the directory and the settings have against an account.
-
-        Args:
-            name: The user.
-            groups: Their UNIX groups.
-            deadline_s: When an answer has to be there, on the monotonic clock.
+        """Return what directory and settings have against an account.
 
         Returns:
-            The refusal, or that it is not known; None where there is nothing against it. Without
-            `reader_dn` the directory is not asked, and groups there are not known.
+            As in `Admission`. Without `reader_dn` LDAP is not asked, and its groups are unknown.
         """
         is_listed = self.allow_all or name in self.allowed_users
         if not self.reader_dn:
+            # They may be in one of allowed_groups, which only LDAP knows.
             return None if is_listed or self.allowed_groups else self.refusal_by_lists(name)
         try:
             is_admitted, is_member = await self._read_account(name, deadline_s)
@@ -228,6 +217,8 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
 
         def ask() -> dict[str, Any] | None:
             try:
+                # The base class blocks inside its coroutine, so it gets a loop of its own in this
+                # thread.
                 user: dict[str, Any] | None = asyncio.run(ask_base_class())
                 return user
             finally:

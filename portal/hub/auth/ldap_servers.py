@@ -1,4 +1,4 @@
-"""The site's LDAP servers: which to ask next, and one connection to one of them."""
+"""LDAP servers of the site: the order to try them in, and verified connections to them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ BUSY_RESULTS = {"busy", "unavailable"}
 
 
 class LdapServerError(Exception):
-    """A server did not do its part; another one may.
+    """One server failed; another one may answer.
 
     Args:
-        reason: What happened, for the log.
-        is_untrusted: Whether its certificate is the reason.
+        reason: For the log.
+        is_untrusted: Whether the cause is its certificate.
     """
 
     def __init__(self, reason: str, *, is_untrusted: bool = False) -> None:
@@ -37,7 +37,7 @@ class LdapServerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LdapServer:
-    """One server: `use_tls_at_once` for ldaps, StartTLS otherwise."""
+    """One server; `use_tls_at_once` for ldaps, else StartTLS."""
 
     host: str
     port: int
@@ -48,13 +48,9 @@ class LdapServer:
 
 
 def parse_server(url: str) -> LdapServer:
-    """Return the server that an address means.
+    """Return the server of ldap://host[:port] or ldaps://host[:port].
 
-    Args:
-        url: ldap://host[:port] or ldaps://host[:port], checked by the settings.
-
-    Returns:
-        The server, with the scheme's usual port where none is given.
+    The settings have checked `url`; without a port it is the scheme's usual one.
     """
     parts = urlsplit(url)
     return LdapServer(
@@ -63,33 +59,29 @@ def parse_server(url: str) -> LdapServer:
 
 
 class LdapServers:
-    """The servers in the order to ask: as configured, but those that failed lately last.
+    """Servers in the order to try: as configured, but those that failed lately last.
 
     Args:
-        urls: Their addresses, best first.
-        clock: Returns seconds that only grow.
+        urls: Addresses, best first.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(self, urls: Iterable[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._servers = [parse_server(url) for url in urls]
         self._clock = clock
         self._failed_at_s: dict[LdapServer, float] = {}
+        # Servers are tried in several threads at once.
         self._lock = threading.Lock()
 
     def in_order(self) -> list[LdapServer]:
-        """Return all servers, the one to ask first at the front."""
+        """Return all servers, the first to try at the front."""
         horizon_s = self._clock() - ASK_LAST_FOR_S
         with self._lock:
             # sorted() keeps the configured order among equals.
             return sorted(self._servers, key=lambda s: self._failed_at_s.get(s, 0) > horizon_s)
 
     def note(self, server: LdapServer, *, answered: bool) -> None:
-        """Remember how a server did.
-
-        Args:
-            server: The server that was asked.
-            answered: Whether it answered.
-        """
+        """Record whether a server answered."""
         with self._lock:
             if answered:
                 self._failed_at_s.pop(server, None)
@@ -108,23 +100,18 @@ def bind(
 ) -> ldap3.Connection | None:
     """Log in to one server over a verified connection.
 
-    Args:
-        server: The server.
-        userdn: The entry to log in as.
-        password: Its password; it travels only after the certificate was found good.
-        ca_file: PEM file with the certificates to trust.
-        connect_timeout_s: Longest wait for the connection, in seconds.
-        answer_timeout_s: Longest wait for each answer, in seconds; whole seconds count.
+    The password is sent only after the certificate was verified. `connect_timeout_s` is for the
+    connection, `answer_timeout_s` for each answer, cut to whole seconds.
 
     Returns:
-        The connection, to be closed by the caller, or None if the server refused the password.
+        The connection, which the caller closes, or None if the server refused the password.
 
     Raises:
         LdapServerError: If the server does not answer, is busy or cannot be trusted.
 
     Source:
-        ldap3 2.9.1: without validate=CERT_REQUIRED any certificate passes, and without
-        receive_timeout (whole seconds) an answer is awaited for ever.
+        ldap3 2.9.1: without validate=CERT_REQUIRED it accepts any certificate, and without
+        receive_timeout (whole seconds) it waits for an answer for ever.
     """
     connection = _connection(
         server,
@@ -150,15 +137,9 @@ def bind(
 
 
 def certificate_end(server: LdapServer, *, ca_file: str, timeout_s: float) -> datetime:
-    """Return when the certificate of a server expires, without logging in.
+    """Return when a server's certificate expires, in UTC, without logging in.
 
-    Args:
-        server: The server.
-        ca_file: PEM file with the certificates to trust.
-        timeout_s: Longest wait for the connection, and for each answer, in seconds.
-
-    Returns:
-        The end, in UTC.
+    `timeout_s` is for the connection and for each answer.
 
     Raises:
         LdapServerError: If the server does not answer or cannot be trusted.
@@ -215,14 +196,14 @@ def _open(connection: ldap3.Connection, server: LdapServer) -> None:
 
 
 def names_address(certificate: Mapping[str, Any], host: str) -> bool:
-    """Return whether a certificate is for an address.
+    """Return whether a certificate is for an IP address.
 
     Args:
-        certificate: As `ssl.SSLSocket.getpeercert` returns it.
-        host: The server, by name or address.
+        certificate: As returned by `ssl.SSLSocket.getpeercert`.
+        host: Name or address of the server.
 
     Returns:
-        False where the host is a name.
+        False if `host` is a name.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -233,11 +214,7 @@ def names_address(certificate: Mapping[str, Any], host: str) -> bool:
 
 
 def close(connection: ldap3.Connection) -> None:
-    """Close a connection, whatever state it is in.
-
-    Args:
-        connection: A connection made by `bind`.
-    """
+    """Close a connection made by `bind`, whatever state it is in."""
     with contextlib.suppress(LDAPExceptionError, OSError):
         connection.unbind()
     # After a failed start ldap3 forgets to close the socket.

@@ -1,4 +1,4 @@
-"""Logging in by any other authenticator of JupyterHub, named by one setting."""
+"""Login through any other authenticator of JupyterHub, named in portal.toml."""
 
 from __future__ import annotations
 
@@ -49,26 +49,25 @@ LDAP_OPTIONS = {
     "bind_dn_template": "user_dn_template in [login]",
 }
 ACCOUNT_TIMEOUT_S = 5.0
+# Of all allow* options of an authenticator, these are set from portal.toml.
 _PORTALS_RULES = {"allow_all", "allow_existing_users", "allowed_users"}
 
 
 class OtherAdmission(Admission):
-    """What the portal adds to an authenticator of JupyterHub: see `other_authenticator`."""
+    """The portal's additions to an authenticator of JupyterHub; see `other_authenticator`."""
 
     unix_allowed_groups = Set(Unicode(), help="UNIX groups whose members may use the portal.").tag(
         config=True
     )
 
     async def authenticate(self, handler: Any, data: Any = None, **kwargs: Any) -> Any:
-        """Let the authenticator decide, then look for the user's UNIX account.
+        """Let the authenticator decide, then look up the user's UNIX account.
 
-        Args:
-            handler: The request's handler.
-            data: The login form, or nothing where another service asks for the password.
-            kwargs: What else JupyterHub gives.
+        `data` is the login form, or None if another service asks for the password; `handler` and
+        `kwargs` are passed on.
 
         Returns:
-            The user as JupyterHub wants it, or None where the authenticator refuses.
+            JupyterHub's user model, or None if the authenticator refuses.
 
         Raises:
             LoginError: If the account cannot be used, or too many attempts wait.
@@ -95,6 +94,7 @@ class OtherAdmission(Admission):
         try:
             user = await maybe_future(super().authenticate(handler, data, **kwargs))
         except KeyError as error:
+            # Authenticators read the form by key; another KeyError is a fault of theirs.
             if error.args[:1] not in {("username",), ("password",)}:
                 raise
             raise NoFormError from error
@@ -104,15 +104,12 @@ class OtherAdmission(Admission):
         return user
 
     async def refresh_user(self, user: Any, handler: Any = None, **kwargs: Any) -> Any:
-        """Look at the UNIX account, then let the authenticator say whether the user still is one.
+        """Recheck the UNIX account, then ask the authenticator itself.
 
-        Args:
-            user: The user.
-            handler: The request's handler.
-            kwargs: What else JupyterHub gives.
+        `handler` and `kwargs` are passed on.
 
         Returns:
-            As JupyterHub wants it.
+            As JupyterHub defines it: False, True or a user model.
         """
         own = await super().refresh_user(user, handler, **kwargs)
         answer = await maybe_future(self._authenticators_own(user, handler, **kwargs))
@@ -126,19 +123,15 @@ class OtherAdmission(Admission):
         return {**answer, **groups} if isinstance(answer, dict) else own
 
     def _authenticators_own(self, user: Any, handler: Any, **kwargs: Any) -> Any:
+        # Past Admission, to the authenticator that other_authenticator put behind it.
         return super(Admission, self).refresh_user(user, handler, **kwargs)
 
     async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
         """Return what the settings have against an account.
 
-        Args:
-            name: The user.
-            groups: Their UNIX groups.
-            deadline_s: Not used; nothing is asked.
-
         Returns:
-            A refusal where only UNIX groups and names decide; None where rules of the
-            authenticator's own, such as allowed_organizations, may admit the user.
+            A refusal if only UNIX groups and names decide; None if the authenticator's own rules,
+            such as allowed_organizations, may admit the user.
         """
         if self.allow_all or name in self.allowed_users or self._has_rules_of_its_own():
             return None
@@ -150,14 +143,9 @@ class OtherAdmission(Admission):
         return any(getattr(self, name) for name in rules - _PORTALS_RULES)
 
     async def check_allowed(self, username: str, authentication: dict[str, Any] | None) -> bool:
-        """Return whether a user may use the portal, by UNIX group or as the authenticator says.
+        """Return True if a user may use the portal, by UNIX group or as the authenticator says.
 
-        Args:
-            username: The name.
-            authentication: What `authenticate` returned.
-
-        Returns:
-            True; anything else is an error.
+        `authentication` is what `authenticate` returned.
 
         Raises:
             LoginError: If the site's settings do not admit this user.
@@ -175,16 +163,13 @@ class OtherAdmission(Admission):
 
 
 def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
-    """Return the authenticator that the settings name, with what the portal adds to each.
-
-    Args:
-        login: The site's settings, with another authenticator than LDAP.
+    """Return the authenticator that the settings name, extended by the portal's checks.
 
     Returns:
-        A class; its own options are those of the class below it.
+        A class whose options are those of the named one.
 
     Raises:
-        SettingsError: If there is no such class, or it has no such option.
+        SettingsError: If there is no such class, or it lacks an option that is set.
     """
     cls = _load(login.authenticator)
     check_options(cls, login.options, OWN_OPTIONS)
@@ -194,12 +179,9 @@ def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
 def check_options(
     cls: type[Authenticator], options: Mapping[str, Any], own: Mapping[str, str]
 ) -> None:
-    """Refuse what is no option of an authenticator, or not one for the settings file.
+    """Refuse an option that the authenticator lacks, or that may not be in `options`.
 
-    Args:
-        cls: The authenticator.
-        options: Table `options` of [login].
-        own: Options that have a key of their own, each with its key.
+    `options` is that table of [login]; `own` maps an option that has a key of its own to that key.
 
     Raises:
         SettingsError: If an option is unknown, of another type, a secret, or has its own key.
@@ -208,6 +190,7 @@ def check_options(
     # Setting an option checks it; the object is never used.
     trial: Any = object.__new__(cls)
     trial.setup_instance()
+    # Authenticators refuse options about groups while this is off.
     trial.manage_groups = True
     for name, value in options.items():
         if name in own:

@@ -1,4 +1,4 @@
-"""What administrators may do at the hub, as JupyterHub's roles."""
+"""JupyterHub roles of administrators."""
 
 from __future__ import annotations
 
@@ -22,14 +22,11 @@ FULL_ADMINISTRATOR = "admin"
 
 
 def administrator_roles(hub: HubSettings) -> list[dict[str, Any]]:
-    """Return the roles of administrators with exactly the members that the settings name.
-
-    Args:
-        hub: The table [hub].
+    """Return `JupyterHub.load_roles` for administrators, with exactly the members in the settings.
 
     Returns:
-        For `JupyterHub.load_roles`. Both lists are always there, so that JupyterHub takes a role
-        away from whoever is on neither any more, whatever its database holds.
+        Both roles, even without members: only so JupyterHub takes a role away from a user who is no
+        longer on its list.
     """
     return [
         {

@@ -1,4 +1,4 @@
-"""Whether somebody who logged in some time ago still may: asked again while they are here."""
+"""Rechecks whether logged-in users may still log in, with a short memory of the answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What was found about an account.
+    """Result of checking an account.
 
     Attributes:
-        verdict: Whether its owner may still log in.
-        reason: Why not, or why it is not known, as a sentence for administrators.
-        groups: UNIX groups of an account that may.
+        reason: Why not, or why it is not known: a sentence for administrators.
+        groups: UNIX groups of an account whose owner may log in.
     """
 
     verdict: Verdict
@@ -39,11 +38,11 @@ class Standing:
 
 
 class Standings:
-    """Refusals and silence are remembered for a while; good news is JupyterHub's to remember.
+    """Caches refusals and silence for a while; JupyterHub itself remembers good news.
 
     Args:
-        ask: Looks at an account.
-        clock: Seconds that only grow.
+        ask: Checks an account.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -59,14 +58,7 @@ class Standings:
         self._asking: dict[str, asyncio.Future[Standing]] = {}
 
     async def of(self, name: str) -> Standing:
-        """Return the standing of a user, asked once however many requests want to know.
-
-        Args:
-            name: The user.
-
-        Returns:
-            What was found, a minute ago at most.
-        """
+        """Return a user's standing, a minute old at most; concurrent callers share one check."""
         now_s = self._clock()
         refused_at_s, refusal = self._refused.get(name, (float("-inf"), self._silence))
         if now_s - refused_at_s <= REFUSAL_AGE_S:
@@ -76,14 +68,11 @@ class Standings:
         asking = self._asking.get(name)
         if asking is None:
             asking = self._asking[name] = asyncio.ensure_future(self._look(name))
+        # A request that is cancelled must not cancel the check that others wait for.
         return await asyncio.shield(asking)
 
     def forget(self, name: str) -> None:
-        """Look anew at the next question, as after a login with the right password.
-
-        Args:
-            name: The user.
-        """
+        """Check again next time, as after a login with the right password."""
         self._refused.pop(name, None)
 
     async def _look(self, name: str) -> Standing:

@@ -1,4 +1,4 @@
-"""Attempts to log in, each waiting until its password may be checked."""
+"""Makes login attempts wait until their passwords may be checked."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ LONGEST_WAIT_S = 60.0
 
 
 class NoTurnError(Exception):
-    """So many attempts wait that this one is not checked."""
+    """Too many attempts wait, so this one is not checked."""
 
 
 class Turns:
-    """Lets attempts wait without holding up the hub.
-
-    Args:
-        guessing: Says whose turn it is.
-    """
+    """Lets attempts wait without blocking the hub."""
 
     def __init__(self, guessing: Guessing) -> None:
         self.guessing = guessing
@@ -26,14 +22,11 @@ class Turns:
         self._next_look: asyncio.TimerHandle | None = None
 
     async def wait(self, attempt: Attempt) -> None:
-        """Return when the password may be checked; `finish` has to follow.
-
-        Args:
-            attempt: The attempt.
+        """Wait until the password may be checked; the caller then has to call `finish`.
 
         Raises:
-            NoTurnError: If too many wait, or it would take longer than LONGEST_WAIT_S.
-            CancelledError: If nobody waits for the answer any more.
+            NoTurnError: If too many wait, or the wait exceeds LONGEST_WAIT_S.
+            CancelledError: If the request is cancelled.
         """
         loop = asyncio.get_running_loop()
         turn = self._turns[attempt] = loop.create_future()
@@ -51,12 +44,7 @@ class Turns:
             end.cancel()
 
     def finish(self, attempt: Attempt, outcome: Outcome) -> None:
-        """Tell what the check said, and let the next ones have their turn.
-
-        Args:
-            attempt: One for which `wait` returned.
-            outcome: What the check said.
-        """
+        """Record the outcome of a check that `wait` allowed, and start the next ones."""
         self.guessing.finish(attempt, outcome)
         self._look()
 

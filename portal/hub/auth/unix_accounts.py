@@ -1,4 +1,4 @@
-"""UNIX accounts of users, as the name service of the hub's host knows them."""
+"""Looks up UNIX accounts in the name service of the hub's host."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from dataclasses import dataclass
 class Account:
     """One UNIX account.
 
-    Attributes:
-        name: Its name, as the name service writes it.
-        uid: Its number.
-        groups: Names of its groups, the primary one first; a group without a name is left out.
+    `name` is as the name service spells it; `groups` has the primary one first and leaves out
+    groups without a name.
     """
 
     name: str
@@ -26,13 +24,7 @@ class Account:
 
 
 def read_account(name: str) -> Account:
-    """Return an account; waits for the name service, so it is called in a thread.
-
-    Args:
-        name: Name of the user.
-
-    Returns:
-        The account with its groups.
+    """Return an account. Blocks on the name service, so call it in a thread.
 
     Raises:
         KeyError: If there is none.
@@ -52,12 +44,12 @@ def read_account(name: str) -> Account:
 
 
 def _is_surely_nobody(name: str) -> bool:
-    """Return whether the name service knows that there is no such account.
+    """Return whether the name service answered that there is no such account.
 
     Source:
-        getpwnam_r(3): 0 and no result mean "not found", and any other return value that a source
-        of the name service, such as nslcd or sssd, did not answer. pwd of Python 3.11 raises
-        KeyError for both.
+        getpwnam_r(3): 0 without a result means "not found"; any other status means that a source of
+        the name service, such as nslcd or sssd, did not answer. pwd of Python 3.11 raises KeyError
+        for both.
     """
     buffer = ctypes.create_string_buffer(1 << 16)
     # Larger than any platform's struct passwd, of which nothing is read.
