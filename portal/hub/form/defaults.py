@@ -1,4 +1,4 @@
-"""What is marked on the form at first: a link's choice, or the last one, where it is offered."""
+"""Initial selection of the form: from a link, or the user's last choice, if it is still offered."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PREFIX = "opt-"
 
 
 def options_of_link(query: Mapping[str, list[str]]) -> dict[str, object]:
-    """Return the options in the address of a form.
+    """Return the options in a link to the form.
 
     Args:
-        query: Arguments of the address: "gpus", "hours" and so on, with JupyterHub's prefix
-            "opt-" or without.
+        query: Query arguments, such as "gpus" and "hours", with or without JupyterHub's prefix
+            "opt-".
 
     Returns:
-        The options, without anything that is none.
+        Options by name, unparsed; other arguments are left out.
     """
     found: dict[str, object] = {}
     for name, values in query.items():
@@ -31,18 +31,16 @@ def options_of_link(query: Mapping[str, list[str]]) -> dict[str, object]:
 
 
 def select(options: Mapping[str, object], catalog: Catalog, limits: Limits) -> JobOptions:
-    """Return what the form marks.
+    """Return the options to mark on the form.
 
-    Args:
-        options: What a link says, or what the user asked for last.
-        catalog: The cluster.
-        limits: What the user may ask for.
+    `options` come from a link or from the user's last start.
 
     Returns:
-        The options without those that are not offered or cannot be read.
+        Without options that are not offered or cannot be parsed.
     """
     kept: dict[str, object] = {}
     for key in KEYS:
+        # A rescue session has its own form, see _Form.render.
         if key in options and key != "rescue" and _is_offered(key, options[key], catalog, limits):
             kept[key] = options[key]
     return JobOptions.parse(kept)
@@ -67,15 +65,8 @@ def _is_offered(key: str, value: object, catalog: Catalog, limits: Limits) -> bo
 
 
 def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:
-    """Return the types of GPU that a user can name.
-
-    Args:
-        catalog: The cluster.
-        limits: What the user may ask for.
-
-    Returns:
-        Sorted names of types that the offered partitions have.
-    """
+    """Return the GPU types that a user can name: sorted, from the offered partitions."""
+    # None is Slurm's default partition.
     partitions = limits.partitions or (None,)
     present = {name for partition in partitions for name in catalog.gpu_types(partition)}
     return tuple(sorted(present.intersection(limits.gpu_types) if limits.gpu_types else present))

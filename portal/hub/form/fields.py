@@ -1,4 +1,4 @@
-"""The fields of the form beside the number of GPUs: each shown only where there is a choice."""
+"""Fields of the form other than the number of GPUs; each is shown only if there is a choice."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Item:
     """One value of a field.
 
     Attributes:
-        value: What is sent; "" leaves it to the site.
-        label: What is read.
-        detail: More about it, such as its free GPUs.
-        is_chosen: It is marked at first.
-        refusal: Why the user cannot have it; "" where they can.
+        value: What is sent; "" leaves the choice to the site.
+        label: Text of the choice.
+        detail: Additional text, such as its free GPUs.
+        is_chosen: Initially marked.
+        refusal: Why the user cannot have it; "" if they can.
     """
 
     value: str
@@ -41,12 +41,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One choice.
+    """One choice of the form.
 
     Attributes:
-        name: Its name in a request.
-        label: What is read above it.
-        items: Its values.
+        name: Name of the option in a request.
+        label: Heading.
     """
 
     name: str
@@ -55,16 +54,7 @@ class Field:
 
 
 def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple[Field, ...]:
-    """Return GPU type and partition where there is a choice, and the length of the session.
-
-    Args:
-        catalog: The cluster.
-        bounds: What the site, the user's groups and Slurm's accounting let the user have.
-        selected: What is marked.
-
-    Returns:
-        The fields in the order of the form.
-    """
+    """Return GPU type and partition, if there is a choice, and length, in the form's order."""
     fields = (
         _gpu_types(catalog, bounds.own, selected),
         _partitions(catalog, bounds, selected),
@@ -79,16 +69,10 @@ def advanced_fields(
     reservations: Mapping[str, Reservation] | None,
     now: datetime,
 ) -> tuple[Field, ...]:
-    """Return account, quality of service and reservation where the site offers some.
+    """Return account, QOS and reservation if the site offers some, in the form's order.
 
-    Args:
-        limits: What the user may ask for.
-        selected: What is marked.
-        reservations: Those that Slurm has, by name; None where it did not say.
-        now: The present, in the time zone of this host.
-
-    Returns:
-        The fields in the order of the form.
+    `reservations` are Slurm's, by name; None if it did not answer. `now` is in the time zone of
+    this host.
     """
     fields = (
         Field(name="account", label="Account", items=_named(limits.accounts, selected.account)),
@@ -96,6 +80,7 @@ def advanced_fields(
         Field(
             name="reservation",
             label="Reservation",
+            # Slurm gives a reservation's times as local time without a zone.
             items=_reservations(limits, selected, reservations, now.replace(tzinfo=None)),
         ),
     )
@@ -119,6 +104,7 @@ def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
                 refusal=place,
             )
         )
+    # One type and "any" would be the same choice.
     if len(types) < 2:
         return Field(name="gpu_type", label="GPU type", items=())
     any_type = Item(value="", label="any", is_chosen=selected.gpu_type is None)
@@ -148,6 +134,7 @@ def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
     longest_s = bounds.site.max_walltime_s
     chosen_s = selected.walltime_s or bounds.own.first_walltime_s
     lengths_s = {hours * SECONDS_PER_HOUR for hours in _PRESET_HOURS}
+    # The site's default and limit, and what a link asks for, are seldom among the presets.
     lengths_s |= {bounds.site.first_walltime_s, longest_s, chosen_s}
     most_s = catalog.max_walltime_s(selected.partition) if selected.partition else None
     items = []
@@ -180,6 +167,7 @@ def _reservations(
     items = [Item(value="", label="none", is_chosen=selected.reservation is None)]
     for name in limits.reservations:
         reservation = None if known is None else known.get(name)
+        # If Slurm did not answer, none is ruled out.
         is_over = known is not None and (reservation is None or reservation.ends_at <= now)
         items.append(
             Item(
@@ -200,24 +188,10 @@ def _time_left(reservation: Reservation, now: datetime) -> str:
 
 
 def free_of(count: GpuCount) -> str:
-    """Return "3 of 8 free".
-
-    Args:
-        count: GPUs of one kind.
-
-    Returns:
-        The words; "" where there are none.
-    """
+    """Return "3 of 8 free", or "" if there are none at all."""
     return f"{count.free} of {count.total} free" if count.total else ""
 
 
 def hours_text(walltime_s: int) -> str:
-    """Return a length as requests name it.
-
-    Args:
-        walltime_s: Seconds.
-
-    Returns:
-        Hours, such as "8" or "1.5".
-    """
+    """Return a length in hours as requests spell it: "8" or "1.5"."""
     return f"{round(walltime_s / SECONDS_PER_HOUR, 4):g}"

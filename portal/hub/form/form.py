@@ -1,4 +1,4 @@
-"""The form on which a user chooses GPUs; it also says so when Slurm does not answer."""
+"""The form on which users choose GPUs, as a callable for JupyterHub; also works without Slurm."""
 
 from __future__ import annotations
 
@@ -35,18 +35,10 @@ def local_clock() -> datetime:
 def make_options_form(
     *, simulated_gpus: bool, wait_s: float = 0.0, clock: Clock = local_clock
 ) -> Callable[[Any], Awaitable[str]]:
-    """Return the function that JupyterHub asks for the form of a spawner.
+    """Return the async function from a spawner to HTML for JupyterHub's `options_form`.
 
-    Traitlets copies whatever an option holds for each spawner, but not functions: only so is the
-    time of Slurm's last answer known to all.
-
-    Args:
-        simulated_gpus: Whether the form calls the GPUs simulated.
-        wait_s: Longest wait for forecasts before the form is shown, in seconds.
-        clock: Returns the present in the site's time zone.
-
-    Returns:
-        An async function from a spawner to HTML.
+    A function, because traitlets copies other values for each spawner: only so all spawners share
+    the time of Slurm's last answer.
     """
     form = _Form(simulated_gpus, wait_s, clock)
 
@@ -67,7 +59,7 @@ class _Form:
         self._template = environment.get_template(TEMPLATE)
 
     async def render(self, spawner: Any) -> str:
-        """Return the fields and the button, or the reason why there is none."""
+        """Return the fields and the button, or the reason why there are none."""
         hub_prefix = spawner.hub.base_url
         again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
         if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
@@ -98,6 +90,7 @@ class _Form:
         )
 
     async def _read_catalog(self, spawner: Any) -> tuple[Catalog, str]:
+        # Not cancelled after the wait: its answer serves the next form.
         reading = asyncio.ensure_future(spawner.read_catalog())
         done, _ = await asyncio.wait({reading}, timeout=_CATALOG_WAIT_S)
         if done:
@@ -118,13 +111,11 @@ class _Form:
 
 
 def wanted_options(spawner: Any) -> Mapping[str, object]:
-    """Return what the form should mark.
-
-    Args:
-        spawner: The spawner whose form is asked for.
+    """Return what the form of a spawner should mark.
 
     Returns:
-        What was sent with the request that is answered, or what the user asked for last.
+        Options of the request being answered, or of the user's last start.
     """
     last: Mapping[str, object] = spawner.user_options
+    # After a refused request the form keeps what was sent.
     return SENT_OPTIONS.get() or last

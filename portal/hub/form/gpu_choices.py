@@ -1,4 +1,4 @@
-"""What the form offers: how many GPUs, what comes with them, and whether they are free."""
+"""The choices of the form: numbers of GPUs, with the cores and memory that come along."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ _MOST_EVEN = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One number of GPUs, in words.
+    """One number of GPUs, formatted.
 
     Attributes:
-        n_gpus: GPUs, 0 or more.
         gpus: For example "2 GPUs".
         cores: For example "16 cores".
         memory: For example "96 GB".
         hours: For example "8 hours".
         starts_now: Whether a node has all of it free.
-        note: Why there is less than the site's rule says; "" where there is not.
-        refusal: Why the user cannot have it; "" where they can.
+        note: Why it has less than the site's rule says; "" if it has not.
+        refusal: Why the user cannot have it; "" if they can.
     """
 
     n_gpus: int
@@ -51,9 +50,9 @@ class Offer:
     """All choices of one form.
 
     Attributes:
-        choices: Numbers of GPUs up to those of the largest node; empty where no node has a GPU.
-        chosen: The number of GPUs that is marked at first.
-        count: The GPUs of the partitions and of the type chosen.
+        choices: Up to the GPUs of the largest node; empty if no node has a GPU.
+        chosen: Number of GPUs that is marked initially.
+        count: GPUs of the chosen partitions and type.
         partitions: Names of the partitions offered.
     """
 
@@ -72,14 +71,8 @@ def make_offer(
 ) -> Offer:
     """Return what a user can choose from now.
 
-    Args:
-        catalog: The cluster.
-        shape_for: Returns the cores and memory of each GPU for a number of GPUs and a partition.
-        bounds: What the site, the user's groups and Slurm's accounting let the user have.
-        selected: What is marked, partition and GPU type among them.
-
-    Returns:
-        The offer.
+    `shape_for` returns cores and memory of each GPU, for a number of GPUs and a partition. `bounds`
+    combines the limits of the site, of the user's groups and of Slurm's accounting.
     """
     limits = bounds.own
     named = (selected.partition,) if selected.partition else ()
@@ -95,6 +88,7 @@ def make_offer(
     allowed = [choice.n_gpus for choice in choices if not choice.refusal]
     return Offer(
         choices=choices if largest or limits.min_gpus == 0 else (),
+        # Else the smallest choice that the user may have.
         chosen=selected.n_gpus if selected.n_gpus in allowed else next(iter(allowed), 0),
         count=sum((node.count_gpus(selected.gpu_type) for node in nodes), start=GpuCount()),
         partitions=limits.partitions,
@@ -102,14 +96,9 @@ def make_offer(
 
 
 def nodes_of(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
-    """Return the nodes of some partitions.
+    """Return each node of some partitions once, even if several partitions share it.
 
-    Args:
-        catalog: The cluster.
-        partitions: Their names; none for the default partition.
-
-    Returns:
-        Each node once, also where several partitions share it.
+    No `partitions` means Slurm's default partition.
     """
     names: tuple[str | None, ...] = partitions or (None,)
     return list({node.name: node for name in names for node in catalog.nodes(name)}.values())
@@ -150,6 +139,7 @@ def _choice(
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
         hours=format_hours(selected.walltime_s or limits.first_walltime_s),
+        # Without a GPU a session needs only the cores and memory of one.
         starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, shape, partition),
         note="" if refusal else shape.reason,
         refusal=refusal,

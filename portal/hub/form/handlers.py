@@ -1,4 +1,4 @@
-"""The form's address, which a link may fill in, and what its script asks for."""
+"""Handlers of the form: the page, which a link may fill in, and the choices for its script."""
 
 from __future__ import annotations
 
@@ -17,24 +17,16 @@ from portal.hub.form.view import describe_form
 from spawner.errors import PortalError
 
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"
-# The script waits beside a page that can be used already.
+# The page can already be used while its script waits.
 _FORECAST_WAIT_S = 8.0
 _OF_JUPYTERHUB = frozenset({"next", "display_name"})
 
 
 class FormHandler(SpawnHandler):
-    """Shows the form. JupyterHub's own would start a session for whoever opens a link."""
+    """Shows the form. JupyterHub's own handler would start a session for whoever opens a link."""
 
     def get(self, user_name: str | None = None, server_name: str = "") -> Awaitable[None]:
-        """Show the form with the choice of the address marked.
-
-        Args:
-            user_name: Whose session; None for that of who asks.
-            server_name: Not used by the portal.
-
-        Returns:
-            What tornado waits for.
-        """
+        """Show the form with the options of the address marked."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
         self._forget_link()
         shown: Awaitable[None] = super().get(user_name, server_name)
@@ -43,23 +35,14 @@ class FormHandler(SpawnHandler):
     def post(
         self, user_name: str | None = None, server_name: str = "", display_name: str = ""
     ) -> Awaitable[None]:
-        """Start a session; where it is refused, the form comes again as it was sent.
-
-        Args:
-            user_name: Whose session; None for that of who asks.
-            server_name: Not used by the portal.
-            display_name: Not used by the portal.
-
-        Returns:
-            What tornado waits for.
-        """
+        """Start a session; if it is refused, show the form again as it was sent."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.body_arguments)))
         self._forget_link()
         started: Awaitable[None] = super().post(user_name, server_name, display_name)
         return started
 
     def _forget_link(self) -> None:
-        # JupyterHub would start what the address says, and hand it on to the notebook server.
+        # JupyterHub would start what the address says, and pass it on to the notebook server.
         arguments = self.request.query_arguments
         kept = {name: values for name, values in arguments.items() if name in _OF_JUPYTERHUB}
         self.request.query_arguments = kept
@@ -67,18 +50,15 @@ class FormHandler(SpawnHandler):
 
 
 class ChoicesHandler(BaseHandler):
-    """Answers with the choices of a form and when each would start, as JSON."""
+    """Answers with the choices of a form and their expected starts, as JSON."""
 
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def get(self, user_name: str) -> None:
-        """Answer for the choice in the address.
-
-        Args:
-            user_name: Whose form.
+        """Answer for the options in the address.
 
         Raises:
-            HTTPError: 404 where there is no such user.
+            HTTPError: 404 if there is no such user.
         """
         user = self.find_user(user_name)
         if user is None:
@@ -99,7 +79,7 @@ class ChoicesHandler(BaseHandler):
 
 
 def register() -> None:
-    """Put the form in the place of JupyterHub's page that starts sessions from links."""
+    """Replace JupyterHub's page that starts sessions from links by the form."""
     routes = handlers.default_handlers
     routes[:] = [
         (route[0], FormHandler, *route[2:]) if route[1] is SpawnHandler else route
@@ -108,7 +88,7 @@ def register() -> None:
 
 
 def choices_route() -> tuple[str, type[ChoicesHandler]]:
-    """Return the route of the form's script, below the hub's own address."""
+    """Return the route from which the form's script reads the choices."""
     return (CHOICES_ROUTE, ChoicesHandler)
 
 

@@ -1,4 +1,4 @@
-"""The rescue session in words: what is left to somebody whose home is full."""
+"""The rescue session as the form shows it: for users whose home is full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from portal.hub.formatting import format_cores, format_hours, format_memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescue:
-    """What a rescue session is given.
+    """Resources of a rescue session, formatted.
 
     Attributes:
         cores: For example "1 core".
@@ -24,14 +24,7 @@ class Rescue:
 
     @classmethod
     def of(cls, traits: Any) -> Rescue:
-        """Return the rescue session of a site.
-
-        Args:
-            traits: The operator's settings.
-
-        Returns:
-            Its resources in words.
-        """
+        """Return the rescue session that the operator's settings in `traits` allow."""
         return cls(
             cores=format_cores(traits.rescue_cores),
             memory=format_memory(traits.rescue_memory_mib),

@@ -1,4 +1,4 @@
-"""When a session would start, in words."""
+"""Turns Slurm's forecast for a choice into words: "starts now", "about 14:20"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Tone = Literal["good", "wait", "off"]
 
 # Slurm starts what it can within its next rounds.
 _NOW = timedelta(seconds=90)
-# From here on something smaller that starts now is worth a word.
+# From here on the form mentions a smaller choice that starts now.
 _LONG = timedelta(minutes=15)
 _SOON = timedelta(days=1)
 
@@ -24,10 +24,10 @@ class Start:
 
     Attributes:
         words: For example "about 14:20".
-        tone: "good" for now, "wait" for later, "off" where Slurm would refuse it.
+        tone: "good" for now, "wait" for later, "off" if Slurm would refuse it.
         is_now: It would start now.
-        is_far: It would start much later.
-        refusal: Why Slurm would refuse it; "" where it would not.
+        is_far: It would start more than _LONG from now.
+        refusal: Why Slurm would refuse it; "" if it would not.
     """
 
     words: str
@@ -38,15 +38,9 @@ class Start:
 
 
 def describe_start(forecast: Forecast | None, now: datetime, *, is_free: bool) -> Start:
-    """Return when a session would start.
+    """Return when a choice would start: Slurm's forecast, or else what the free GPUs suggest.
 
-    Args:
-        forecast: What Slurm said; None where it was not asked or did not answer.
-        now: The present, in the time zone of the forecast.
-        is_free: Whether a node has all of it free.
-
-    Returns:
-        Slurm's word, or else what the free GPUs let one expect.
+    `forecast` is None if Slurm was not asked or did not answer. `now` is in its time zone.
     """
     if forecast is None:
         if is_free:
@@ -61,15 +55,9 @@ def describe_start(forecast: Forecast | None, now: datetime, *, is_free: bool) -
 
 
 def with_alternative(start: Start, n_gpus: int, starts: dict[int, Start]) -> Start:
-    """Add what would start now to a choice that would start much later.
+    """Add to a choice that starts much later the largest smaller one that starts now.
 
-    Args:
-        start: When the choice would start.
-        n_gpus: Its GPUs.
-        starts: When each choice of the form would start, by GPUs.
-
-    Returns:
-        The start, with the largest smaller choice that starts now.
+    `starts` has the start of each choice of the form, by GPUs.
     """
     smaller = [n for n, other in starts.items() if 0 < n < n_gpus and other.is_now]
     if not start.is_far or not smaller:

@@ -1,4 +1,4 @@
-"""All that the form shows of one user's choices, and the same as JSON for its script."""
+"""All that the form shows of one user's choices, also as JSON for its script."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _RESERVATIONS_WAIT_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormView:
-    """The form in words.
+    """The form, ready for its template.
 
     Attributes:
-        offer: The numbers of GPUs.
-        starts: When each of them would start, by GPUs.
-        fields: Further fields that everybody sees.
-        advanced: Fields that are closed at first.
+        offer: Numbers of GPUs.
+        starts: Expected start of each choice, by GPUs.
+        fields: Further fields that are always shown.
+        advanced: Fields that are collapsed initially.
         link: Address of the form with this choice marked.
-        as_of: A sentence where the numbers are old; else "".
+        as_of: A sentence if the numbers are old; else "".
     """
 
     offer: Offer
@@ -47,25 +47,18 @@ class FormView:
     as_of: str
 
     def refusal(self, choice: Choice) -> str:
-        """Return why a choice cannot be had.
-
-        Args:
-            choice: One of the offer.
-
-        Returns:
-            A sentence of the site or of Slurm; "" where it can be had.
-        """
+        """Return why a choice cannot be had, by the site or by Slurm; "" if it can."""
         return choice.refusal or self.starts[choice.n_gpus].refusal
 
     @property
     def one_gpu(self) -> Choice:
-        """The choice of one GPU, which says what comes with each."""
+        """The choice of one GPU, or the first: it says what comes with each GPU."""
         choices = self.offer.choices
         return next((choice for choice in choices if choice.n_gpus == 1), choices[0])
 
     @property
     def free(self) -> str:
-        """A sentence about the GPUs that are free; "" where there are none at all."""
+        """A sentence about free GPUs; "" if there are no GPUs at all."""
         count = self.offer.count
         if count.free:
             return f"{count.free} of {count.total} GPUs are free now."
@@ -75,11 +68,11 @@ class FormView:
 
     @property
     def has_chosen_advanced(self) -> bool:
-        """Whether something is marked that closed fields would hide."""
+        """Whether something is marked that collapsed fields would hide."""
         return any(item.is_chosen and item.value for field in self.advanced for item in field.items)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the form's script puts in."""
+        """Return what the form's script fills in."""
         choices = []
         for choice in self.offer.choices:
             start = self.starts[choice.n_gpus]
@@ -104,23 +97,16 @@ async def describe_form(
     wait_s: float,
     as_of: str = "",
 ) -> FormView:
-    """Return the form for one user.
+    """Return the form for the user of a spawner, with `wanted` marked as far as it is offered.
 
-    Args:
-        spawner: Holds the user's limits, asks Slurm, and knows where the hub is.
-        catalog: The cluster.
-        wanted: What is marked where it is offered.
-        now: The present, in the time zone of Slurm's answers.
-        wait_s: Longest wait for forecasts, in seconds. What comes later is there next time.
-        as_of: A sentence where the catalog is old.
-
-    Returns:
-        The form.
+    Forecasts are awaited for `wait_s` seconds at most; later ones are there next time. `as_of` says
+    that the catalog is old; then Slurm is not asked. `now` is in its time zone.
     """
     selected = select(wanted, catalog, spawner.limits)
     bounds = spawner.bounds_of(selected)
     limits = bounds.own
     selected = _lengthened(selected, catalog, limits)
+    # The same limits and choice give the same form, so users share it until Slurm's next answer.
     key = (repr(bounds), selected)
     offer = catalog.once(
         ("offer", *key),
@@ -146,15 +132,7 @@ async def describe_form(
 
 
 def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
-    """Return a choice as a request names it.
-
-    Args:
-        selected: What is marked beside the number of GPUs.
-        n_gpus: GPUs.
-
-    Returns:
-        Texts by option.
-    """
+    """Return a choice as a request spells it: texts by option."""
     named = {
         key: value
         for key in ("gpu_type", "partition", "account", "qos", "reservation")
@@ -181,6 +159,7 @@ async def _read_forecasts(
     }
     if not asking:
         return {}
+    # What is late is not cancelled, so that its answer is cached for the next time.
     await asyncio.wait(asking.values(), timeout=wait_s)
     answers = {n: task.result() for n, task in asking.items() if task.done()}
     return {n: answer for n, answer in answers.items() if answer is not None}
@@ -205,7 +184,7 @@ async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
 
 
 def _by_importance(offer: Offer) -> Iterable[Choice]:
-    # Where Slurm may be asked no more, the marked choice and those that wait have been asked.
+    # If Slurm's quota of questions runs out, the marked choice and those that wait have been asked.
     choices = (choice for choice in offer.choices if not choice.refusal)
     return sorted(choices, key=lambda choice: (choice.n_gpus != offer.chosen, choice.starts_now))
 

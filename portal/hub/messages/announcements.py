@@ -1,4 +1,4 @@
-"""Announcements of the site, from a file that is read again whenever it changes."""
+"""Announcements of the site, from a TOML file that is read again whenever it changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOK_AGAIN_S = 2.0
 
 
 class Level(Enum):
-    """How much an announcement matters."""
+    """Severity of an announcement."""
 
     INFO = "info"
     WARNING = "warning"
@@ -34,10 +34,9 @@ class Announcement:
     """One announcement.
 
     Attributes:
-        text: Plain text.
-        level: How much it matters.
-        begins_at: From when on it is shown; None for at once.
-        ends_at: When it is no longer shown; None for never.
+        text: Plain text, not HTML.
+        begins_at: Hidden before this time; None for at once.
+        ends_at: Hidden from this time on; None for never.
     """
 
     text: str
@@ -46,29 +45,19 @@ class Announcement:
     ends_at: datetime | None = None
 
     def is_shown(self, now: datetime) -> bool:
-        """Return whether pages show it.
-
-        Args:
-            now: The present, with its time zone.
-
-        Returns:
-            Whether the present is between both times.
-        """
+        """Return whether pages show it at `now`, a time with its zone."""
         has_begun = self.begins_at is None or self.begins_at <= now
         return has_begun and (self.ends_at is None or now < self.ends_at)
 
 
 def load_announcements(path: Path) -> tuple[Announcement, ...]:
-    """Return the announcements in a file.
+    """Return all announcements of a file, in its order.
 
     Args:
-        path: TOML with a table [[announcement]] for each; a file that is not there has none.
-
-    Returns:
-        All of them, in the order of the file.
+        path: TOML with a table [[announcement]] for each; a missing file has none.
 
     Raises:
-        SettingsError: If the file cannot be read or holds something else. The sentence names the
+        SettingsError: If the file cannot be read or holds anything else. The message names the
             announcement and the key.
     """
     try:
@@ -89,13 +78,12 @@ def load_announcements(path: Path) -> tuple[Announcement, ...]:
 
 
 class AnnouncementBoard:
-    """What is announced now.
+    """Current announcements; keeps the last good ones if the file becomes invalid.
 
     Args:
-        path: The file.
-        log: Where a wrong file is told of; what was announced before stays.
-        now: The present, with its time zone.
-        clock: Seconds that only grow.
+        log: Receives errors of the file.
+        now: Returns the present, with its time zone.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -110,13 +98,14 @@ class AnnouncementBoard:
         self._log = log or logging.getLogger(__name__)
         self._now = now
         self._clock = clock
+        # A monotonic clock may begin at 0; the first look is not to wait.
         self._looked_at_s = -_LOOK_AGAIN_S
         self._version: tuple[int, int] | None = None
         self._announcements: tuple[Announcement, ...] = ()
 
     @property
     def current(self) -> tuple[Announcement, ...]:
-        """The announcements that pages show, from a file that changed 2 s ago at most."""
+        """The announcements to show; a change of the file takes 2 s at most to appear."""
         if self._clock() - self._looked_at_s >= _LOOK_AGAIN_S:
             self._looked_at_s = self._clock()
             self._look()

@@ -1,4 +1,4 @@
-"""Whether new sessions are taken: off for maintenance, with a sentence for users."""
+"""The drain: refuses new sessions during maintenance, with a message for users."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ GO_ON = "Sessions that run go on."
 
 
 class Drain:
-    """Kept in a file, so that a restart of the hub does not open the door again.
-
-    Args:
-        path: The file, in a folder that only the hub writes.
+    """Kept in a file, so that a restart of the hub does not end it.
 
     Attributes:
-        path: The same.
+        path: In a folder that only the hub writes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,46 +31,44 @@ class Drain:
 
     @property
     def message(self) -> str:
-        """Why no new sessions are taken; empty while they are."""
+        """Why no new sessions are accepted; empty while they are."""
         return self._message
 
     def close(self, message: str) -> None:
-        """Take no new sessions from now on.
+        """Refuse new sessions from now on.
 
         Args:
-            message: Why, for users; no more than 500 characters of it are kept.
+            message: Why, for users; cut to 500 characters.
 
         Raises:
-            SiteError: If that cannot be kept over a restart; nothing has changed then.
+            SiteError: If it cannot be saved; then nothing has changed.
         """
         text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
         new = self.path.with_suffix(".new")
         try:
             new.write_text(json.dumps({"message": text, "since": time.time()}), encoding="utf-8")
+            # Atomic: a crash leaves the old state or the new one.
             os.replace(new, self.path)
         except OSError as error:
             raise SiteError(f"{self.path} cannot be written: {error.strerror}.") from error
         self._message = text
 
     def open(self) -> None:
-        """Take new sessions again."""
+        """Accept new sessions again."""
         self.path.unlink(missing_ok=True)
         self._message = ""
 
     def announcements(self) -> tuple[Announcement, ...]:
-        """Return what every page says about it."""
+        """Return what every page says about the drain; nothing if there is none."""
         if not self._message:
             return ()
         return (Announcement(text=f"{self._message} {GO_ON}", level=Level.WARNING),)
 
     def refuse(self, _spawner: Any) -> None:
-        """Refuse the start of a session while none are taken.
-
-        Args:
-            _spawner: Whose start it would be.
+        """Refuse a start during the drain; the spawner's `pre_spawn_hook`.
 
         Raises:
-            StartFailed: With the sentence for users.
+            StartFailed: With the message for users.
         """
         if self._message:
             raise StartFailed(SiteError(f"{self._message} Try again when it is over."))
@@ -84,19 +79,12 @@ class Drain:
         except FileNotFoundError:
             return ""
         except (OSError, ValueError):
-            # What cannot be read was closed once.
+            # The file exists only during a drain, so one that cannot be read is one.
             return DEFAULT_MESSAGE
         return str(kept.get("message", "")) if isinstance(kept, dict) else DEFAULT_MESSAGE
 
 
 @functools.lru_cache(maxsize=8)
 def shared_drain(path: Path) -> Drain:
-    """Return the state in a file, the same object for every page.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The state.
-    """
+    """Return the drain kept in a file, the same object for every handler."""
     return Drain(path)

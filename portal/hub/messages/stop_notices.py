@@ -1,4 +1,4 @@
-"""What administrators told users when they stopped their sessions; the home page shows it."""
+"""Messages of administrators to users whose sessions they stopped; the home page shows them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Notice:
     """One message to one user.
 
     Attributes:
-        text: Plain text.
+        text: Plain text, not HTML.
         sender: Who wrote it.
         sent_at: Seconds since 1970 (UTC).
     """
@@ -33,11 +33,11 @@ class Notice:
 
 
 class Notices:
-    """Messages to users until they have read them; the last 5 of each, for 30 days.
+    """Unread messages of users: the last 5 of each, for 30 days.
 
     Args:
-        path: Where they are kept, in a folder that only the hub can write.
-        log: Where it is told that the file cannot be read or written.
+        path: In a folder that only the hub can write; None keeps them in memory.
+        log: Receives errors of reading and writing the file.
         clock: Seconds since 1970 (UTC).
     """
 
@@ -57,35 +57,21 @@ class Notices:
         }
 
     def of(self, user: str) -> tuple[Notice, ...]:
-        """Return what a user has not read yet.
-
-        Args:
-            user: Whose messages.
-
-        Returns:
-            The messages, the newest first.
-        """
+        """Return the unread messages of a user, the newest first."""
         newest_first = reversed(self._by_user.get(user, []))
         return tuple(one for one in newest_first if self._clock() - one.sent_at < _KEPT_S)
 
     def send(self, user: str, text: str, *, sender: str) -> None:
         """Keep a message for a user.
 
-        Args:
-            user: To whom.
-            text: Plain text; no more than 500 characters of it are kept.
-            sender: Who wrote it.
+        `text` is plain text, cut to 500 characters.
         """
         notice = Notice(text=text[:MOST_CHARACTERS], sender=sender, sent_at=self._clock())
         self._by_user[user] = [*self._by_user.get(user, []), notice][-_MOST_PER_USER:]
         self._save()
 
     def clear(self, user: str) -> None:
-        """Forget what a user has read.
-
-        Args:
-            user: Whose messages.
-        """
+        """Delete the messages that a user has read."""
         if self._by_user.pop(user, None):
             self._save()
 
@@ -104,14 +90,7 @@ class Notices:
 
 @functools.lru_cache(maxsize=8)
 def shared_notices(path: Path) -> Notices:
-    """Return the messages in a file, the same object for every page.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The messages.
-    """
+    """Return the messages kept in a file, the same object for every handler."""
     return Notices(path)
 
 
