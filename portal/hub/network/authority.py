@@ -1,7 +1,7 @@
-"""The portal's certificate authority, and what hub and proxy show to sessions.
+"""The portal's certificate authority, and the certificate that hub and proxy show to sessions.
 
-Both are made and renewed when the proxy starts. The authority keeps its key, so a session that
-runs goes on trusting what it signs after its certificate was renewed.
+Both are made and renewed when the proxy starts. The authority keeps its key, so running sessions
+still trust what it signs after its certificate was renewed.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _CLOCK_DAYS = 1
 
 
 def ensure_certificates(folder: Path, address: str, *, now: datetime | None = None) -> bool:
-    """Make the authority and the hub's identity where there are none, or half of their time is up.
+    """Make the authority and the hub's certificate if they are missing or half expired.
 
     Args:
         folder: The hub's folder of certificates; only this account may read it.
-        address: Where sessions reach the hub.
-        now: The time; by default this moment.
+        address: Where sessions reach the hub; a changed address makes a new certificate.
+        now: The present, with its time zone; by default the clock's.
 
     Returns:
-        Whether anything is new.
+        Whether anything was made.
     """
     now = now or datetime.now(UTC)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -90,6 +90,7 @@ def _make_authority(key: Any, now: datetime) -> x509.Certificate:
         _builder(key, now, AUTHORITY_DAYS)
         .subject_name(name)
         .issuer_name(name)
+        # path_length=0: it signs certificates of servers and clients, no further authorities.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())
@@ -123,6 +124,7 @@ def _builder(key: Any, now: datetime, days: int) -> x509.CertificateBuilder:
         x509.CertificateBuilder()
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
+        # A node's clock may be behind.
         .not_valid_before(now - timedelta(days=_CLOCK_DAYS))
         .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -152,6 +154,7 @@ def _key_pem(key: Any) -> bytes:
 def _write(path: Path, content: bytes) -> None:
     new_path = path.with_name(f".{path.name}.new")
     new_path.unlink(missing_ok=True)
+    # Private from the first moment: some of these files are keys.
     descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

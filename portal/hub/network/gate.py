@@ -1,4 +1,4 @@
-"""The gate of the hub: whether a request is let in, by who sends it and by what it asks."""
+"""Admits or refuses requests to the hub, by who sends them and what they cost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ MOST_LOGGED = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarding:
-    """What the hub's server is told in the settings of its application.
+    """What the hub's server finds under `GUARDED` in the settings of its application.
 
     Attributes:
-        traffic: The table [traffic].
-        address_of: Returns the address that a request comes from.
+        address_of: Returns the client address of a request.
     """
 
     traffic: TrafficSettings
@@ -37,11 +36,11 @@ class Guarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A request that is not let in.
+    """A refused request.
 
     Attributes:
-        text: A sentence for who sent it.
-        retry_after_s: Whole seconds, 1 or more.
+        text: A sentence for its sender.
+        retry_after_s: Whole seconds, at least 1.
     """
 
     text: str
@@ -55,12 +54,12 @@ class _Refused:
 
 
 class Gate:
-    """Lets requests in.
+    """Admits requests within each visitor's allowance.
 
     Args:
         settings: Settings of the hub's Tornado application.
-        guarding: How much each may ask.
-        clock: Returns seconds that only grow.
+        guarding: Allowances, and how addresses are found.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -80,15 +79,12 @@ class Gate:
     def enter(
         self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
     ) -> Visit | Refusal | None:
-        """Let a request in, or refuse it.
+        """Admit a request, or refuse it.
 
-        Args:
-            start_line: Its first line.
-            headers: Its headers.
-            connection: What it came on.
+        `connection` is Tornado's, from which the peer's address is read.
 
         Returns:
-            The visit, which has to be left; None where the request is not counted.
+            A visit, which the caller has to leave; None if the request is not counted.
         """
         cost = cost_of(start_line.path, self._base_url)
         if cost == 0:
@@ -97,8 +93,8 @@ class Gate:
         allowance = self._allowances.get(visitor.kind)
         if allowance is None:
             return None
-        # Servers of sessions name themselves in the body only. One user of a node who hammers must
-        # not keep the others there out of their sessions.
+        # Sign-ins count apart: session servers name themselves in the body only, so they count by
+        # node. One user of a node who hammers must not keep the others there out of their sessions.
         purpose = "sign-in" if start_line.path == f"{self._base_url}{SIGN_IN}" else "any"
         key = f"{visitor.kind.value} {visitor.name} {purpose}"
         entered = self._traffic.enter(key, allowance, cost=cost)
@@ -108,18 +104,11 @@ class Gate:
         return _refusal(visitor, entered)
 
     def is_rest(self, path: str) -> bool:
-        """Return whether a request is for the hub's REST, which answers in JSON.
-
-        Args:
-            path: The path with its query.
-
-        Returns:
-            False for pages, files and the health.
-        """
+        """Return whether a request is for the hub's REST API, whose errors are JSON."""
         return path.startswith(f"{self._base_url}api/")
 
     def _note(self, visitor: Visitor) -> None:
-        # One line a minute: a log that fills up would be the next thing to take from others.
+        # One line a minute: a log that fills up would be another way to harm others.
         now_s = self._clock()
         refused = self._refused.get(visitor)
         if refused is None:
@@ -138,14 +127,7 @@ class Gate:
 
 
 def allowances(traffic: TrafficSettings) -> dict[Kind, Allowance]:
-    """Return what each kind of visitor may ask.
-
-    Args:
-        traffic: The table [traffic].
-
-    Returns:
-        An allowance for each kind that is bounded; the site's own programs are not.
-    """
+    """Return the allowance of each kind of visitor; the site's own services have none."""
     return {
         Kind.USER: Allowance(
             per_s=traffic.user_requests_per_s,
@@ -161,15 +143,12 @@ def allowances(traffic: TrafficSettings) -> dict[Kind, Allowance]:
 
 
 def cost_of(path: str, base_url: str) -> float:
-    """Return what a request takes from the burst of who sends it.
+    """Return what a request costs its sender: 1 for pages and REST, less for files.
 
-    Args:
-        path: The path with its query.
-        base_url: Where the hub is, with a "/" at both ends.
+    `base_url` has a "/" at both ends; `path` may have a query.
 
     Returns:
-        1 for pages and REST, less for files; 0 for the hub's health, since a refusal would cost
-        the hub as much as the answer does.
+        0 for the hub's health: a refusal would cost the hub as much as the answer.
     """
     path = path.partition("?")[0]
     if path == f"{base_url}health":

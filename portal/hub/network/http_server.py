@@ -1,6 +1,6 @@
-"""The hub's own HTTP server: it refuses early what would take the hub from others.
+"""The hub's HTTP server: refuses early what would starve other users.
 
-Nodes reach the hub without the proxy and without a front end, so no limit of those is enough.
+Nodes reach the hub without the proxy and without a front end, so limits there are not enough.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PAGE = "<!DOCTYPE html><title>{title}</title><h1>{title}</h1><p>{text}</p>\n"
 
 
 class GuardedServer(ClosingServer):
-    """An HTTP server that refuses early, for applications that ask for it by a setting `GUARDED`.
+    """An HTTP server that refuses early, for applications with the setting `GUARDED`.
 
     Source:
         Tornado 6.6 by default keeps bodies of up to 100 MiB in memory before a handler sees them,
@@ -52,11 +52,9 @@ class GuardedServer(ClosingServer):
     """
 
     def initialize(self, request_callback: Any, **kwargs: Any) -> None:
-        """Set the server up as Tornado does.
+        """Set the server up as Tornado does, with a gate if the application asks for one.
 
-        Args:
-            request_callback: The application.
-            kwargs: Settings of `HTTPServer`.
+        `request_callback` is the application, `kwargs` are settings of `HTTPServer`.
         """
         settings = getattr(request_callback, "settings", {})
         self._guarding: Guarding | None = settings.get(GUARDED)
@@ -70,15 +68,7 @@ class GuardedServer(ClosingServer):
         super().initialize(request_callback, **kwargs)
 
     def start_request(self, server_conn: object, request_conn: Any) -> HTTPMessageDelegate:
-        """Return what takes the parts of a request.
-
-        Args:
-            server_conn: The connection.
-            request_conn: This request on it.
-
-        Returns:
-            The application's own, behind the guard.
-        """
+        """Return the guarded delegate for `request_conn`, a request on `server_conn`."""
         delegate = super().start_request(server_conn, request_conn)
         if self._guarding is None:
             return delegate
@@ -86,12 +76,7 @@ class GuardedServer(ClosingServer):
         return guard
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        """Take a connection, unless its host holds very many.
-
-        Args:
-            stream: The connection.
-            address: Its peer, as sockets have it.
-        """
+        """Accept a connection from `address`, unless that host already holds too many."""
         peer = _bounded_peer(stream, address, self.trusted_downstream or ())
         if self._guarding is not None and peer:
             if self._n_of_peer[peer] >= self._guarding.traffic.address_at_once:
@@ -102,11 +87,7 @@ class GuardedServer(ClosingServer):
         super().handle_stream(stream, address)
 
     def on_close(self, server_conn: object) -> None:
-        """Forget a connection.
-
-        Args:
-            server_conn: The connection.
-        """
+        """Forget `server_conn`; a request still open on it leaves the gate."""
         guard = self._guards.pop(server_conn, None)
         if guard is not None:
             guard.leave()
@@ -119,7 +100,7 @@ class GuardedServer(ClosingServer):
 
 
 def _bounded_peer(stream: IOStream, address: Any, trusted: Collection[str]) -> str:
-    """Return the host of a connection; "" where it may be that of all users, the proxy's."""
+    """Return the host of a connection; "" if it may be the proxy's, which serves all users."""
     if not isinstance(address, tuple):
         return ""
     peer, own = str(address[0]), str(stream.socket.getsockname()[0])
@@ -150,7 +131,7 @@ class _Guard(HTTPMessageDelegate):
         self._start_line = cast(RequestStartLine, start_line)
         entered = self._gate.enter(self._start_line, headers, self._connection)
         length = headers.get("Content-Length", "")
-        # Whoever waits for leave to send a body that nobody wants is not given it.
+        # Without this header Tornado does not invite a body that nobody wants.
         if isinstance(entered, Refusal):
             headers.pop("Expect", None)
             self._refuse(429, entered.text, retry_after_s=entered.retry_after_s)
@@ -166,7 +147,7 @@ class _Guard(HTTPMessageDelegate):
         return self._delegate.headers_received(start_line, headers)
 
     def leave(self) -> None:
-        """Say that the request is over."""
+        """Report that the request is over."""
         if self._visit is not None:
             self._visit.leave()
 
@@ -232,5 +213,5 @@ class _Guard(HTTPMessageDelegate):
 
 
 def register() -> None:
-    """Have Tornado make its servers of this class; those without the setting are as before."""
+    """Make Tornado create servers of this class; without the setting they behave as before."""
     HTTPServer.configure(GuardedServer)

@@ -1,4 +1,4 @@
-"""The hub's side of the proxy: routes with the sessions' certificates, all for a new proxy."""
+"""JupyterHub's client of the proxy: routes with session certificates, restored to a new proxy."""
 
 from __future__ import annotations
 
@@ -16,35 +16,24 @@ _NOT_FOUND = 404
 
 
 class SessionProxy(ConfigurableHTTPProxy):
-    """The proxy of `proxy.mjs`; works with configurable-http-proxy itself, too.
+    """Client of `proxy.mjs`; also works with configurable-http-proxy itself.
 
-    JupyterHub looks at the routes every five minutes. A proxy that was started alone would answer
-    404 for every session until then.
+    JupyterHub checks the routes every five minutes. Until then a proxy that was restarted alone
+    would answer 404 for every session.
     """
 
     _start = ""
     _watch: asyncio.Task[None] | None = None
 
     async def check_routes(self, *arguments: Any, **options: Any) -> None:
-        """Compare the proxy's routes with the hub's; from the first time on, watch for a new proxy.
-
-        Args:
-            arguments: As JupyterHub's.
-            options: As JupyterHub's.
-        """
+        """Compare the proxy's routes with the hub's; the first call starts the watch."""
         # Not earlier: before that the hub has not read its sessions.
         if self._watch is None:
             self._watch = asyncio.ensure_future(self._watch_starts())
         await super().check_routes(*arguments, **options)
 
     async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
-        """Add a route; one to a session carries the certificate that its server has to show.
-
-        Args:
-            routespec: As JupyterHub's.
-            target: As JupyterHub's.
-            data: As JupyterHub's.
-        """
+        """Add a route; one to a session carries the certificate that its server has to show."""
         certificate = ""
         if "user" in data:
             spawner = self.app.users[data["user"]].spawners[data["server_name"]]
@@ -70,12 +59,13 @@ class SessionProxy(ConfigurableHTTPProxy):
                     self._start = start
             except (aiohttp.ClientError, OSError, TimeoutError) as error:
                 self.log.debug("The proxy does not answer: %s", error)
+            # The watch must outlive every failure; without it a new proxy stays empty for minutes.
             except Exception:
                 self.log.exception("The routes of the sessions could not be given to the proxy")
             await asyncio.sleep(LOOK_S)
 
     async def _read_start(self) -> str | None:
-        """Return what is new with each start of the proxy; None for a proxy that does not say."""
+        """Return an identity of the proxy's current start; None if the proxy has none."""
         answer = await fetch(
             url_path_join(self.api_url, "api/start"),
             headers={"Authorization": f"token {self.auth_token}"},

@@ -1,4 +1,4 @@
-"""Requests that JupyterHub takes and the portal refuses, each in a sentence."""
+"""Replaces JupyterHub handlers that accept or tell what the portal refuses."""
 
 from __future__ import annotations
 
@@ -14,28 +14,22 @@ from tornado.web import HTTPError
 
 
 class HubStaticHandler(CacheControlStaticFilesHandler):
-    """Serves JupyterHub's files; a name that no file can have is not found."""
+    """Serves JupyterHub's static files; 404 for names that no file can have."""
 
     def parse_url_path(self, url_path: str) -> str:
         """Return the path of a file below the folder.
 
-        Args:
-            url_path: The rest of the address.
-
-        Returns:
-            The path.
-
         Raises:
-            HTTPError: 404 where no file can have that name.
+            HTTPError: 404 if no file can have that name.
         """
         return refuse_nul(super().parse_url_path(url_path))
 
 
 class RootHandler(RootAPIHandler):
-    """Tells JupyterHub's version to who is logged in or has a token only."""
+    """Tells JupyterHub's version only to logged-in users and holders of a token."""
 
     def get(self) -> None:
-        """Answer with the version, or with nothing in particular."""
+        """Answer with the version, or with a hint to send a token."""
         if self.current_user is None:
             self.finish({"message": "The REST interface of the portal. Send a token."})
         else:
@@ -43,16 +37,13 @@ class RootHandler(RootAPIHandler):
 
 
 class StartHandler(UserServerAPIHandler):
-    """Starts a session. JupyterHub's own takes an empty list for no options."""
+    """Starts a session. JupyterHub's own handler takes an empty list for no options."""
 
     def get_server_json_body(self) -> dict[str, Any]:
-        """Return what the body says.
-
-        Returns:
-            JupyterHub's form of it.
+        """Return JupyterHub's form of the body.
 
         Raises:
-            HTTPError: 400 where it is neither an object nor nothing.
+            HTTPError: 400 if it is neither an object nor empty.
         """
         body = self.get_json_body()
         if body is not None and not isinstance(body, dict):
@@ -64,10 +55,10 @@ class StartHandler(UserServerAPIHandler):
 
 
 class GoneHandler(APIHandler):
-    """Stands where JupyterHub 1 told whose a token is."""
+    """Replaces the route of JupyterHub 1 that told whose a token is."""
 
     def check_xsrf_cookie(self) -> None:
-        """Ask for nothing: nothing is done here."""
+        """Require nothing: nothing is done here."""
 
     def prepare(self) -> None:
         """Refuse every method.
@@ -86,22 +77,16 @@ _REPLACED = {
 
 
 def register() -> None:
-    """Put these handlers in the place of JupyterHub's."""
+    """Replace JupyterHub's handlers by these."""
     routes = apihandlers.default_handlers
     routes[:] = [(route[0], _REPLACED.get(route[1], route[1]), *route[2:]) for route in routes]
 
 
 def refuse_nul(path: str) -> str:
-    """Return the path of a file.
-
-    Args:
-        path: As the address has it.
-
-    Returns:
-        The same path.
+    """Return the path of a file unchanged, unless it has a NUL byte.
 
     Raises:
-        HTTPError: 404 where it holds what no file system takes.
+        HTTPError: 404 if it has one; no file system takes it.
     """
     if "\0" in path:
         raise HTTPError(404)

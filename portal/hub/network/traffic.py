@@ -1,4 +1,4 @@
-"""How much each user asks of the hub: a token bucket and a number of open requests for each."""
+"""Rate limits: a token bucket and a count of open requests for each visitor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MOST_BUCKETS = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """What one user, or one address, may ask.
+    """Limits of one user, or of one address.
 
     Args:
-        per_s: Requests a second in the long run, above 0.
-        burst: Requests after a pause, 1 or more.
-        at_once: Open requests, 1 or more.
+        per_s: Sustained requests a second, above 0.
+        burst: Requests at once after a pause, at least 1.
+        at_once: Open requests, at least 1.
     """
 
     per_s: float
@@ -35,7 +35,7 @@ class _Bucket:
 
 
 class Visit:
-    """A request that is let in; it has to be left."""
+    """An admitted request; `leave` has to be called at its end."""
 
     __slots__ = ("_bucket",)
 
@@ -44,19 +44,19 @@ class Visit:
         bucket.n_open += 1
 
     def leave(self) -> None:
-        """Say that the request is over; more than once is as good as once."""
+        """Report that the request is over; further calls do nothing."""
         if self._bucket is not None:
             self._bucket.n_open -= 1
             self._bucket = None
 
 
 class Traffic:
-    """Lets requests in, or says how long to wait.
+    """Admits requests, or says how long to wait.
 
-    A request that is refused costs nothing, so that waiting helps whoever hammers, too.
+    A refused request costs nothing, so that waiting helps even those who hammer.
 
     Args:
-        clock: Returns seconds that only grow.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -65,17 +65,15 @@ class Traffic:
         self._buckets: dict[str, _Bucket] = {}
 
     def enter(self, key: str, allowance: Allowance, *, cost: float = 1.0) -> Visit | float:
-        """Let a request in, if there is room for it.
+        """Admit a request if its sender's bucket has room.
 
-        Args:
-            key: Who asks.
-            allowance: What this one may ask.
-            cost: What the request takes from the burst, 0 to 1.
+        `key` names the sender; `cost`, 0 to 1, is taken from the burst.
 
         Returns:
             The visit, or the seconds to wait, above 0.
         """
         now_s = self._clock()
+        # Popped and set again below, which moves it to the end.
         bucket = self._buckets.pop(key, None)
         if bucket is None:
             bucket = _Bucket(allowance.burst, now_s)

@@ -1,4 +1,4 @@
-"""Who sends a request: the user of its token or of its login cookie, else an address."""
+"""Identifies who sends a request: the user of its token or login cookie, else an address."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IPV6_PREFIX_BITS = 64
 
 
 class Kind(Enum):
-    """What a visitor counts as."""
+    """Kinds of visitors; each has its own allowance."""
 
     USER = "user"
     SERVICE = "service"
@@ -33,11 +33,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who sends a request.
+    """Sender of a request.
 
     Attributes:
-        kind: What it counts as.
-        name: Name of the user or the service, or the address.
+        name: User, service, or address.
     """
 
     kind: Kind
@@ -45,15 +44,15 @@ class Visitor:
 
 
 class Visitors:
-    """Tells who sends a request, from the hub's database and a memory of what it said.
+    """Identifies senders in the hub's database, and remembers the answers.
 
-    Only what the hub has made itself counts: a forged token or cookie is nobody's, so that it
-    neither helps its sender nor harms the one it names.
+    Only what the hub has issued counts: a forged token or cookie is nobody's, so it neither helps
+    its sender nor harms the user it names.
 
     Args:
         settings: Settings of the hub's Tornado application.
-        address_of: Returns the address of a request that nobody's token or cookie came with.
-        clock: Returns seconds that only grow.
+        address_of: Returns the client address of a request without a valid token or cookie.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -68,16 +67,7 @@ class Visitors:
         self._remembered: dict[bytes, tuple[Visitor, float]] = {}
 
     def of(self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any) -> Visitor:
-        """Return who sends a request.
-
-        Args:
-            start_line: The request's first line.
-            headers: Its headers.
-            connection: What it came on.
-
-        Returns:
-            The visitor.
-        """
+        """Return the sender of a request that came on `connection`."""
         return (
             self._of_token(headers)
             or self._of_cookie(headers)
@@ -106,6 +96,7 @@ class Visitors:
         return self._recall(cookie_id.decode(), self._find_cookie) if cookie_id else None
 
     def _recall(self, secret: str, find: Callable[[str], Visitor | None]) -> Visitor | None:
+        # Tokens themselves are not kept in memory.
         key = hashlib.sha256(secret.encode()).digest()
         now_s = self._clock()
         visitor, until_s = self._remembered.get(key, (None, 0.0))
@@ -118,6 +109,7 @@ class Visitors:
             return None
         if visitor is not None:
             if len(self._remembered) >= MOST_REMEMBERED:
+                # Whoever is forgotten is only looked up once more.
                 self._remembered.clear()
             self._remembered[key] = (visitor, now_s + REMEMBERED_S)
         return visitor
@@ -140,10 +132,7 @@ class Visitors:
 
 
 def network_of(address: str) -> str:
-    """Return what one client cannot choose of its address.
-
-    Args:
-        address: What the request came from.
+    """Return the part of an address that one client cannot choose.
 
     Returns:
         An IPv4 address as it is, the first 64 bits of an IPv6 one, "" for anything else.
