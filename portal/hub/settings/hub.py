@@ -1,4 +1,4 @@
-"""The table of portal.toml about the hub itself."""
+"""The table [hub] of portal.toml."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -21,7 +21,7 @@ from portal.hub.settings.validators import (
 
 
 class LogFormat(Enum):
-    """How a line of the hub's log is written."""
+    """Format of the hub's log."""
 
     TEXT = "text"
     JSON = "json"
@@ -135,48 +135,49 @@ class HubSettings:
 
     @property
     def administrators(self) -> frozenset[str]:
-        """Administrators of both kinds."""
+        """Administrators and full administrators."""
         return frozenset(self.admin_users) | frozenset(self.full_admin_users)
 
     @property
     def hub_prefix(self) -> str:
-        """Path of the hub's pages and REST, with a slash at both ends."""
+        """Path of the hub's pages and REST API, with a slash at both ends."""
         return f"{self.base_url}hub/"
 
     @property
     def through_proxy_url(self) -> str:
-        """Where programs of this host reach the hub through the proxy, with a slash at the end."""
+        """URL of the hub through the proxy, for programs of this host; ends with a slash."""
         return f"http://127.0.0.1:{self.public_port}{self.hub_prefix}"
 
     @property
     def certificates_dir(self) -> Path:
-        """Keys and certificates of internal TLS."""
+        """Folder of the keys and certificates of internal TLS."""
         return self.state_dir / "certificates"
 
     @property
     def sessions_url(self) -> str:
-        """Where sessions reach the hub; with internal TLS it is the proxy that listens there."""
+        """URL by which sessions reach the hub; with internal TLS the proxy listens there."""
         return (
             f"{'https' if self.internal_tls else 'http'}://{_netloc(self.address, self.api_port)}"
         )
 
     @property
     def url(self) -> str:
-        """Where the hub itself listens; with internal TLS only for this host."""
+        """URL on which the hub itself listens; with internal TLS only for this host."""
         if not self.internal_tls:
             return self.sessions_url
-        # All of 127.0.0.0/8 is this host.
+        # The proxy has the port on `address`, so the hub takes another address of this host: all of
+        # 127.0.0.0/8 is local.
         address = "127.0.0.2" if self.address == "127.0.0.1" else "127.0.0.1"
         return f"http://{_netloc(address, self.api_port)}"
 
     @property
     def sqlite_path(self) -> Path:
-        """The database where it is SQLite."""
+        """Database file, if SQLite is used."""
         return self.state_dir / "jupyterhub.sqlite"
 
     @property
     def sqlalchemy_url(self) -> str:
-        """The database's address as SQLAlchemy has it, with the driver."""
+        """The database's URL for SQLAlchemy, with the driver."""
         if not self.db_url:
             return f"sqlite:///{self.sqlite_path}"
         return self.db_url.replace("postgresql://", "postgresql+psycopg://", 1)

@@ -1,4 +1,4 @@
-"""Tables of portal.toml that are named: partitions, and limits of groups and users."""
+"""Tables [partitions.NAME], [groups.NAME] and [users.NAME] of portal.toml."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PartitionSettings:
 
     @property
     def shape(self) -> dict[str, int]:
-        """What differs from the site's rule, as the spawner's `partition_shapes` has it."""
+        """What differs from the site's rule, in the form of the spawner's `partition_shapes`."""
         own = {
             "cores_per_gpu": self.cores_per_gpu,
             "memory_mib_per_gpu": round(self.memory_per_gpu_gib * MIB_PER_GIB),
@@ -66,7 +66,7 @@ class LimitSettings:
 
     @property
     def entry(self) -> dict[str, object]:
-        """What is limited, as the spawner's `group_limits` has it."""
+        """What is limited, in the form of the spawner's `group_limits`."""
         own: dict[str, object] = {
             "max_gpus": self.max_gpus,
             "max_hours": self.max_hours,

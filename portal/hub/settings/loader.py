@@ -1,7 +1,7 @@
-"""The site's settings: portal.toml as frozen dataclasses.
+"""Reads portal.toml into frozen dataclasses.
 
-What the file leaves out is refused rather than guessed: nobody may log in and no partition is
-offered until it says so.
+What the file leaves out is refused, not guessed: nobody may log in and no partition is offered
+unless it says so.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that portal.toml says."""
+    """All settings of portal.toml."""
 
     site: SiteSettings
     hub: HubSettings
@@ -77,7 +77,7 @@ class Settings:
 
     @property
     def datasets(self) -> str:
-        """Folder of the data sets that templates read; "" for none."""
+        """Folder of the data sets for templates; "" for none."""
         if self.storage.datasets or not self.places:
             return self.storage.datasets
         return f"{self.places[0].path}/datasets"
@@ -105,17 +105,11 @@ TABLES: dict[str, type] = {
 
 
 def load_settings(path: Path) -> Settings:
-    """Read the site's settings.
-
-    Args:
-        path: A TOML file.
-
-    Returns:
-        The settings, complete and checked.
+    """Read and check the site's settings.
 
     Raises:
-        SettingsError: If the file cannot be read, is not TOML, or holds something that is unknown,
-            missing, of another type or out of range. The sentence names the file and the key.
+        SettingsError: If the file cannot be read, is not TOML, or has a key that is unknown,
+            missing, of another type or out of range. The message names file and key.
     """
     try:
         with path.open("rb") as file:
@@ -131,14 +125,9 @@ def load_settings(path: Path) -> Settings:
 
 
 def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
-    """Return the settings that parsed TOML means.
+    """Check parsed TOML and return it as settings.
 
-    Args:
-        tables: What the TOML parser gave.
-        path: Where it came from, for sentences.
-
-    Returns:
-        The settings, complete and checked.
+    `tables` is the TOML parser's result; `path` is only for messages.
 
     Raises:
         SettingsError: As in `load_settings`.

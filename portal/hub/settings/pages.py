@@ -1,4 +1,4 @@
-"""The table of portal.toml about the home page and the cluster page."""
+"""The table [pages] of portal.toml: home page and cluster page."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -43,5 +43,5 @@ class PageSettings:
 
     @property
     def idle_s(self) -> float:
-        """Seconds without activity from which on a session is idle."""
+        """Seconds without activity after which a session counts as idle."""
         return self.idle_hours * SECONDS_PER_HOUR

@@ -1,4 +1,4 @@
-"""The tables [storage.NAME]: the site's storage under its own names."""
+"""The tables [storage.NAME] of portal.toml: further storage of the site."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -20,7 +20,7 @@ from spawner.errors import SettingsError
 
 ISILON = "isilon"
 PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
-# The home page asks for the home, too.
+# One folder is the home itself, which the home page asks about, too.
 MOST_PLACES = MOST_FOLDERS - 1
 # What else the portal puts into homes.
 _TAKEN = frozenset({"templates", "portal-runs"})
@@ -58,10 +58,10 @@ class Place:
 
     Attributes:
         name: Name of the link in the home.
-        path: Where it is mounted.
-        label: What the home page calls it.
+        path: Mount point.
+        label: Name on the home page.
         read_only: Users only read there.
-        check: What follows where this host finds it missing.
+        check: What happens if this host finds it missing.
         is_mount: It has to be the root of a mount.
     """
 
@@ -78,16 +78,7 @@ def places_of(
     preflight: PreflightSettings,
     named: Mapping[str, PlaceSettings],
 ) -> tuple[Place, ...]:
-    """Return the site's storage, `isilon` first.
-
-    Args:
-        storage: The table [storage].
-        preflight: The table [preflight], for `isilon`.
-        named: The tables [storage.NAME].
-
-    Returns:
-        All that there is; `isilon` only where it has a path.
-    """
+    """Return the site's storage, `isilon` first if it has a path."""
     isilon = Place(
         name=ISILON,
         path=storage.isilon,
@@ -111,13 +102,12 @@ def places_of(
 
 
 def split_storage(table: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the keys of [storage], and the tables in it.
+    """Return the keys of [storage], and the tables [storage.NAME] by name.
 
-    Args:
-        table: What the TOML parser gave for [storage].
+    `table` is the TOML parser's result for [storage].
 
     Returns:
-        What is no table, and the tables by name.
+        A `table` that is none is returned as it is, for the error of `read_table`.
     """
     if not isinstance(table, Mapping):
         return table, {}
@@ -126,18 +116,13 @@ def split_storage(table: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings]:
-    """Return the tables [storage.NAME].
+    """Return the tables [storage.NAME] by name.
 
-    Args:
-        named: What the TOML parser gave for each.
-        path: Where it came from, for sentences.
-
-    Returns:
-        Their values, by name.
+    `named` has the TOML parser's result for each; `path` is only for messages.
 
     Raises:
-        SettingsError: If a name cannot be that of a link in the home, there are too many, or a key
-            is wrong.
+        SettingsError: If a name cannot be a link in the home, there are too many, or a key is
+            wrong.
     """
     for name in named:
         if not PLACE_NAME.fullmatch(name):

@@ -1,4 +1,4 @@
-"""The table [preflight]: what is looked at before a session's job is queued."""
+"""The table [preflight] of portal.toml: checks before a session's job is queued."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 

@@ -1,4 +1,4 @@
-"""The settings describe themselves: an example file and a reference, from the dataclasses."""
+"""Generates the example file and the reference of portal.toml from the dataclasses."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ EXAMPLE_HEAD = """\
 
 
 def example_toml() -> str:
-    """Return a complete settings file, each key with its description.
+    """Return a complete portal.toml, each key with its description.
 
     Returns:
-        TOML that `load_settings` accepts. Keys that have a default stand in comments, unless a
-        site has to choose.
+        TOML that `load_settings` accepts. Keys with a default are commented out, unless every site
+        has to choose.
     """
     tables = [_example_table(name, cls) for name, cls in TABLES.items()]
     partition = _example_table(f"partitions.{EXAMPLE_PARTITION}", PartitionSettings)
@@ -52,11 +52,7 @@ def example_toml() -> str:
 
 
 def reference_markdown() -> str:
-    """Return the description of every table and key as Markdown.
-
-    Returns:
-        A section for each table, with a row for each key: kind, default, range and meaning.
-    """
+    """Return the description of every table and key as Markdown: a section for each table."""
     sections = [_reference_table(name, cls) for name, cls in TABLES.items()]
     for name, cls in NAMED_TABLES.items():
         section = _reference_table(f"{name}.NAME", cls)
@@ -66,14 +62,8 @@ def reference_markdown() -> str:
 
 
 def toml_value(value: Any) -> str:
-    """Return a setting as TOML text.
-
-    Args:
-        value: A value of one of the types that `read_value` returns.
-
-    Returns:
-        Text that reads back as the same value.
-    """
+    """Return a setting's `value` as TOML that reads back as the same value."""
+    # First: a bool is also an int, which {value:g} would print.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Enum):

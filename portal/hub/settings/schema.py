@@ -1,4 +1,4 @@
-"""TOML tables become frozen dataclasses: each key known, typed, in range and documented."""
+"""Reads TOML tables into frozen dataclasses whose fields carry help, range and checks."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ KIND_NAMES: dict[Any, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is known about a key beyond its type.
+    """What a key may hold, beyond its type.
 
     Args:
-        doc: One or more sentences for administrators.
-        example: A value for the example file, where the default is not a good one.
-        lowest: Smallest number accepted.
-        highest: Largest number accepted.
-        check: Raises ValueError with a sentence where a value of the right type is wrong.
-        needed: When the key is required although it has a default: "required with ...".
+        doc: Help for administrators: one or more sentences.
+        example: Value for the example file, if the default is not a good one.
+        lowest: Smallest number accepted; None for no limit.
+        highest: Largest number accepted; None for no limit.
+        check: Raises ValueError with a sentence if a value of the right type is wrong.
+        needed: When a key with a default is required after all: "required with ...".
     """
 
     doc: str
@@ -48,15 +48,12 @@ class Rule:
 
 
 def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
-    """Return a dataclass field that carries a Rule.
+    """Return a dataclass field that carries a `Rule`.
 
     Args:
-        doc: One or more sentences for administrators.
-        default: Value of a key that the file leaves out; without one the key is required.
-        rule: The other arguments of Rule.
-
-    Returns:
-        The field.
+        doc: Help for administrators: one or more sentences.
+        default: Value if the file leaves the key out; without one the key is required.
+        rule: Further arguments of `Rule`.
     """
     metadata = {"rule": Rule(doc=doc, **rule)}
     if default is MISSING:
@@ -67,50 +64,26 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
 
 
 def rule_of(key: Field[Any]) -> Rule:
-    """Return the rule of a field.
-
-    Args:
-        key: A field made by `setting`.
-
-    Returns:
-        What the file may hold for it.
-    """
+    """Return the rule of a field made by `setting`; `key` is a dataclass field."""
     rule: Rule = key.metadata["rule"]
     return rule
 
 
 def is_required(key: Field[Any]) -> bool:
-    """Return whether a file must give this key.
-
-    Args:
-        key: A field of a section.
-
-    Returns:
-        False where it has a default.
-    """
+    """Return whether a file must give this `key`, a field without a default."""
     return key.default is MISSING and key.default_factory is MISSING
 
 
 def default_of(key: Field[Any]) -> Any:
-    """Return the value of a key that the file leaves out.
-
-    Args:
-        key: A field of a section that is not required.
-
-    Returns:
-        Its default.
-    """
+    """Return the default of a field, `key`, that is not required."""
     return key.default if key.default_factory is MISSING else key.default_factory()
 
 
 def kind_name(kind: Any) -> str:
-    """Return what administrators call a type.
+    """Return what administrators call a type, for example "whole number".
 
     Args:
-        kind: One of the types in KIND_NAMES, or an Enum whose values are texts.
-
-    Returns:
-        A few words, for example "whole number".
+        kind: One of the types in KIND_NAMES, or an Enum whose values are strings.
     """
     if isinstance(kind, type) and issubclass(kind, Enum):
         return " or ".join(f'"{member.value}"' for member in kind)
@@ -118,15 +91,7 @@ def kind_name(kind: Any) -> str:
 
 
 def closest(name: str, valid: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the nearest valid name, or nothing.
-
-    Args:
-        name: The name that is not valid.
-        valid: The names that are.
-
-    Returns:
-        A sentence with a leading space, or "".
-    """
+    """Return " Did you mean 'x'?", with its leading space, or "" if no valid name is near."""
     matches = difflib.get_close_matches(name, list(valid), n=1)
     return f" Did you mean '{matches[0]}'?" if matches else ""
 
@@ -134,16 +99,14 @@ def closest(name: str, valid: Iterable[str]) -> str:
 def read_table(
     cls: type[T], table: Any, *, where: str, elsewhere: Mapping[str, type] | None = None
 ) -> T:
-    """Return the dataclass that a TOML table means.
+    """Return a TOML table as an instance of its dataclass.
 
     Args:
         cls: A dataclass whose fields are made by `setting`.
-        table: What the TOML parser gave for it.
-        where: The table and its file, for sentences: "[hub] of /etc/portal.toml".
-        elsewhere: The other tables by name: a key that belongs to one of them is sent there.
-
-    Returns:
-        The values.
+        table: The TOML parser's result.
+        where: Table and file, for messages: "[hub] of /etc/portal.toml".
+        elsewhere: The other tables by name: the error for a key that belongs to one of them says
+            so.
 
     Raises:
         SettingsError: If a key is unknown, missing, of another type or out of range.
@@ -153,6 +116,7 @@ def read_table(
     keys = {key.name: key for key in fields(cls)}  # type: ignore[arg-type]
     kinds = get_type_hints(cls)
     for name in table:
+        # Unknown keys first: a key that is misspelt is also missing.
         if name not in keys:
             raise SettingsError(_unknown_key(name, keys, where, elsewhere or {}))
     for name, key in keys.items():
@@ -181,10 +145,10 @@ def read_value(value: Any, kind: Any, rule: Rule, *, where: str) -> Any:
     """Return one value in its own type.
 
     Args:
-        value: What the TOML parser gave.
-        kind: The type wanted.
+        value: The TOML parser's result.
+        kind: The type wanted; one that `kind_name` knows.
         rule: Range and further check.
-        where: The key, its table and its file, for sentences.
+        where: Key, table and file, for messages.
 
     Returns:
         A value of type `kind`.

@@ -1,4 +1,4 @@
-"""The tables of portal.toml about sessions that run, a frozen dataclass each."""
+"""The tables of portal.toml about running sessions: clock, extension, meter, idle, culler."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ MOST_MINUTES = 24 * 60
 
 
 def check_minutes(minutes: tuple[int, ...]) -> None:
-    """Check the minutes of warnings.
-
-    Args:
-        minutes: Whole minutes.
+    """Refuse minutes of warnings that repeat, or are outside 1 minute to 1 day.
 
     Raises:
-        ValueError: If one is below 1 or above a day, or two are the same.
+        ValueError: With a sentence for the administrator.
     """
     if len(set(minutes)) != len(minutes) or not all(0 < m <= MOST_MINUTES for m in minutes):
         raise ValueError(f"give different whole numbers from 1 to {MOST_MINUTES}.")
@@ -84,7 +81,7 @@ class ExtensionSettings:
 
     @property
     def most_s(self) -> int:
-        """Longest session, in seconds."""
+        """Longest session with its extensions, in seconds."""
         return round(self.most_hours * SECONDS_PER_HOUR)
 
 

@@ -1,4 +1,4 @@
-"""The tables of portal.toml, a frozen dataclass each."""
+"""The tables of portal.toml about site, login, resources, choices, forecast and storage."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -27,7 +27,7 @@ WITH_LDAP = "required with LDAP"
 
 
 class TlsMode(Enum):
-    """How a connection to the LDAP server is encrypted; plain text is not offered."""
+    """Encryption of LDAP connections; plain text is not offered."""
 
     STARTTLS = "starttls"
     LDAPS = "ldaps"
@@ -151,12 +151,12 @@ class LoginSettings:
 
     @property
     def is_ldap(self) -> bool:
-        """Whether LDAP servers check the logins."""
+        """Whether logins are checked by LDAP."""
         return self.authenticator == LDAP
 
     @property
     def admits_somebody(self) -> bool:
-        """Whether the file lets anybody but administrators in."""
+        """Whether the file admits anybody but administrators."""
         return self.allow_all or bool(self.allowed_users or self.allowed_groups)
 
 
@@ -223,7 +223,7 @@ class ResourceSettings:
 
     @property
     def max_session_s(self) -> int:
-        """Longest session that a user may ask for, in seconds."""
+        """Longest session that a user may choose, in seconds."""
         return round(self.max_session_hours * SECONDS_PER_HOUR)
 
 

@@ -1,4 +1,4 @@
-"""The tables of portal.toml that say which tools a session has, a frozen dataclass each."""
+"""The tables of portal.toml about a session's tools: environments, TensorBoard, web tools."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 

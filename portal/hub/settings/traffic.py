@@ -1,4 +1,4 @@
-"""The table of portal.toml about how much one user may ask of the hub."""
+"""The table [traffic] of portal.toml: how much one user may ask of the hub."""
 
 from __future__ import annotations
 

@@ -12,10 +12,7 @@ HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 def check_address(address: str) -> None:
-    """Refuse what is neither an IP address nor a host name.
-
-    Args:
-        address: The value in the file.
+    """Refuse anything but an IP address or a host name.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -28,10 +25,7 @@ def check_address(address: str) -> None:
 
 
 def check_http_url(url: str) -> None:
-    """Refuse what is not an http or https address.
-
-    Args:
-        url: The value in the file.
+    """Refuse anything but an http or https URL.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -42,10 +36,7 @@ def check_http_url(url: str) -> None:
 
 
 def check_networks(texts: tuple[str, ...]) -> None:
-    """Refuse what is neither an address nor a network.
-
-    Args:
-        texts: The values in the file.
+    """Refuse anything but addresses and networks.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -60,10 +51,7 @@ def check_networks(texts: tuple[str, ...]) -> None:
 
 
 def check_database_url(url: str) -> None:
-    """Refuse what is no address of a PostgreSQL database, or holds a password; empty is accepted.
-
-    Args:
-        url: The value in the file.
+    """Refuse anything but a PostgreSQL URL without a password; empty is accepted.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -78,10 +66,7 @@ def check_database_url(url: str) -> None:
 
 
 def check_public_url(url: str) -> None:
-    """Refuse what is not an http or https address without a path; empty is accepted.
-
-    Args:
-        url: The value in the file.
+    """Refuse anything but an http or https URL without a path; empty is accepted.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -93,10 +78,7 @@ def check_public_url(url: str) -> None:
 
 
 def check_base_url(path: str) -> None:
-    """Refuse what is not a path with a slash at both ends.
-
-    Args:
-        path: The value in the file.
+    """Refuse anything but a path with a slash at both ends.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -109,10 +91,7 @@ def check_base_url(path: str) -> None:
 
 
 def check_ldap_servers(servers: tuple[str, ...]) -> None:
-    """Refuse an empty list and anything that is not an LDAP address.
-
-    Args:
-        servers: The value in the file.
+    """Refuse an empty list and anything but LDAP URLs.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -133,9 +112,6 @@ def check_ldap_servers(servers: tuple[str, ...]) -> None:
 def check_dn_template(template: str) -> None:
     """Refuse a template without exactly one {username}.
 
-    Args:
-        template: The value in the file.
-
     Raises:
         ValueError: With a sentence for the administrator.
     """
@@ -144,10 +120,7 @@ def check_dn_template(template: str) -> None:
 
 
 def check_user_names(names: tuple[str, ...]) -> None:
-    """Refuse names that no UNIX account has.
-
-    Args:
-        names: The value in the file.
+    """Refuse names that cannot be UNIX accounts: capitals, surrounding spaces, empty.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -158,10 +131,7 @@ def check_user_names(names: tuple[str, ...]) -> None:
 
 
 def check_slurm_names(names: tuple[str, ...]) -> None:
-    """Refuse names that Slurm gives to no account, QOS, reservation or GPU type.
-
-    Args:
-        names: The value in the file.
+    """Refuse names that cannot be Slurm accounts, QOS, reservations or GPU types.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -172,24 +142,19 @@ def check_slurm_names(names: tuple[str, ...]) -> None:
 
 
 def check_folders(folders: tuple[str, ...]) -> None:
-    """Refuse what is no absolute path of a folder that can be bound into an image.
-
-    Args:
-        folders: The value in the file.
+    """Refuse anything but absolute paths that can be bound into an image.
 
     Raises:
         ValueError: With a sentence for the administrator.
     """
     for folder in folders:
+        # PORTAL_IMAGE_BINDS joins the folders with ":".
         if not folder.startswith("/") or re.search(r"[:,\s]", folder):
             raise ValueError(f"{folder!r} is not an absolute path without ':', ',' and spaces.")
 
 
 def check_folder(folder: str) -> None:
-    """Refuse what is no absolute path of a folder; empty is accepted.
-
-    Args:
-        folder: The value in the file.
+    """Refuse anything but an absolute path; empty is accepted.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -199,10 +164,7 @@ def check_folder(folder: str) -> None:
 
 
 def check_template_sources(places: tuple[str, ...]) -> None:
-    """Refuse what is neither an absolute path nor the address of a git repository.
-
-    Args:
-        places: The value in the file.
+    """Refuse anything but absolute paths and URLs of git repositories.
 
     Raises:
         ValueError: With a sentence for the administrator.
@@ -217,10 +179,7 @@ def check_template_sources(places: tuple[str, ...]) -> None:
 
 
 def check_tool_command(command: tuple[str, ...]) -> None:
-    """Refuse a command that is told neither a socket nor a port, or is no absolute path.
-
-    Args:
-        command: The value in the file.
+    """Refuse a command without an absolute path or exactly one of {unix_socket} and {port}.
 
     Raises:
         ValueError: With a sentence for the administrator.
