@@ -1,4 +1,4 @@
-"""What every page of the portal needs: the site's name, its static files, safe headers."""
+"""Shared by all pages: the site's name, static files, security headers."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # A page that opened one of the hub's, or was opened by it, elsewhere has no hold on it.
+    # A page of another site that opened one of the hub's, or was opened by it, has no hold on it.
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class PortalView:
-    """The name `portal` in templates."""
+    """The variable `portal` in templates."""
 
     name: str
     support: str
@@ -53,15 +53,7 @@ class PortalView:
 
     @classmethod
     def of(cls, site: SiteSettings, hub: HubSettings) -> PortalView:
-        """Return the view of a site.
-
-        Args:
-            site: The table [site].
-            hub: The table [hub], for where the static files are.
-
-        Returns:
-            The view.
-        """
+        """Return the view of a site."""
         return cls(
             name=site.name,
             support=site.support,
@@ -70,63 +62,46 @@ class PortalView:
         )
 
     def static(self, name: str) -> str:
-        """Return the address of a file in `static`, which changes with its content.
-
-        Args:
-            name: The file's name.
-
-        Returns:
-            A path with a version, so that browsers may keep the file for good.
-        """
+        """Return the URL of a static file, which browsers may keep: it changes with the content."""
         content = (STATIC_DIR / name).read_bytes()
         return f"{self.static_url}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
 
 
 def cookie_options(public_url: str) -> dict[str, Any]:
-    """Return what every cookie of the hub says of itself, and of sessions too.
+    """Return Tornado's options for all cookies of the hub and of sessions.
 
     Args:
-        public_url: Address under which users open the portal; empty where nobody told.
+        public_url: URL under which users open the portal; empty if it is not set.
 
     Returns:
-        Options of Tornado: other sites' pages may lead here but post nothing in a user's name,
-        and what was set over TLS is never sent without it.
+        Pages of other sites may link here, but post nothing in a user's name; cookies set over TLS
+        are never sent without it.
 
     Source:
-        JupyterHub 6.1 goes by public_url for most cookies, but not for `_xsrf`.
+        JupyterHub 6.1 honours public_url for most cookies, but not for `_xsrf`.
     """
     is_tls = urlsplit(public_url).scheme == "https"
     return {"samesite": "Lax"} | ({"secure": True} if is_tls else {})
 
 
 class PortalStaticHandler(StaticFileHandler):
-    """Serves our own files, without a login: the login page needs them."""
+    """Serves the portal's static files without a login: the login page needs them."""
 
     def parse_url_path(self, url_path: str) -> str:
         """Return the path of a file below the folder.
 
-        Args:
-            url_path: The rest of the address.
-
-        Returns:
-            The path.
-
         Raises:
-            HTTPError: 404 where no file can have that name.
+            HTTPError: 404 if no file can have that name.
         """
         return refuse_nul(super().parse_url_path(url_path))
 
     def set_extra_headers(self, path: str) -> None:
-        """Let browsers ask again for a file that was named without its version.
-
-        Args:
-            path: The file's name.
-        """
+        """Make browsers revalidate a file that was requested without its version."""
         self.set_header("X-Content-Type-Options", "nosniff")
         if "v" not in self.request.arguments:
             self.set_header("Cache-Control", "no-cache")
 
 
 def static_route() -> tuple[str, type[PortalStaticHandler], dict[str, Any]]:
-    """Return the route of our static files, below the hub's own address."""
+    """Return the route of the portal's static files."""
     return (f"/{STATIC_ROUTE}(.*)", PortalStaticHandler, {"path": str(STATIC_DIR)})

@@ -1,4 +1,4 @@
-"""The cluster page, and what administrators and users do from it and from the home page."""
+"""Handlers of the cluster page, and of the forms on it and on the home page."""
 
 from __future__ import annotations
 
@@ -26,11 +26,7 @@ class ClusterHandler(BaseHandler):
     """Shows the cluster to every user, and all sessions to administrators."""
 
     def initialize(self, idle_after_s: float) -> None:
-        """Take the site's settings.
-
-        Args:
-            idle_after_s: Seconds without activity from which on a session is idle.
-        """
+        """Take the seconds without activity after which a session counts as idle."""
         self._idle_after_s = idle_after_s
 
     @authenticated  # type: ignore[untyped-decorator]
@@ -65,24 +61,18 @@ class MessageStopHandler(BaseHandler):
     """Lets an administrator stop a session with a message to its user."""
 
     def initialize(self, notices_path: str) -> None:
-        """Take where messages are kept.
-
-        Args:
-            notices_path: The file.
-        """
+        """Take the file of the messages to users."""
         self._notices = shared_notices(Path(notices_path))
 
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def get(self, user_name: str, server_name: str | None = None) -> None:
-        """Ask for the message.
+        """Show the form for the message.
 
-        Args:
-            user_name: Whose session.
-            server_name: Which one; None for the one without a name.
+        `server_name` is None for the session without a name.
 
         Raises:
-            HTTPError: 404 where there is no such session.
+            HTTPError: 404 if there is no such session.
         """
         user = self.find_user(user_name)
         if user is None or not user.spawners[server_name or ""].active:
@@ -98,11 +88,9 @@ class MessageStopHandler(BaseHandler):
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope(STOPS_SESSIONS)  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """Keep the message and stop the session; tornado checks the XSRF token.
+        """Keep the message and stop the session; Tornado checks the XSRF token.
 
-        Args:
-            user_name: Whose session.
-            server_name: Which one; None for the one without a name.
+        `server_name` is None for the session without a name.
         """
         message = self.get_body_argument("message", "").strip()
         await stop_session(self, user_name, server_name or "")
@@ -116,46 +104,39 @@ class MessageStopHandler(BaseHandler):
 
 
 class NoticesHandler(BaseHandler):
-    """Takes away the messages that a user has read."""
+    """Removes the messages that a user has read."""
 
     def initialize(self, notices_path: str) -> None:
-        """Take where messages are kept.
-
-        Args:
-            notices_path: The file.
-        """
+        """Take the file of the messages to users."""
         self._notices = shared_notices(Path(notices_path))
 
     @authenticated  # type: ignore[untyped-decorator]
     async def post(self) -> None:
-        """Forget the messages of who asks, and show the home page again."""
+        """Delete the messages of the current user, and show the home page again."""
         self._notices.clear(self.current_user.name)
         self.redirect(f"{self.hub.base_url}home")
 
 
 class NewSessionHandler(BaseHandler):
-    """Leads from the name of a new session to its form."""
+    """Redirects from the name of a new session to its form."""
 
     @authenticated  # type: ignore[untyped-decorator]
     async def get(self) -> None:
-        """Redirect; the form says what is wrong with a name."""
+        """Redirect; the form reports what is wrong with a name."""
         name = self.get_query_argument("name", "").strip().lower()
         user = self.current_user.escaped_name
         self.redirect(f"{self.hub.base_url}spawn/{user}/{quote(name, safe='')}".rstrip("/"))
 
 
 class RemoveSessionHandler(BaseHandler):
-    """Forgets a named session that does not run, so that another one may be added."""
+    """Deletes a named session that is not running, so that another one may be added."""
 
     @authenticated  # type: ignore[untyped-decorator]
     async def post(self, server_name: str) -> None:
-        """Forget a session of who asks; files are not touched.
-
-        Args:
-            server_name: Which one.
+        """Delete a session of the current user; files are not touched.
 
         Raises:
-            HTTPError: 404 where there is none of that name, 400 while it runs.
+            HTTPError: 404 if there is none of that name, 400 while it is running.
         """
         user = self.current_user
         if server_name not in user.orm_spawners:
@@ -171,14 +152,9 @@ class RemoveSessionHandler(BaseHandler):
 
 
 def offered(catalog: Catalog, partitions: Sequence[str]) -> Catalog:
-    """Return the part of a catalog that users may choose.
+    """Return the part of a catalog that users may choose, computed once for each answer of Slurm.
 
-    Args:
-        catalog: The cluster.
-        partitions: Names; none for all.
-
-    Returns:
-        The partitions that exist, worked out once for each answer of Slurm.
+    No `partitions` means all.
     """
     if not partitions:
         return catalog
@@ -193,15 +169,7 @@ def offered(catalog: Catalog, partitions: Sequence[str]) -> Catalog:
 
 
 def cluster_routes(*, notices_path: Path, idle_after_s: float) -> list[Any]:
-    """Return the routes of this module, below the hub's own address.
-
-    Args:
-        notices_path: Where messages to users are kept.
-        idle_after_s: Seconds without activity from which on a session is idle.
-
-    Returns:
-        Routes for `JupyterHub.extra_handlers`.
-    """
+    """Return the routes of this module for `JupyterHub.extra_handlers`."""
     kept = {"notices_path": str(notices_path)}
     return [
         (r"/cluster", ClusterHandler, {"idle_after_s": idle_after_s}),

@@ -1,4 +1,4 @@
-"""What the cluster page shows: GPUs by type, sessions that wait, and for administrators all."""
+"""Data of the cluster page: GPUs by type, waiting sessions; for administrators all sessions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ _ACTIVE_S = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountRow:
-    """One kind of resource and what becomes of it.
+    """One kind of resource: how much is free, used or down.
 
     Attributes:
         name: For example "v100".
-        total: All of them.
-        free: A session could have them now.
-        used: Taken by jobs.
-        planned: Kept by Slurm for jobs that wait.
-        down: On nodes that take no jobs.
+        free: Available to a session now.
+        used: Allocated to jobs.
+        planned: Reserved by Slurm for pending jobs.
+        down: On nodes that accept no jobs.
     """
 
     name: str
@@ -43,12 +42,12 @@ class CountRow:
 
     @property
     def used_percent(self) -> float:
-        """Share of those in use, 0 to 100."""
+        """Share in use, 0 to 100."""
         return 100.0 * self.used / self.total if self.total else 0.0
 
     @property
     def down_percent(self) -> float:
-        """Share of those that nobody can have, 0 to 100."""
+        """Share that nobody can have, down or planned, 0 to 100."""
         return 100.0 * (self.down + self.planned) / self.total if self.total else 0.0
 
 
@@ -57,14 +56,12 @@ class SessionRow:
     """One session of the hub.
 
     Attributes:
-        user: Whose.
-        name: The server's name; empty for the one without.
-        n_gpus: Its GPUs.
-        node: Where it runs; empty while it waits.
-        state: "waiting", "starting", "running" or "stopping".
-        since_s: Seconds since it was submitted, or since it runs.
-        idle_s: Seconds without activity; None while it does not run.
-        job_id: Slurm's id; 0 for none yet.
+        name: JupyterHub's server name; empty for the session without one.
+        node: Empty while it waits.
+        state: "waiting", "starting", "running", "suspended" or "stopping".
+        since_s: Seconds since its job started, or since submission if it has not.
+        idle_s: Seconds without activity; None while it is not running.
+        job_id: 0 before it has one.
     """
 
     user: str
@@ -78,12 +75,12 @@ class SessionRow:
 
     @property
     def since(self) -> str:
-        """How long, in words."""
+        """`since_s`, formatted."""
         return format_age(self.since_s)
 
     @property
     def idle(self) -> str:
-        """How long nothing has happened, in words."""
+        """`idle_s`, formatted; "active" up to _ACTIVE_S."""
         if self.idle_s is None:
             return ""
         return "active" if self.idle_s < _ACTIVE_S else format_age(self.idle_s)
@@ -91,21 +88,21 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """The name `cluster` in the template.
+    """The variable `cluster` in the template.
 
     Attributes:
-        gpus: GPUs by type.
-        cores: CPU cores; None where Slurm does not answer.
-        problem: Why nothing is known of the cluster; empty otherwise.
-        n_sessions: Sessions that run.
-        n_waiting: Sessions that wait.
-        oldest: How long the oldest of these has waited, in words.
-        forecasts: What forecasts were worth, in words.
+        gpus: One row for each GPU type.
+        cores: None if Slurm does not answer.
+        problem: Why nothing is known of the cluster; else empty.
+        n_sessions: Running sessions.
+        n_waiting: Sessions that wait in Slurm's queue.
+        oldest: The longest wait among these, formatted.
+        forecasts: A sentence about the accuracy of forecasts.
         rows: Every session, for administrators; empty for others.
-        n_idle: How many of these are idle.
-        n_idle_gpus: GPUs that these hold.
-        idle_after: From when on a session is idle, in words.
-        idle_after_s: The same in seconds.
+        n_idle: Idle sessions.
+        n_idle_gpus: GPUs that idle sessions hold.
+        idle_after: `idle_after_s`, formatted.
+        idle_after_s: Seconds without activity after which a session counts as idle.
     """
 
     gpus: tuple[CountRow, ...] = ()
@@ -131,18 +128,10 @@ def describe_cluster(
     is_admin: bool = False,
     idle_after_s: float = 3600.0,
 ) -> ClusterView:
-    """Return the cluster page.
+    """Return the data of the cluster page.
 
-    Args:
-        sessions: Every session of the hub.
-        catalog: The partitions that users may choose; None where Slurm does not answer.
-        problem: Why it does not.
-        accuracy: What forecasts were worth.
-        is_admin: Whether the reader may see whose sessions these are.
-        idle_after_s: Seconds without activity from which on a session is idle.
-
-    Returns:
-        What the template shows.
+    `catalog` holds the partitions that users may choose; it is None if Slurm does not answer, and
+    `problem` says why. Only with `is_admin` the page tells whose sessions these are.
     """
     waiting = [row for row in sessions if row.state == "waiting"]
     idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= idle_after_s]
@@ -163,13 +152,10 @@ def describe_cluster(
 
 
 def describe_accuracy(accuracy: Accuracy | None) -> str:
-    """Return what forecasts were worth.
+    """Return a sentence about the accuracy of forecasts.
 
     Args:
-        accuracy: Their errors; None before the first.
-
-    Returns:
-        A sentence.
+        accuracy: None before the first session that had to wait.
     """
     if accuracy is None:
         return "No session that had to wait has started yet, so nobody knows how good they are."
@@ -185,14 +171,7 @@ def describe_accuracy(accuracy: Accuracy | None) -> str:
 
 
 def count_by_type(catalog: Catalog) -> Iterator[CountRow]:
-    """Yield the GPUs of each type, each node once.
-
-    Args:
-        catalog: The partitions that count.
-
-    Yields:
-        A row for each type.
-    """
+    """Yield a row for each GPU type of a catalog; a node in several partitions counts once."""
     types = {name for node in _nodes_of(catalog) for name in node.gpus}
     for name in sorted(types):
         count = sum((node.count_gpus(name) for node in _nodes_of(catalog)), start=GpuCount())
@@ -208,14 +187,7 @@ def count_by_type(catalog: Catalog) -> Iterator[CountRow]:
 
 
 def count_cores(catalog: Catalog) -> CountRow:
-    """Return the CPU cores, each node once.
-
-    Args:
-        catalog: The partitions that count.
-
-    Returns:
-        The row.
-    """
+    """Return the CPU cores of a catalog; a node in several partitions counts once."""
     nodes = _nodes_of(catalog)
     idle = {"free": 0, "planned": 0, "down": 0}
     for node in nodes:
@@ -229,14 +201,9 @@ def count_cores(catalog: Catalog) -> CountRow:
 
 
 def list_sessions(users: Iterable[Any], now: datetime) -> list[SessionRow]:
-    """Return the sessions of all users, from what the hub knows by itself.
+    """Return a row for each active session, from what the hub itself knows.
 
-    Args:
-        users: JupyterHub's users; those with a session are always among them.
-        now: The present, with its time zone.
-
-    Returns:
-        A row for each session that is active.
+    `users` are JupyterHub's; users with a session are always loaded. `now` has its time zone.
     """
     return [
         _describe_row(user.name, name, spawner, now)

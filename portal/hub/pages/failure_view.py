@@ -1,4 +1,4 @@
-"""A start that failed or a session that ended: why, what to do, and ways to start again."""
+"""Data of a failed start or an ended session: cause, next step, options to retry with."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class FailureView:
 
     Attributes:
         sentence: What happened.
-        next_step: What to do; empty where the sentence says it.
-        facts: Slurm's state, exit code, node and job, by name, as far as they are known.
-        log_lines: The end of the job's log, without secrets; may be empty.
-        options: What was asked for, by option, to be sent again.
-        correction: A choice that avoids the failure, where the advice names one.
-        at: When it was noticed, in seconds since 1970 (UTC); None for a start that failed.
+        next_step: What to do; empty if `sentence` says it.
+        facts: Slurm's state, exit code, node and job, as known, by name.
+        log_lines: End of the job's log, secrets removed; may be empty.
+        options: Options of the failed request, to send again.
+        correction: Options that avoid the failure, if the diagnosis has some.
+        at: Time when it was noticed, in seconds since 1970 (UTC); None for a failed start.
     """
 
     sentence: str
@@ -37,20 +37,15 @@ class FailureView:
 
     @property
     def correction_query(self) -> str:
-        """The corrected choice as the query of a link to the form."""
+        """The corrected options as the query of a link to the form."""
         return urlencode(self.correction.options) if self.correction else ""
 
 
 def describe_failure(exception: BaseException | None, spawner: Any) -> FailureView | None:
-    """Return a failed start in words.
-
-    Args:
-        exception: What ended the start.
-        spawner: The spawner that failed.
+    """Return why a start of a spawner failed.
 
     Returns:
-        The words; None where the failure is not one of a session, so that only JupyterHub's
-        message is known.
+        None if the failure is not one of a session; then only JupyterHub's message is known.
     """
     if not isinstance(exception, StartFailed):
         return None
@@ -58,13 +53,10 @@ def describe_failure(exception: BaseException | None, spawner: Any) -> FailureVi
 
 
 def describe_ending(spawner: Any) -> FailureView | None:
-    """Return in words how the last session ended that nobody had stopped in the portal.
-
-    Args:
-        spawner: The spawner whose session it was.
+    """Return why the last session of a spawner ended.
 
     Returns:
-        The words; None where there is nothing to tell.
+        None if there was none, or it was stopped in the portal.
     """
     ending = spawner.ending
     if ending is None:

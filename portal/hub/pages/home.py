@@ -1,4 +1,4 @@
-"""What the home page shows of one user: sessions, GPU hours, storage and messages."""
+"""Data of the home page of one user: sessions, GPU hours, storage and messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spawner.errors import PortalError
 from spawner.slurm.usage import Allocation, gpu_hours
 
 HOME = "~"
-# A page does not wait longer for accounting and file servers; it shows their answers the next time.
+# Accounting and file servers may be slow: the page shows later answers the next time.
 PATIENCE_S = 1.0
 
 
@@ -26,13 +26,11 @@ class SessionCard:
     """One session on the home page.
 
     Attributes:
-        name: The server's name; empty for the one without.
-        title: What the card is called.
-        view: Its state in words.
-        is_active: It runs, starts or stops.
+        name: JupyterHub's server name; empty for the session without one.
+        view: Its state.
+        is_active: It is running, starting or stopping.
         is_ready: It can be opened.
-        is_stopping: It is being stopped.
-        number: Its place on the page, from 0.
+        number: Position on the page, from 0.
     """
 
     name: str
@@ -46,13 +44,13 @@ class SessionCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """An amount in words and as a bar.
+    """An amount as text and as a bar.
 
     Attributes:
-        name: What it is.
-        words: The amount.
-        percent: How long the bar is, 0 to 100; None for no bar.
-        warning: What the user should do; empty where all is well.
+        name: Label.
+        words: The amount, formatted.
+        percent: Length of the bar, 0 to 100; None for no bar.
+        warning: What the user should do; empty if all is well.
     """
 
     name: str
@@ -63,12 +61,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of the page whose answer may be late or missing.
+    """A part of the page whose data may be late or missing.
 
     Attributes:
-        bars: What is known.
-        problem: Why nothing is known; empty otherwise.
-        is_late: The answer comes later.
+        problem: Why there is no data; else empty.
+        is_late: The data will be there at a later request.
     """
 
     bars: tuple[Bar, ...] = ()
@@ -78,15 +75,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeView:
-    """The name `home` in the template.
+    """The variable `home` in the template.
 
     Attributes:
         cards: The user's sessions, the one without a name first.
-        may_add: Another session with a name may be added.
-        usage: GPU hours.
-        storage: Folders.
+        may_add: Another named session may be added.
         notices: Messages of administrators, the newest first.
-        refresh_s: Seconds after which the page looks again.
+        refresh_s: Seconds after which the page reloads its data.
     """
 
     cards: tuple[SessionCard, ...]
@@ -98,14 +93,14 @@ class HomeView:
 
 
 class HomePage:
-    """Describes the home page of a user.
+    """Builds the home page of users.
 
     Args:
         places: The site's storage.
-        warning_percent: From this on a folder is called nearly full.
+        warning_percent: From this on a folder counts as nearly full.
         sessions_per_user: Most sessions of one user.
         notices: Messages of administrators.
-        now: The present, local time of Slurm without a zone.
+        now: Returns the present as local time of Slurm, without a zone.
     """
 
     def __init__(
@@ -125,14 +120,7 @@ class HomePage:
         self._now = now
 
     async def describe(self, user: Any) -> HomeView:
-        """Return the page of a user; nothing that does not answer holds it up.
-
-        Args:
-            user: JupyterHub's user.
-
-        Returns:
-            What the template shows.
-        """
+        """Return the page of a `user`; nothing that does not answer delays it."""
         usage, storage = await asyncio.gather(self._describe_usage(user), self._ask_storage(user))
         cards = tuple(describe_cards(user))
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
@@ -147,6 +135,7 @@ class HomePage:
 
     async def _describe_usage(self, user: Any) -> Part:
         now = self._now()
+        # A week may have begun in the last month.
         since = min(week_of(now), month_of(now))
         try:
             allocations = await user.spawner.cluster.read_allocations(
@@ -177,16 +166,14 @@ class HomePage:
 def describe_cards(user: Any) -> list[SessionCard]:
     """Return a card for each session of a user, active or not.
 
-    Args:
-        user: JupyterHub's user.
-
     Returns:
-        The session without a name first, the others by their names.
+        The session without a name first, the others sorted by name.
     """
     names = ["", *sorted(name for name in user.orm_user.orm_spawners if name)]
     return [
         _describe_card(name, user.spawners[name], number)
         for number, name in enumerate(names)
+        # Running sessions stay visible after the site switched named ones off.
         if not name or user.allow_named_servers or user.spawners[name].active
     ]
 
@@ -206,12 +193,10 @@ def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
 def describe_usage(allocations: Sequence[Allocation], now: datetime) -> tuple[Bar, ...]:
     """Return the GPU hours of this week and of this month.
 
-    Args:
-        allocations: What the user's jobs held.
-        now: The present, in the time zone of the allocations.
+    `now` is in the time zone of the allocations.
 
     Returns:
-        Two bars, the larger amount with a whole one.
+        Two bars; the one with the larger amount has full length.
     """
     spans = {"This week": week_of(now), "This month": month_of(now)}
     hours = {name: gpu_hours(allocations, since=at, until=now) for name, at in spans.items()}
@@ -223,15 +208,9 @@ def describe_usage(allocations: Sequence[Allocation], now: datetime) -> tuple[Ba
 
 
 def describe_space(name: str, space: Space | None, warning_percent: float) -> Bar:
-    """Return how full a folder is.
+    """Return how full a folder is, with a warning from `warning_percent` on.
 
-    Args:
-        name: What the folder is called.
-        space: Its space; None where it is not known.
-        warning_percent: From this on it is nearly full.
-
-    Returns:
-        The space in words, with a warning where it is nearly full.
+    `space` is None if it is not known.
     """
     if space is None:
         return Bar(name=name, words="does not answer just now")
@@ -248,25 +227,11 @@ def describe_space(name: str, space: Space | None, warning_percent: float) -> Ba
 
 
 def week_of(now: datetime) -> datetime:
-    """Return the beginning of a week.
-
-    Args:
-        now: A moment of it.
-
-    Returns:
-        Monday at midnight.
-    """
+    """Return Monday at midnight of a week."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     return day - timedelta(days=day.weekday())
 
 
 def month_of(now: datetime) -> datetime:
-    """Return the beginning of a month.
-
-    Args:
-        now: A moment of it.
-
-    Returns:
-        The first at midnight.
-    """
+    """Return the first at midnight of a month."""
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

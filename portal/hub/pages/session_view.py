@@ -1,4 +1,4 @@
-"""A session in the words of the server page and of the waiting page."""
+"""Data of a session for the server page and the waiting page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from spawner.slurm.states import Phase
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A name, a value and what is said below it in small print.
+    """A label, a value and small print.
 
     Attributes:
         name: For example "Time left".
-        value: In words.
-        detail: The small print.
         left_s: Seconds from which the value counts down to 0; None for no countdown.
     """
 
@@ -39,12 +37,12 @@ class SessionView:
     Attributes:
         state: One or two words.
         tone: "good", "wait" or "off": the colour of the state.
-        sentence: What it means and what to do.
-        facts: What is known of it: GPUs, node, time left, job.
-        is_changing: Whether the page should soon look again.
-        has_failed: Its last start failed; the page of the start says more.
-        ended_at: When it ended by itself or was ended from outside, in seconds since 1970 (UTC),
-            else None; the session's own address says more.
+        sentence: What the state means and what to do.
+        facts: GPUs, node, time left and job, as far as known.
+        is_changing: Whether the page should soon reload its data.
+        has_failed: Its last start failed; `describe_failure` says why.
+        ended_at: When it ended without being stopped in the portal, in seconds since 1970 (UTC);
+            else None. `describe_ending` says why.
     """
 
     state: str
@@ -62,14 +60,7 @@ class SessionView:
 
 
 def describe_session(spawner: Any) -> SessionView:
-    """Return a spawner's session in words.
-
-    Args:
-        spawner: A SlurmGPUSpawner, running or not.
-
-    Returns:
-        The words.
-    """
+    """Return the session of a spawner, running or not."""
     if spawner.pending == "stop":
         return SessionView(
             state="Stopping",
@@ -124,13 +115,10 @@ def _describe_idle(spawner: Any) -> SessionView:
 
 
 def describe_request(spawner: Any) -> str:
-    """Return what was asked for, for example "2 simulated GPUs for 8 hours".
-
-    Args:
-        spawner: A SlurmGPUSpawner whose session starts.
+    """Return what a starting session of a spawner has requested: "2 simulated GPUs for 8 hours".
 
     Returns:
-        The words, or "" where nothing is known yet.
+        Empty if nothing is known yet.
     """
     session: Session | None = spawner.session
     if session is None or not session.walltime_s:

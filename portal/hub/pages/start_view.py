@@ -1,4 +1,4 @@
-"""A start as the waiting page shows it before, or without, its script."""
+"""Data of a starting session for the waiting page, before its script runs or without it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ class StepView:
     """One step of the page.
 
     Attributes:
-        name: Its name in events.
-        title: What it is called.
+        name: Its name in progress events.
         state: "done", "now" or "next".
-        message: What is said below it; may be empty.
+        message: Text below it; may be empty.
     """
 
     name: str
@@ -39,7 +38,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactView:
-    """A name and HTML, and whether it needs attention."""
+    """A line of live status as HTML, and whether it needs attention."""
 
     name: str
     html: Markup
@@ -52,9 +51,9 @@ class StartView:
 
     Attributes:
         steps: All five.
-        facts: What is so just now.
-        log: What was told so far, each with its time.
-        title: What the current step is called.
+        facts: Live status: queue position, expected start and the like.
+        log: Messages so far, each with its time.
+        title: Title of the current step.
     """
 
     steps: tuple[StepView, ...]
@@ -64,14 +63,9 @@ class StartView:
 
 
 def describe_start(spawner: Any, now: datetime | None = None) -> StartView:
-    """Return the start of a spawner in words.
+    """Return the current start of a spawner.
 
-    Args:
-        spawner: A SlurmGPUSpawner that starts.
-        now: The present, in the hub's time zone.
-
-    Returns:
-        The words.
+    `now` is in the hub's time zone.
     """
     now = now or datetime.now().astimezone()
     progress: Progress = spawner.start_progress

@@ -1,4 +1,4 @@
-"""Stopping a session, or cancelling its start, with a plain form: works without JavaScript."""
+"""Stops a session, or cancels its start, from a plain HTML form: works without JavaScript."""
 
 from __future__ import annotations
 
@@ -15,31 +15,26 @@ _CANCEL_TIMEOUT_S = 10.0
 
 
 class StopHandler(BaseHandler):
-    """Takes the form's POST and leads to the server page; tornado checks its XSRF token."""
+    """Takes the form's POST and redirects to the home page; Tornado checks its XSRF token."""
 
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope("delete:servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """Stop the session, whether it runs or still starts.
+        """Stop the session, whether it is running or still starting.
 
-        Args:
-            user_name: Whose session.
-            server_name: Which one; None for the one without a name.
+        `server_name` is None for the session without a name.
         """
         await stop_session(self, user_name, server_name or "")
         self.redirect(f"{self.hub.base_url}home")
 
 
 async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
-    """Stop a session, whether it runs or still starts.
+    """Stop a session, whether it is running or still starting.
 
-    Args:
-        handler: Who was asked to; has checked that it may be done.
-        user_name: Whose session.
-        name: Which one; empty for the one without a name.
+    The caller, `handler`, has checked that it may. `name` is empty for the session without one.
 
     Raises:
-        HTTPError: 404 where there is no such session, 503 where its start cannot be cancelled.
+        HTTPError: 404 if there is no such session, 503 if its start cannot be cancelled.
     """
     user = handler.find_user(user_name)
     if user is None or name not in user.spawners:
@@ -47,12 +42,13 @@ async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
     spawner = user.spawners[name]
     if spawner.pending == "spawn":
         await _cancel_start(spawner)
+    # A session that is already stopping needs no second stop.
     if not spawner.pending:
         await handler.stop_single_user(user, name)
 
 
 def stop_route() -> tuple[str, type[StopHandler]]:
-    """Return the route of the form, below the hub's own address."""
+    """Return the route to which the form posts."""
     return (ROUTE, StopHandler)
 
 

@@ -1,4 +1,4 @@
-"""Sessions whose processes an administrator has stopped for a while: said on every page."""
+"""Sessions that an administrator has suspended in Slurm: what every page says about them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,18 @@ _UNTIL_RESUMED = (
 
 
 def describe_suspension(name: str = "") -> str:
-    """Return what is said of a session that stands still.
+    """Return what is said about a suspended session.
 
-    Args:
-        name: Its name; empty for the one without, or where the words stand beside it.
-
-    Returns:
-        Two sentences.
+    `name` is empty for the session without one, or if the text is next to its name.
     """
     which = f"the session {name}" if name else "this session"
     return f"An administrator has suspended {which}. {_UNTIL_RESUMED}"
 
 
 def describe_suspensions(user: Any) -> list[str]:
-    """Return what every page of the hub says of a user's sessions that stand still.
+    """Return what every page of the hub says about the suspended sessions of a user.
 
-    Args:
-        user: JupyterHub's user, or None where nobody has logged in.
-
-    Returns:
-        Two sentences for each.
+    `user` is JupyterHub's, or None if nobody is logged in.
     """
     if user is None:
         return []
@@ -37,12 +29,9 @@ def describe_suspensions(user: Any) -> list[str]:
 
 
 def is_suspended(spawner: Any) -> bool:
-    """Return whether a session that was ready stands still.
-
-    Args:
-        spawner: A SlurmGPUSpawner.
+    """Return whether a session of a spawner that was ready is suspended.
 
     Returns:
-        False also for one that starts or stops.
+        False also for one that is starting or stopping.
     """
     return bool(spawner.active and not spawner.pending and spawner.is_suspended)

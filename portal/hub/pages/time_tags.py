@@ -1,4 +1,4 @@
-"""Times on pages: in the hub's time zone as text, which pages.js rewrites in the reader's own."""
+"""Times as HTML: text in the hub's time zone, which pages.js rewrites in the reader's own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from spawner.session.progress import Fact
 
 
 def render_time(at: float, now: datetime) -> Markup:
-    """Return a time for a page.
+    """Return `at`, in seconds since 1970 (UTC), as an HTML element that names the time zone.
 
-    Args:
-        at: Seconds since 1970 (UTC).
-        now: The present, in the time zone in which the text is written.
-
-    Returns:
-        An element of HTML that names the time zone.
+    The text is in the time zone of `now`, with the day if it is not today.
     """
     moment = datetime.fromtimestamp(at, now.tzinfo)
     day = "" if moment.date() == now.date() else f"{moment:%a %d %b}, "
@@ -28,15 +23,8 @@ def render_time(at: float, now: datetime) -> Markup:
 
 
 def render_fact(fact: Fact, now: datetime) -> Markup:
-    """Return the text of a fact with its times.
-
-    Args:
-        fact: The fact.
-        now: As for `render_time`.
-
-    Returns:
-        HTML.
-    """
+    """Return the text of a fact as HTML, with its times as in `render_time`."""
+    # Escaped before the times go in, which are HTML.
     html = escape(fact.text)
     for number, at in enumerate(fact.times):
         html = html.replace(f"{{{number}}}", render_time(at, now))
