@@ -69,7 +69,7 @@ def apply_settings(c: Any, settings: Settings) -> None:
 def _apply_hub(c: Any, settings: Settings) -> None:
     hub = settings.hub
     c.JupyterHub.bind_url = f"http://:{hub.public_port}{hub.base_url}"
-    # The hub itself sees plain requests of the proxy; here it learns of TLS.
+    # The hub itself sees plain HTTP from the proxy; this tells it of TLS.
     public_url = hub.public_url.rstrip("/")
     c.JupyterHub.public_url = f"{public_url}{hub.base_url}" if public_url else ""
     c.JupyterHub.subdomain_host = hub.subdomain_host.rstrip("/")
@@ -81,13 +81,13 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     # Sessions and the proxy outlive a restart of the hub.
     c.JupyterHub.cleanup_servers = False
     c.JupyterHub.cleanup_proxy = False
-    # A session that waits in Slurm's queue counts as a start for as long as it waits.
+    # No limit: to JupyterHub a session that waits in Slurm's queue is a start all the while.
     c.JupyterHub.concurrent_spawn_limit = 0
     c.JupyterHub.db_url = hub.sqlalchemy_url
     keep_private(hub.state_dir, hub.sqlite_path)
     c.JupyterHub.cookie_secret_file = f"{hub.state_dir}/cookie_secret"
     c.JupyterHub.allow_named_servers = settings.pages.sessions_per_user > 1
-    # The session without a name is not one of these.
+    # The session without a name does not count as one of these.
     c.JupyterHub.named_server_limit_per_user = max(1, settings.pages.sessions_per_user - 1)
     # After the login users see the server page; a session starts only when they ask for it.
     c.JupyterHub.redirect_to_server = False
@@ -120,7 +120,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         sessions_per_user=pages.sessions_per_user,
         notices=shared_notices(notices_path),
     )
-    # JupyterHub calls what is callable with the user, so a function has to be wrapped.
+    # JupyterHub calls a callable with the user, so functions have to be wrapped.
     c.JupyterHub.template_vars = {
         "announcements": lambda user: (
             *(Announcement(text=text, level=Level.WARNING) for text in describe_suspensions(user)),
@@ -169,7 +169,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
         _apply_ldap(authenticator, login)
     else:
         authenticator.unix_allowed_groups = set(login.allowed_groups)
-        # Whether somebody is let in is said by 'dsportal config check'.
+        # 'dsportal config check' reports if nobody may log in.
         authenticator.any_allow_config = True
         if "auth_state_groups_key" in cls.class_trait_names():
             # Groups are those of the UNIX account.
@@ -186,7 +186,7 @@ def _apply_login(c: Any, settings: Settings) -> None:
     # Tokens and starts of somebody who may no longer log in are refused, too.
     authenticator.auth_refresh_strict = True
     authenticator.refresh_pre_spawn = True
-    # Having been let in once is no reason to be let in again.
+    # That a user was let in before is no reason to let them in again.
     authenticator.allow_existing_users = False
     # Last: what the site sets for its authenticator overrides what is set above.
     authenticator.update(login.options)
@@ -244,6 +244,7 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
 
 def _apply_choices(spawner: Any, settings: Settings) -> None:
     choices = settings.choices
+    # 0 in portal.toml is no limit.
     spawner.max_gpus = choices.max_gpus or None
     spawner.allow_cpu_only = choices.allow_cpu_only
     spawner.gpu_types = list(choices.gpu_types)

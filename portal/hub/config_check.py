@@ -47,7 +47,7 @@ def _login_problems(settings: Settings) -> list[str]:
 
 
 def _other_login_problems(login: LoginSettings) -> list[str]:
-    # This module is also loaded where there is no JupyterHub.
+    # This module is also loaded without JupyterHub installed.
     from portal.hub.auth.other_authenticators import other_authenticator
 
     try:

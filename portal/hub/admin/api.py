@@ -57,7 +57,7 @@ class OperationHandler(APIHandler):
         return "answers"
 
     def _cluster(self) -> Cluster | None:
-        # Spawners are given these settings, of which the handlers have a copy.
+        # Spawners get these settings; the handlers have a copy.
         known = cluster_of(self.users.settings)
         if known is not None:
             return known
@@ -145,6 +145,7 @@ class DrainHandler(OperationHandler):
             self.drain.close(message)
         except PortalError as error:
             raise HTTPError(500, error.message) from error
+        # Once each, however many sessions a user has.
         told = {user.name for user, _ in self.sessions()}
         for name in told:
             self.notices.send(name, self.drain.message, sender="administrators")

@@ -25,7 +25,7 @@ from portal.hub.admin.api import SCOPE, OperationHandler
 from portal.hub.auth.standing import Standing, Verdict
 from portal.hub.pages.stop_handler import stop_session
 
-# Accounts looked at at once; each may wait for LDAP.
+# Accounts checked at the same time; each may wait for LDAP.
 _N_AT_ONCE = 8
 
 

@@ -43,7 +43,7 @@ def ensure_token(state_dir: Path, name: str) -> str:
     """
     path = _path(state_dir, name)
     try:
-        # Root, who may look at a configuration, must not own what the hub has to read.
+        # Root may load the configuration, too, but must not own what the hub has to read.
         if state_dir.stat().st_uid != os.geteuid():
             return ""
         # O_EXCL: a token that exists is never overwritten. Mode 0600 from the first moment.
@@ -62,7 +62,7 @@ def keep_private(state_dir: Path, database: Path) -> None:
         if state_dir.stat().st_uid == os.geteuid():
             database.chmod(0o600, follow_symlinks=False)
     except (OSError, NotImplementedError):
-        # There is none yet, or the folder is another account's: 'dsportal check' tells.
+        # There is none yet, or the folder is another account's, which 'dsportal check' reports.
         return
 
 

@@ -34,7 +34,6 @@ class Visit:
     """One use of something that belongs to another user.
 
     Attributes:
-        visitor: Who did it.
         host: Whose session or account it is.
         what: What was done; the log line goes "VISITOR WHAT HOST".
     """
@@ -71,7 +70,7 @@ def visit_of(handler: Any) -> Visit | None:
     Returns:
         None for anything but a visit, such as one's own session or a refused request.
     """
-    # Set by JupyterHub before each answer; `current_user` raises where it never came so far.
+    # JupyterHub sets it before each answer; `current_user` raises if the request never got so far.
     visitor = getattr(handler, "_jupyterhub_user", None)
     if not isinstance(visitor, User) or handler.get_status() >= 400:
         return None
@@ -89,7 +88,7 @@ def visit_of(handler: Any) -> Visit | None:
 
 
 def _opened_session(handler: Any) -> str:
-    # Only an answer that leads back with a code opens the session; the page that asks does not.
+    # Only a redirect back with a code opens the session; the page that asks does not.
     if "code=" not in handler._headers.get("Location", ""):
         return ""
     client = (

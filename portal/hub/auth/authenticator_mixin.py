@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 LOWEST_USER_UID = 1000
 N_ACCOUNT_THREADS = 16
-# A request waits for it; what does not answer by then is asked again later.
+# A request waits this long; an account without an answer is checked again later.
 RECHECK_TIMEOUT_S = 5.0
 # How JupyterHub 6.1 names the token of a user's server.
 _SESSION_NOTE = "Server at "

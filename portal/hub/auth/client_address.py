@@ -130,7 +130,7 @@ def _is_named_proxy(request: HTTPServerRequest, peer: Address) -> bool:
 
 
 def _is_own(request: HTTPServerRequest, peer: End, own: End) -> bool:
-    # A connection keeps its owner, and the kernel's table is long where there are many.
+    # Cached: a connection keeps its owner, and with many of them the kernel's table is long.
     connection: Any = request.connection
     known = getattr(connection.context, "portal_is_own", None)
     if known is None:
@@ -148,7 +148,7 @@ def _parse(text: str) -> Address | None:
         address = ip_address(text)
     except ValueError:
         return None
-    # As a socket for both families sees an IPv4 peer.
+    # A socket for both families sees an IPv4 peer as a mapped address.
     return getattr(address, "ipv4_mapped", None) or address
 
 

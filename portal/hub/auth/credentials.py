@@ -19,7 +19,6 @@ class LoginError(HTTPError):
     """A login that failed for another reason than a wrong name or password.
 
     Args:
-        status: HTTP status.
         message: Text for the login page.
         retry_after_s: Seconds until another attempt makes sense; 0 sends no Retry-After.
     """

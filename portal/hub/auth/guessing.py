@@ -214,6 +214,8 @@ class Guessing:
         due_s = float("-inf")
         for key, pace in attempt.paces.items():
             n_wrong, tally = self._n_wrong(key), self._tallies.get(key)
+            # Running checks count as wrong ones until they end: many at once must not pass for
+            # free.
             if tally is None or n_wrong + tally.n_checking < pace.n_free:
                 continue
             if tally.n_checking:

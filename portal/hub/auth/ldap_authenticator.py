@@ -88,7 +88,7 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         deadline_s = 0.0
 
         async def ask() -> dict[str, Any] | None:
-            # The time that the attempt waited for its turn is not the server's.
+            # Starts now: the wait for the turn is not the server's.
             nonlocal deadline_s
             deadline_s = time.monotonic() + self.answer_timeout_s - ANSWER_RESERVE_S
             return await self._ask_ldap(credentials.name, credentials.password, deadline_s)
@@ -143,7 +143,7 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
 
     async def _refuse_closed_account(self, name: str, groups: list[str], deadline_s: float) -> None:
         refusal = await self.why_refused(name, groups, deadline_s)
-        # The right password is enough where the second look gets no answer.
+        # The right password is enough if the second check gets no answer.
         if refusal is not None and refusal.verdict is Verdict.MAY_NOT:
             self.log.warning("Refused after the right password: %s", refusal.reason)
             raise LoginError(

@@ -19,6 +19,7 @@ from ldap3.core.tls import check_hostname
 
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
 ASK_LAST_FOR_S = 60.0
+# Results that say nothing about the password: another server may answer.
 BUSY_RESULTS = {"busy", "unavailable"}
 
 

@@ -20,7 +20,7 @@ from portal.hub.settings.site import LoginSettings
 from spawner.errors import SettingsError
 
 ENTRY_POINTS = "jupyterhub.authenticators"
-# With these anybody is whoever they say they are.
+# Of no use here: one checks nothing, the other admits nobody.
 REFUSED = {"dummy": "lets everybody in with any password", "null": "lets nobody in"}
 # Set from other keys of portal.toml.
 OWN_OPTIONS = {
@@ -99,7 +99,7 @@ class OtherAdmission(Admission):
                 raise
             raise NoFormError from error
         if not user and isinstance(data, Mapping) and "username" not in data:
-            # JupyterHub shows its form again with the name that was typed in.
+            # JupyterHub's form, shown again, needs the name that was typed in.
             raise NoFormError
         return user
 
@@ -116,8 +116,8 @@ class OtherAdmission(Admission):
         if own is False:
             return False
         if not answer:
-            # Another service's login that has run out is cured in a browser. A session that goes
-            # on meanwhile must not be cut off from the hub.
+            # An expired login at another service is renewed in a browser. Until then a running
+            # session must not be cut off from the hub.
             return own if getattr(handler, "_token_authenticated", False) else answer
         groups = own if isinstance(own, dict) else {}
         return {**answer, **groups} if isinstance(answer, dict) else own
@@ -187,7 +187,7 @@ def check_options(
         SettingsError: If an option is unknown, of another type, a secret, or has its own key.
     """
     known = cls.class_traits(config=True)
-    # Setting an option checks it; the object is never used.
+    # Traitlets checks an option when it is set; the object is never used.
     trial: Any = object.__new__(cls)
     trial.setup_instance()
     # Authenticators refuse options about groups while this is off.

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 
-# Who was refused asks again with each request, and cured accounts come back soon.
+# A refused user's browser asks with each request; an account that is repaired works again soon.
 REFUSAL_AGE_S = 60.0
-# While nothing answers, only one in so many seconds waits for it.
+# While nothing answers, only one request in this time waits for the timeout.
 NO_ANSWER_AGE_S = 30.0
 _N_MOST_REMEMBERED = 10_000
 

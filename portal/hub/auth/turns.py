@@ -69,5 +69,5 @@ class Turns:
         if self._turns.pop(attempt, None) is not None:
             self.guessing.leave(attempt)
         else:
-            # Its turn had come in the very moment in which nobody waited for it any more.
+            # Its turn came just as the request was cancelled.
             self.finish(attempt, Outcome.UNKNOWN)

@@ -26,7 +26,6 @@ class Item:
 
     Attributes:
         value: What is sent; "" leaves the choice to the site.
-        label: Text of the choice.
         detail: Additional text, such as its free GPUs.
         is_chosen: Initially marked.
         refusal: Why the user cannot have it; "" if they can.
@@ -45,7 +44,6 @@ class Field:
 
     Attributes:
         name: Name of the option in a request.
-        label: Heading.
     """
 
     name: str

@@ -23,7 +23,7 @@ _CATALOG_WAIT_S = 2.0
 
 Clock = Callable[[], datetime]
 
-# What the request that is answered says should be marked.
+# Options sent with the request that is being answered.
 SENT_OPTIONS: ContextVar[Mapping[str, object] | None] = ContextVar("sent_options", default=None)
 
 
@@ -62,6 +62,7 @@ class _Form:
         """Return the fields and the button, or the reason why there are none."""
         hub_prefix = spawner.hub.base_url
         again_url = f"{hub_prefix}spawn/{spawner.user.escaped_name}"
+        # A length of 0 offers no rescue session.
         if (SENT_OPTIONS.get() or {}).get("rescue") and spawner.rescue_walltime_s:
             rescue = Rescue.of(spawner)
             return self._template.render(rescue=rescue, again_url=again_url)
@@ -96,7 +97,7 @@ class _Form:
         if done:
             self._catalog, self._last_answer = reading.result(), self._clock()
             return self._catalog, ""
-        # Nobody waits for it any more, so its failure is nobody's.
+        # Reads the exception of an answer that nobody awaits, so that asyncio does not log it.
         reading.add_done_callback(lambda task: task.cancelled() or task.exception())
         if self._catalog is None:
             raise SlurmUnavailableError(

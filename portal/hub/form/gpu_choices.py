@@ -53,7 +53,6 @@ class Offer:
         choices: Up to the GPUs of the largest node; empty if no node has a GPU.
         chosen: Number of GPUs that is marked initially.
         count: GPUs of the chosen partitions and type.
-        partitions: Names of the partitions offered.
     """
 
     choices: tuple[Choice, ...]

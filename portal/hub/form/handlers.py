@@ -19,6 +19,7 @@ from spawner.errors import PortalError
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"
 # The page can already be used while its script waits.
 _FORECAST_WAIT_S = 8.0
+# Arguments that JupyterHub's handler reads itself; all others would become options.
 _OF_JUPYTERHUB = frozenset({"next", "display_name"})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 _SECRET = re.compile(r"(?<=[?&])(_xsrf|access_token|code|state|token)=[^&\s'\"]+")
 
 
-# All but the tabulator and the end of a line, after which the log's formatter indents.
+# All but tab and newline; the log's formatter indents what follows a newline.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -116,6 +116,7 @@ class AnnouncementBoard:
         version = _version_of(self._path)
         if version == self._version:
             return
+        # Before reading: the error of a wrong file is logged once, not at every look.
         self._version = version
         try:
             self._announcements = load_announcements(self._path)

@@ -23,7 +23,6 @@ class Notice:
 
     Attributes:
         text: Plain text, not HTML.
-        sender: Who wrote it.
         sent_at: Seconds since 1970 (UTC).
     """
 

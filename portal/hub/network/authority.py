@@ -56,6 +56,7 @@ def ensure_certificates(folder: Path, address: str, *, now: datetime | None = No
         _write(folder / AUTHORITY_FILE, _pem(authority))
     identity = _read(folder / IDENTITY_FILE)
     names = x509.SubjectAlternativeName([alternative_name(address)])
+    # Made again with its authority, and if sessions now use another address.
     if not is_new and identity is not None and not _is_old(identity, now):
         found = identity.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         if found.value == names:

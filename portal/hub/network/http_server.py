@@ -137,7 +137,7 @@ class _Guard(HTTPMessageDelegate):
             self._refuse(429, entered.text, retry_after_s=entered.retry_after_s)
             return None
         self._visit = entered
-        # Anything else than one number is refused by Tornado, which reads it next.
+        # Tornado reads it next, and refuses anything but one number.
         if length.isdecimal() and int(length) > MOST_BODY_BYTES:
             headers.pop("Expect", None)
             self._refuse(413, TOO_LONG)
@@ -152,7 +152,8 @@ class _Guard(HTTPMessageDelegate):
             self._visit.leave()
 
     def _leave_at_the_end(self) -> None:
-        # A connection may stay open for the next user's requests, so its end is no sign.
+        # The connection may stay open for another user's requests, so its end does not end this
+        # one.
         finish = self._connection.finish
 
         def leave_and_finish() -> None:
@@ -208,6 +209,7 @@ class _Guard(HTTPMessageDelegate):
             headers,
             content if method != "HEAD" else b"",
         )
+        # A 429 is logged by the gate, once a minute.
         if status == 413:
             self._log.warning("413 %s %.200r: refused unread", method, path.partition("?")[0])
 

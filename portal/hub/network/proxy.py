@@ -27,7 +27,7 @@ class SessionProxy(ConfigurableHTTPProxy):
 
     async def check_routes(self, *arguments: Any, **options: Any) -> None:
         """Compare the proxy's routes with the hub's; the first call starts the watch."""
-        # Not earlier: before that the hub has not read its sessions.
+        # Not earlier: before the first check the hub has not loaded its sessions.
         if self._watch is None:
             self._watch = asyncio.ensure_future(self._watch_starts())
         await super().check_routes(*arguments, **options)
@@ -72,6 +72,7 @@ class SessionProxy(ConfigurableHTTPProxy):
             raise_for_status=False,
             timeout=aiohttp.ClientTimeout(total=_ANSWER_TIMEOUT_S),
         )
+        # configurable-http-proxy itself has no such route.
         if answer.status == _NOT_FOUND:
             return None
         answer.raise_for_status()

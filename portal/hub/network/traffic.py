@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# What a refusal for too many open requests names; when one ends cannot be known.
+# Retry-After for too many open requests: when one ends cannot be known.
 AT_ONCE_WAIT_S = 1.0
-# Old ones are full again and need not be kept; this holds if a million addresses come at once.
+# Old buckets are full again and can be dropped; the limit also holds against a million addresses.
 MOST_BUCKETS = 50_000
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine, parse_cookie
 from tornado.web import decode_signed_value
 
-# The hub looks into its database for each of its handlers; this look is to cost less.
+# Each handler of the hub asks the database anyway; the gate should cost less than that.
 REMEMBERED_S = 300.0
 MOST_REMEMBERED = 20_000
 _TOKEN = re.compile(r"(?:token|bearer)\s+(\S+)", re.IGNORECASE)
@@ -105,7 +105,7 @@ class Visitors:
         try:
             visitor = find(secret)
         except SQLAlchemyError:
-            # The handler meets the same and says so.
+            # The handler will meet the same error and report it.
             return None
         if visitor is not None:
             if len(self._remembered) >= MOST_REMEMBERED:

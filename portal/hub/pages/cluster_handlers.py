@@ -33,7 +33,8 @@ class ClusterHandler(BaseHandler):
     async def get(self) -> None:
         """Show the page."""
         self.set_header("Cache-Control", "no-store")
-        # Everybody may stop their own; without a filter it is an administrator.
+        # Users have this scope with a filter, for their own sessions; without one it is an
+        # administrator's.
         is_admin = STOPS_SESSIONS in self.expanded_scopes
         view = await self._describe(is_admin=is_admin)
         page = self.render_template("cluster.html", cluster=view, is_admin=is_admin)

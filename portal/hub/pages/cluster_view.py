@@ -17,7 +17,7 @@ from spawner.slurm.jobs import JobRecord
 from spawner.slurm.nodes import Node
 from spawner.slurm.states import Phase
 
-# Notebook servers tell the hub of activity every five minutes.
+# Notebook servers report activity to the hub every five minutes.
 _ACTIVE_S = 600.0
 
 
@@ -99,7 +99,6 @@ class ClusterView:
         oldest: The longest wait among these, formatted.
         forecasts: A sentence about the accuracy of forecasts.
         rows: Every session, for administrators; empty for others.
-        n_idle: Idle sessions.
         n_idle_gpus: GPUs that idle sessions hold.
         idle_after: `idle_after_s`, formatted.
         idle_after_s: Seconds without activity after which a session counts as idle.
@@ -243,7 +242,7 @@ def _state_of(spawner: Any, *, is_started: bool) -> str:
 
 
 def _idle_s(spawner: Any, now: datetime) -> float | None:
-    # JupyterHub keeps it as UTC without a zone.
+    # JupyterHub stores UTC without a zone.
     last: datetime | None = spawner.orm_spawner.last_activity
     if last is None:
         return None
@@ -259,7 +258,7 @@ def _start_of(record: JobRecord | None) -> datetime | None:
 
 def _nodes_of(catalog: Catalog) -> list[Node]:
     nodes: dict[str, Node] = {}
-    # A node that is free in one partition is free.
+    # Partitions that are up come last and win: a node that is free in one of them is free.
     for partition in sorted(catalog.partitions.values(), key=lambda partition: partition.is_up):
         nodes.update((node.name, node) for node in partition.nodes)
     return list(nodes.values())

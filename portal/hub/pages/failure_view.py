@@ -18,7 +18,6 @@ class FailureView:
     """One failed start, or one session that ended without being stopped in the portal.
 
     Attributes:
-        sentence: What happened.
         next_step: What to do; empty if `sentence` says it.
         facts: Slurm's state, exit code, node and job, as known, by name.
         log_lines: End of the job's log, secrets removed; may be empty.
@@ -70,6 +69,7 @@ def _describe(
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
     options = {name: str(value) for name, value in spawner.user_options.items()}
     return FailureView(
+        # The message ends with the next step, which the page shows apart.
         sentence=ended.message.removesuffix(ended.next_step).rstrip(),
         next_step=ended.next_step,
         facts=tuple(_facts(ended.end, ended.job_id)),

@@ -47,7 +47,6 @@ class Bar:
     """An amount as text and as a bar.
 
     Attributes:
-        name: Label.
         words: The amount, formatted.
         percent: Length of the bar, 0 to 100; None for no bar.
         warning: What the user should do; empty if all is well.
@@ -96,10 +95,8 @@ class HomePage:
     """Builds the home page of users.
 
     Args:
-        places: The site's storage.
         warning_percent: From this on a folder counts as nearly full.
         sessions_per_user: Most sessions of one user.
-        notices: Messages of administrators.
         now: Returns the present as local time of Slurm, without a zone.
     """
 

@@ -96,7 +96,7 @@ def describe_session(spawner: Any) -> SessionView:
 
 
 def _describe_idle(spawner: Any) -> SessionView:
-    # JupyterHub keeps the exception of a start that failed until the next start.
+    # JupyterHub keeps the exception of a failed start until the next start.
     failed = getattr(spawner, "_failed", None)
     failure = describe_failure(failed or None, spawner)
     ending = None if failure else describe_ending(spawner)

@@ -34,6 +34,7 @@ class PartitionSettings:
             "cores_per_gpu": self.cores_per_gpu,
             "memory_mib_per_gpu": round(self.memory_per_gpu_gib * MIB_PER_GIB),
         }
+        # 0 is "not set".
         return {name: number for name, number in own.items() if number}
 
 
@@ -72,4 +73,5 @@ class LimitSettings:
             "max_hours": self.max_hours,
             "partitions": list(self.partitions),
         }
+        # 0 and an empty list are "no limit of its own".
         return {name: limit for name, limit in own.items() if limit}

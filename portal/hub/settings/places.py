@@ -22,7 +22,7 @@ ISILON = "isilon"
 PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
 # One folder is the home itself, which the home page asks about, too.
 MOST_PLACES = MOST_FOLDERS - 1
-# What else the portal puts into homes.
+# Names that the portal itself uses in homes.
 _TAKEN = frozenset({"templates", "portal-runs"})
 
 

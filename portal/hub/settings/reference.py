@@ -15,7 +15,7 @@ from portal.hub.settings.places import PlaceSettings
 from portal.hub.settings.schema import default_of, is_required, kind_name, rule_of
 from portal.hub.settings.tools import ToolSettings
 
-# Tables that are named by the site, as many as it likes.
+# Tables of which a site may have any number, under names of its own.
 NAMED_TABLES: dict[str, type] = {
     "partitions": PartitionSettings,
     "groups": LimitSettings,

@@ -58,6 +58,7 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
     metadata = {"rule": Rule(doc=doc, **rule)}
     if default is MISSING:
         return field(metadata=metadata)
+    # Dataclasses refuse a mutable default.
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -180,10 +181,12 @@ def _convert(value: Any, kind: Any) -> Any:
         return Path(value) if isinstance(value, str) and value.startswith("/") else None
     if kind in {tuple[str, ...], tuple[int, ...]}:
         item_kind = get_args(kind)[0]
+        # type(), because isinstance would take true for a whole number.
         is_list = isinstance(value, list) and all(type(item) is item_kind for item in value)
         return tuple(value) if is_list else None
     if kind is float:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        # TOML has inf and nan.
         return float(value) if is_number and math.isfinite(value) else None
     return value if type(value) is kind else None
 

@@ -146,6 +146,7 @@ class LoginSettings:
 
     def _refuse_lacks(self) -> None:
         for key in fields(self):
+            # Other authenticators do without these keys, so the keys have defaults.
             if rule_of(key).needed and getattr(self, key.name) == default_of(key):
                 raise ValueError(f"it lacks the key '{key.name}'. {rule_of(key).doc}")
 
