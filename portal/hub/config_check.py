@@ -56,6 +56,7 @@ def _other_login_problems(login: LoginSettings) -> list[str]:
         return [error.message]
     if login.authenticator != "pam":
         return []
+    # JupyterHub's PAMAuthenticator uses the service "login" by default.
     service = PAM_DIR / str(login.options.get("service", "login"))
     if service.is_file():
         return []

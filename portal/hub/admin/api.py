@@ -189,6 +189,7 @@ class StopHandler(OperationHandler):
         try:
             await stop_session(self, user.name, spawner.name)
         except HTTPError as error:
+            # The others are stopped all the same.
             return told | {"stopped": False, "reason": error.log_message}
         text = f"Your session was stopped by the administrators. {message}".strip()
         self.notices.send(user.name, text, sender="administrators")

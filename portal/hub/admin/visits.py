@@ -26,6 +26,7 @@ _OF_A_USER = re.compile(
 )
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _N_MOST_BODY_BYTES = 2048
+# What a session reports goes into the log, so no control characters.
 _PRINTABLE = re.compile(r"[\x21-\x7e ]{1,200}")
 
 

@@ -24,6 +24,7 @@ from portal.hub.auth.unix_accounts import read_account
 
 T = TypeVar("T")
 
+# UID_MIN of login.defs: lower ones are accounts of the system.
 LOWEST_USER_UID = 1000
 N_ACCOUNT_THREADS = 16
 # A request waits this long; an account without an answer is checked again later.

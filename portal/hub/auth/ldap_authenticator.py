@@ -34,6 +34,7 @@ class _Attempt:
     connections: list[ldap3.Connection] = field(default_factory=list)
 
 
+# The base class calls get_connection, without telling it for which attempt.
 _attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
 
 

@@ -77,6 +77,7 @@ def make_offer(
     named = (selected.partition,) if selected.partition else ()
     nodes = nodes_of(catalog, named or limits.partitions)
     largest = max((node.count_gpus(selected.gpu_type).total for node in nodes), default=0)
+    # Numbers that only other partitions or types have are shown, too, with the reason against them.
     shown = max(
         (node.count_gpus().total for node in nodes_of(catalog, bounds.site.partitions)), default=0
     )

@@ -104,6 +104,7 @@ def _bounded_peer(stream: IOStream, address: Any, trusted: Collection[str]) -> s
     if not isinstance(address, tuple):
         return ""
     peer, own = str(address[0]), str(stream.socket.getsockname()[0])
+    # Through the proxy one host sends the requests of all users, so it has no limit.
     is_proxy = peer == own or ip_address(peer.partition("%")[0]).is_loopback or peer in trusted
     return "" if is_proxy else peer
 

@@ -142,6 +142,7 @@ def describe_cluster(
         n_waiting=len(waiting),
         oldest=format_age(max((row.since_s for row in waiting), default=0.0)),
         forecasts=describe_accuracy(accuracy),
+        # Others see counts only, no names.
         rows=tuple(sorted(sessions, key=_by_idleness)) if is_admin else (),
         n_idle=len(idle),
         n_idle_gpus=sum(row.n_gpus for row in idle),

@@ -66,6 +66,7 @@ def describe_ending(spawner: Any) -> FailureView | None:
 def _describe(
     error: PortalError, log_lines: str, spawner: Any, *, at: float | None = None
 ) -> FailureView:
+    # Other errors have no end of a job, and their message no separate next step.
     ended = error if isinstance(error, JobEndedError) else JobEndedError(error.message)
     options = {name: str(value) for name, value in spawner.user_options.items()}
     return FailureView(
