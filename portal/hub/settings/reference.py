@@ -63,7 +63,7 @@ def reference_markdown() -> str:
 
 def toml_value(value: Any) -> str:
     """Return a setting's `value` as TOML that reads back as the same value."""
-    # First: a bool is also an int, which {value:g} would print.
+    # First: a bool is also an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Enum):
@@ -76,7 +76,10 @@ def toml_value(value: Any) -> str:
     if isinstance(value, dict):
         pairs = (f"{name} = {toml_value(item)}" for name, item in value.items())
         return f"{{{', '.join(pairs)}}}"
-    return f"{value:g}"
+    if isinstance(value, float) and not value.is_integer():
+        return repr(value)
+    # A whole number is read for a float, too.
+    return str(int(value))
 
 
 def _example_table(name: str, cls: type) -> str:

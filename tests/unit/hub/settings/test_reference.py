@@ -64,7 +64,10 @@ def test_the_example_with_every_comment_taken_off_is_accepted_too(tmp_path: Path
     [
         (True, "true"),
         (8, "8"),
+        (1048576, "1048576"),
+        (60.0, "60"),
         (0.5, "0.5"),
+        (123456.7, "123456.7"),
         ('a"b\\', '"a\\"b\\\\"'),
         (("a", "b"), '["a", "b"]'),
         (TlsMode.LDAPS, '"ldaps"'),
