@@ -1,4 +1,4 @@
-"""Slow answers, asked for once for everybody and remembered for a while."""
+"""A keyed async cache: concurrent callers share one request; answers expire."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LONGEST_FAILURE_S = 30.0
 
 
 class Answers(Generic[Key, Value]):
-    """Answers to one kind of question, by what is asked about.
+    """Caches the answers of an async function by key, failures too.
 
-    Whoever asks waits no longer than they have patience; the question goes on without them, and
-    whoever asks next finds its answer.
+    A caller waits only as long as its patience lasts; the request continues without it, and the
+    next caller finds the answer.
 
     Args:
-        ask: Asks; may raise a PortalError, which is remembered too, for half a minute at most.
-        fresh_s: Seconds for which an answer is given again.
-        n_kept: Most answers that are remembered, 1 or more.
-        clock: Seconds that only grow.
+        ask: May raise a PortalError, which is remembered too, for half a minute at most.
+        fresh_s: Seconds until an answer expires.
+        n_kept: Most answers that are remembered, 1 or more; the oldest go first.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -44,17 +44,13 @@ class Answers(Generic[Key, Value]):
         self._asking: dict[Key, asyncio.Task[Value | PortalError]] = {}
 
     async def read(self, key: Key, *, patience_s: float) -> Value | None:
-        """Return the answer, or an older one where asking takes too long.
-
-        Args:
-            key: What is asked about.
-            patience_s: Seconds to wait at most.
+        """Return the answer, or an expired one if asking takes longer than `patience_s`.
 
         Returns:
-            None where there has been no answer yet.
+            None if there has been no answer yet.
 
         Raises:
-            PortalError: What went wrong when it was asked for.
+            PortalError: What the last request raised.
         """
         until_s, known = self._known.get(key, (0.0, None))
         if known is None or self._clock() >= until_s:
@@ -65,11 +61,7 @@ class Answers(Generic[Key, Value]):
         return known
 
     def forget(self, is_meant: Callable[[Key], bool]) -> None:
-        """Have some answers asked for anew the next time.
-
-        Args:
-            is_meant: Says of what was asked about whether its answer is forgotten.
-        """
+        """Drop the answers whose key `is_meant` picks; the next reader asks again."""
         self._known = {key: known for key, known in self._known.items() if not is_meant(key)}
 
     def _asked(self, key: Key) -> asyncio.Task[Value | PortalError]:
@@ -87,6 +79,7 @@ class Answers(Generic[Key, Value]):
             answer = await self._ask(key)
         except PortalError as error:
             answer, fresh_s = error, min(fresh_s, _LONGEST_FAILURE_S)
+        # An update in place would keep the old position, and the first entries are dropped.
         self._known.pop(key, None)
         while len(self._known) >= self._n_kept:
             del self._known[next(iter(self._known))]

@@ -1,4 +1,4 @@
-"""An answer that is asked for once and then shared for a while."""
+"""A single async value that concurrent callers share until it expires."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ T = TypeVar("T")
 
 
 class Cached(Generic[T]):
-    """One question, asked once however many want to know.
+    """Caches the result of an async function.
 
     Args:
-        read: Asks.
-        age_s: Seconds for which an answer is used again.
-        clock: Seconds that only grow.
+        read: Fetches the value.
+        age_s: Seconds until the value expires.
+        clock: Monotonic, in seconds.
+
+    Attributes:
+        latest: The last value, however old; None before the first.
     """
 
     def __init__(
@@ -34,23 +37,20 @@ class Cached(Generic[T]):
         self.latest: T | None = None
 
     def expire(self) -> None:
-        """Ask anew at the next question; `latest` stays."""
+        """Fetch again at the next `get`; `latest` stays."""
         self._read_at = float("-inf")
 
     async def get(self) -> T:
-        """Return the answer, asked `age_s` ago at most.
-
-        Returns:
-            What `read` returned.
+        """Return the value, at most `age_s` old.
 
         Raises:
-            Exception: What `read` raised; the next call asks again.
+            Exception: What `read` raised; the next call tries again.
         """
         if self.latest is not None and self._clock() - self._read_at <= self._age_s:
             return self.latest
         if self._reading is None or self._reading.done():
             self._reading = asyncio.ensure_future(self._read())
-        # One reader that goes away must not take the answer from the others.
+        # A cancelled caller must not cancel the request that the others wait for.
         answer = await asyncio.shield(self._reading)
         self.latest, self._read_at = answer, self._clock()
         return answer

@@ -1,9 +1,9 @@
-"""Certificates of the connections between hub, proxy and sessions.
+"""Certificates for the connections between hub, proxy and sessions.
 
-A session has a key and a certificate of its own, made anew by each start of its server, which
-never leave the server's memory. The server reports the certificate with its port; from then on hub
-and proxy talk to nobody else at that address. What the hub shows to sessions is signed by an
-authority of the portal, whose certificate each job gets.
+Each start of a session's server makes a new key and certificate, which never leave the server's
+memory. The server reports the certificate with its port; from then on hub and proxy accept
+nothing else at that address. The hub's own certificate is signed by an authority of the portal,
+whose certificate each job gets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spawner.errors import SiteError
 if TYPE_CHECKING:
     from cryptography import x509
 
-# In the job's environment: the authority's certificate, DER as base64, for it is one line.
+# In the job's environment: the authority's certificate as base64 of DER, so that it is one line.
 AUTHORITY_VARIABLE = "PORTAL_HUB_AUTHORITY"
 # In the folder that only the hub's account can read.
 AUTHORITY_FILE = "authority.pem"
@@ -33,13 +33,7 @@ _CLOCK_DAYS = 1
 
 
 def read_authority(folder: Path) -> str:
-    """Return the authority's certificate as the jobs get it.
-
-    Args:
-        folder: The hub's folder of certificates.
-
-    Returns:
-        One line.
+    """Return the authority's certificate as jobs get it: base64 of DER, on one line.
 
     Raises:
         SiteError: If there is none.
@@ -56,17 +50,13 @@ def read_authority(folder: Path) -> str:
 
 
 def client_context(folder: Path, certificate: str) -> ssl.SSLContext:
-    """Return how the hub connects to a session: with its own identity, to that session alone.
+    """Return a TLS context that has the hub's identity and trusts one session's certificate.
 
-    Args:
-        folder: The hub's folder of certificates.
-        certificate: The one that the session reported, as PEM.
-
-    Returns:
-        The context. It trusts this certificate and no other, so the name in it does not matter.
+    `certificate` is the session's, as PEM. Nothing else is trusted, so its names do not matter.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
+    # Lets a certificate that is no authority be an anchor of trust.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=certificate)
     context.load_cert_chain(folder / IDENTITY_FILE)
@@ -74,16 +64,10 @@ def client_context(folder: Path, certificate: str) -> ssl.SSLContext:
 
 
 def check_certificate(text: str) -> str:
-    """Return a certificate that a session reports, without anything beside it.
-
-    Args:
-        text: PEM.
-
-    Returns:
-        PEM of this one certificate.
+    """Return the PEM of the one certificate in a report, without anything else in it.
 
     Raises:
-        ValueError: If it is none.
+        ValueError: If `text` is not a certificate as PEM.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -93,18 +77,15 @@ def check_certificate(text: str) -> str:
 
 
 def take_identity(environment: MutableMapping[str, str], address: str) -> str:
-    """Give the server of this process a new key and certificate.
+    """Give the server of this process a new key and certificate; return the certificate as PEM.
 
-    They are in files without a name, for as long as the process lives, where JupyterHub looks for
-    those of its internal TLS: nothing is left on a disk, and other users cannot open them.
+    They are in nameless memory files that live as long as the process, and JupyterHub's variables
+    for internal TLS point there: nothing is left on a disk, and other users cannot open them.
 
     Args:
         environment: Holds AUTHORITY_VARIABLE; JUPYTERHUB_SSL_KEYFILE, _CERTFILE and _CLIENT_CA
             are set.
         address: Address of this node.
-
-    Returns:
-        The certificate as PEM.
     """
     job = environment.get("SLURM_JOB_ID", "")
     key, certificate = make_identity(f"Session of job {job}", address)
@@ -115,11 +96,11 @@ def take_identity(environment: MutableMapping[str, str], address: str) -> str:
 
 
 def make_identity(name: str, address: str) -> tuple[str, str]:
-    """Make a key and a certificate that it signs itself.
+    """Make a self-signed certificate.
 
     Args:
-        name: Whose it is, for people.
-        address: Where its holder listens.
+        name: Common name, for people.
+        address: IP address or host name that its holder listens on.
 
     Returns:
         Key and certificate, as PEM.
@@ -153,14 +134,7 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
 
 
 def name_of(text: str) -> x509.Name:
-    """Return a name as certificates have it.
-
-    Args:
-        text: The common name.
-
-    Returns:
-        The name, of the portal's organization.
-    """
+    """Return an X.509 name with this common name, in the portal's organization."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
@@ -173,14 +147,7 @@ def name_of(text: str) -> x509.Name:
 
 
 def alternative_name(address: str) -> x509.GeneralName:
-    """Return an address as certificates have it.
-
-    Args:
-        address: IP address or host name.
-
-    Returns:
-        The name that clients compare with the address that they connect to.
-    """
+    """Return the subject alternative name of an IP address or host name."""
     from cryptography import x509
 
     try:

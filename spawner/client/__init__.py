@@ -1,5 +1,5 @@
 """What talks to Slurm and to the programs that sudo allows.
 
-The only room that starts a process on the head node. It knows no JupyterHub and may import
-`spawner.slurm` and `spawner.diagnosis`.
+The only room that starts a process on the head node. It knows nothing of JupyterHub and may
+import `spawner.slurm` and `spawner.diagnosis`.
 """

@@ -1,4 +1,4 @@
-"""What Slurm's accounting knows: how jobs ended, what users held and what they may have."""
+"""Queries to Slurm's accounting: how jobs ended, what users held, and their limits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NO_ACCOUNTING = re.compile(
 
 
 class Accounting:
-    """Slurm's accounting, as the hub sees it.
+    """Queries to sacct and sacctmgr.
 
     Args:
-        query: Runs one of Slurm's commands, and raises `SlurmError` where it fails.
+        query: Runs a Slurm command; raises `SlurmError` if it fails.
 
     Attributes:
-        is_kept: Whether the cluster keeps accounting, as far as is known.
+        is_kept: Whether the cluster keeps accounting, as of the last answer; True before the first.
     """
 
     def __init__(self, query: Callable[[Sequence[str]], Awaitable[Completed]]) -> None:
@@ -33,20 +33,17 @@ class Accounting:
         self.is_kept = True
 
     async def read_ends(self, keys: Sequence[JobKey]) -> dict[JobKey, JobEnd] | None:
-        """Return what accounting knows about jobs.
-
-        Args:
-            keys: The jobs.
+        """Return the last known state of each job that accounting knows.
 
         Returns:
-            The last known state of each job that accounting knows; None where the cluster keeps
-            no accounting.
+            None if the cluster keeps no accounting.
 
         Raises:
             SlurmUnavailableError: If accounting did not answer.
         """
         if not keys:
             return {}
+        # Job names are free text; a delimiter that nobody can guess keeps them from forging fields.
         mark = new_mark()
         argv = (
             "sacct",
@@ -78,7 +75,7 @@ class Accounting:
 
         Args:
             user: Whose jobs.
-            since: Jobs that ended before are left out; local time of Slurm without a zone.
+            since: Jobs that ended earlier are left out; Slurm's local time without a zone.
 
         Returns:
             One allocation for each job with a GPU.
@@ -113,10 +110,7 @@ class Accounting:
             ) from error
 
     async def read_associations(self) -> Associations:
-        """Return what accounting lets users have.
-
-        Returns:
-            All associations that the hub's account may see; none where there is no accounting.
+        """Return all associations that the hub's account may see; none without accounting.
 
         Raises:
             SlurmUnavailableError: If accounting did not answer.

@@ -1,4 +1,4 @@
-"""One command with a time-out and an environment of its own."""
+"""Runs one command with a timeout and a clean environment."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ NO_ANSWER_TEXT = "Slurm did not answer. Sessions that run go on; try again in a 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """One command that ended.
-
-    Attributes:
-        exit_code: Its exit status.
-        stdout: What it printed.
-        stderr: What it said went wrong.
-    """
+    """Exit status and output of a command that ended."""
 
     exit_code: int
     stdout: str
@@ -40,13 +34,10 @@ async def run_command(
     """Run a command to its end, without a shell.
 
     Args:
-        argv: The program and its arguments.
-        timeout_s: Seconds after which it is given up.
-        path: Where the program is looked for.
-        stdin: What it reads.
-
-    Returns:
-        What it printed, and its exit status.
+        argv: Program and arguments.
+        timeout_s: Seconds until it is killed.
+        path: PATH of the command.
+        stdin: Text that it reads.
 
     Raises:
         SlurmUnavailableError: If it could not be started or did not end in time.
@@ -70,6 +61,7 @@ async def run_command(
         stderr = f"{argv[0]} gave no answer in {timeout_s:g} s"
         raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     finally:
+        # Also reached when the caller is cancelled.
         if process.returncode is None:
             await _end(process)
     return Completed(
@@ -80,15 +72,7 @@ async def run_command(
 
 
 async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> Completed:
-    """Run a command of Slurm that only asks.
-
-    Args:
-        argv: The command and its arguments.
-        timeout_s: Seconds after which it is given up.
-        path: Where the command is looked for.
-
-    Returns:
-        What it printed.
+    """Run a Slurm command that changes nothing.
 
     Raises:
         SlurmUnavailableError: If Slurm did not answer.
@@ -96,6 +80,7 @@ async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> C
     """
     with timed_call(argv[0]):
         done = await run_command(argv, timeout_s=timeout_s, path=path)
+        # An exit status of 0 does not prove that slurmctld answered; stderr tells.
         if done.exit_code != 0 or is_no_answer(done.stderr):
             error = error_of(argv, done.exit_code, done.stderr)
             raise error
@@ -110,15 +95,15 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
-    """Return the error that a failed command means.
+    """Return the error for a failed command.
 
     Args:
         argv: The command.
-        exit_code: Its exit status, or None where it did not end.
-        stderr: What it said went wrong.
+        exit_code: None if it did not end.
+        stderr: What it printed there.
 
     Returns:
-        `SlurmUnavailableError` where Slurm did not answer, else `SlurmError`.
+        `SlurmUnavailableError` if Slurm did not answer, else `SlurmError`.
     """
     if exit_code is None or is_no_answer(stderr):
         return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)

@@ -1,4 +1,4 @@
-"""Orders that are carried out as the user, by the one program that sudo allows."""
+"""Runs requests as a user, through the one program that sudo allows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SUBMITTING = frozenset({"submit", "forecast"})
 
 
 class Launcher:
-    """The launcher, asked through sudo.
+    """Client of the launcher, which runs under sudo.
 
     Args:
         launcher_argv: The launcher as the sudoers file names it.
-        sudo_argv: The words in front of the user's name.
-        path: Where sudo is looked for.
+        sudo_argv: sudo and its options, up to the user's name.
+        path: PATH to find sudo on.
     """
 
     def __init__(
@@ -36,35 +36,35 @@ class Launcher:
         self._path = path
 
     async def order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Have something done.
+        """Run a request as `user` and return the launcher's answer.
 
         Args:
-            user: As whom.
-            request: The order with its "verb"; see `spawner.programs.launcher`.
+            user: Account to act as.
+            request: A JSON object with its "verb"; see `spawner.programs.launcher`.
 
         Returns:
-            The answer of the launcher.
+            A JSON object.
 
         Raises:
             JobRejectedError: If sbatch refused a job.
-            SlurmUnavailableError: If Slurm did not answer; the order may have been carried out.
-            SlurmError: If it was not carried out for another reason.
+            SlurmUnavailableError: If Slurm did not answer; the request may have been carried out.
+            SlurmError: If it failed for another reason.
         """
         with timed_call(_name_of(request)):
             return await self._order(user, request)
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the launcher's answer, whether the order was carried out or not.
+        """Return the launcher's answer, whether the request succeeded or not.
 
         Args:
-            user: As whom.
-            request: The order with its "verb".
+            user: Account to act as.
+            request: A JSON object with its "verb".
 
         Returns:
             A JSON object with "ok".
 
         Raises:
-            SlurmUnavailableError: If sudo did not come back.
+            SlurmUnavailableError: If sudo did not return in time.
             SlurmError: If the launcher could not be run.
         """
         with timed_call(_name_of(request)):

@@ -1,4 +1,4 @@
-"""What would keep a session from working, found before its job is queued."""
+"""Checks of home and shared storage before a session's job is queued."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEW_MINUTES = "Try again in a few minutes; if it goes on, tell the administrato
 
 
 class Weight(Enum):
-    """What follows from a fault."""
+    """Consequence of a fault: none, a warning, or no session."""
 
     OFF = "off"
     WARN = "warn"
@@ -27,13 +27,13 @@ class Weight(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedStorage:
-    """Storage of the site that users share.
+    """A file system of the site that users share.
 
     Attributes:
-        name: What it is called in homes.
+        name: Its name in users' homes.
         path: Where it is mounted.
-        weight: What follows where it is missing or does not answer.
-        is_mount: It has to be the root of a mount.
+        weight: Consequence if it is missing or does not answer.
+        is_mount: Whether `path` has to be the root of a mount.
     """
 
     name: str
@@ -43,7 +43,7 @@ class SharedStorage:
 
     @property
     def check_name(self) -> str:
-        """Name of its check."""
+        """Key of its check: "shared:" and the name."""
         return f"{_SHARED}{self.name}"
 
 
@@ -52,11 +52,10 @@ class Preflight:
     """The checks of a site.
 
     Attributes:
-        home: What follows where the home folder is full, cannot be written or does not answer.
-        shared: The shared storage.
-        server: The same for the program of the notebook server.
-        server_path: The program of the notebook server.
-        min_free_mib: Space that the home folder needs, in MiB.
+        home: Consequence if the home folder is full, not writable or does not answer.
+        server: Consequence if the program of the notebook server cannot be run.
+        server_path: Program of the notebook server; empty for no check.
+        min_free_mib: Free space that the home folder needs, in MiB.
         timeout_s: Seconds after which storage counts as not answering.
     """
 
@@ -68,13 +67,13 @@ class Preflight:
     timeout_s: float = 3.0
 
     def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
-        """Return the checks as the launcher takes them.
+        """Return the checks in the launcher's format.
 
         Args:
-            is_rescue: The session is there to clean up a home that is full.
+            is_rescue: Whether the session is there to clean up a full home.
 
         Returns:
-            Checks by name and "timeout_s"; nothing where all are off.
+            Checks by name and "timeout_s"; empty if all are off.
         """
         checks: dict[str, Any] = {}
         if self.home is not Weight.OFF:
@@ -88,43 +87,33 @@ class Preflight:
         return checks | {"timeout_s": self.timeout_s} if checks else {}
 
     def order(self, *, is_rescue: bool = False) -> dict[str, Any]:
-        """Return what the launcher is told to look at before it submits a job.
+        """Return the part of a submit request that has the launcher check storage first.
 
         Args:
-            is_rescue: The session is there to clean up a home that is full.
+            is_rescue: Whether the session is there to clean up a full home.
 
         Returns:
-            "checks", and "refuse" with the names of those that keep a job from being submitted;
-            nothing where all are off.
+            "checks", and "refuse" with the names of those whose fault prevents the submission;
+            empty if all are off.
         """
         checks = self.request(is_rescue=is_rescue)
         refuse = [name for name in checks if name != "timeout_s" and self.refuses(name)]
         return {"checks": checks, "refuse": refuse} if checks else {}
 
     def refuses(self, name: str) -> bool:
-        """Return whether a fault keeps sessions from starting.
-
-        Args:
-            name: The check that found it.
-
-        Returns:
-            False where users are only warned.
-        """
+        """Return whether a fault of the check `name` prevents sessions, not only warns."""
         weights = {"home": self.home, "server": self.server}
         weights |= {storage.check_name: storage.weight for storage in self.shared}
         return weights[name] is Weight.REFUSE
 
     def judge(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Return what has to be said about what the checks found.
+        """Return warnings about what the checks found, each a sentence with a next step.
 
         Args:
-            found: What each found, by its name.
-
-        Returns:
-            Warnings, a sentence with a next step each.
+            found: Results by name of the check: JSON objects with "fault", empty if all is well.
 
         Raises:
-            PreflightError: If the site refuses sessions for what was found.
+            PreflightError: If the site refuses sessions for a fault.
         """
         warnings = []
         for name, what in found.items():
@@ -138,14 +127,11 @@ class Preflight:
         return warnings
 
     def explain(self, name: str, found: Mapping[str, Any]) -> Diagnosis:
-        """Return what a fault means.
+        """Return the sentence and the cure for a fault.
 
         Args:
-            name: The check.
-            found: What it found, with "fault".
-
-        Returns:
-            A sentence and its cure.
+            name: Name of the check.
+            found: Its result, with "fault".
         """
         whats = {
             "home": "Your home folder",

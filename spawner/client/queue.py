@@ -1,4 +1,4 @@
-"""How many jobs stand before a session's: one question to Slurm for all sessions that wait."""
+"""Queue positions of waiting sessions, from one squeue call that all share."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from spawner.errors import SlurmError
 from spawner.slurm.jobs import NAME_PREFIX
 
-# The name, which is free text, stands last.
+# The name, which is free text, comes last.
 _FIELDS = "%A|%Q|%P|%r|%j"
 _LONGEST_WAIT_S = 1.0
-# Jobs that cannot start now, wherever they stand.
+# Jobs that could not start now even at the head of the queue.
 _OUT_OF_LINE = frozenset({
     "BeginTime",
     "Dependency",
@@ -26,13 +26,13 @@ _OUT_OF_LINE = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
-    """One job that waits.
+    """A pending job.
 
     Attributes:
-        job_id: Slurm's job id; that of the whole array for parts of one.
-        priority: Slurm's priority; a higher one goes first.
-        partitions: Where it may run.
-        is_session: It is a session of a portal.
+        job_id: Slurm's job id; for tasks of an array that of the array.
+        priority: Slurm's priority; higher starts earlier.
+        partitions: Partitions that it may run in.
+        is_session: Whether it is a session of a portal.
     """
 
     job_id: int
@@ -43,11 +43,11 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a job stands. Slurm lets small jobs pass, so it is no promise.
+    """Queue position of a job. Slurm lets small jobs overtake, so it is no promise.
 
     Attributes:
-        n_jobs: Jobs that stand before it in its partition.
-        n_sessions: How many of them are sessions.
+        n_jobs: Jobs ahead of it in its partition.
+        n_sessions: How many of these are sessions.
     """
 
     n_jobs: int
@@ -55,26 +55,22 @@ class Place:
 
 
 def queue_format(mark: str) -> str:
-    """Return the value of squeue's --format for all jobs that wait.
+    """Return the value of squeue's --format that `parse_queue` reads.
 
     Args:
-        mark: What each line begins with; see `spawner.slurm.jobs.new_mark`.
-
-    Returns:
-        The fields that `parse_queue` reads.
+        mark: Prefix of each line; see `spawner.slurm.jobs.new_mark`.
     """
     return f"{mark}|{_FIELDS}"
 
 
 def parse_queue(text: str, mark: str) -> list[QueuedJob]:
-    """Return the jobs that stand in line.
+    """Return the jobs that compete for a start.
+
+    Held jobs and those that wait for a time or another job are left out.
 
     Args:
-        text: Lines in `queue_format`. Lines of another form are left out.
-        mark: What each line of Slurm's own begins with.
-
-    Returns:
-        One job a line, without those that are held or wait for something else than room.
+        text: Lines in `queue_format`; others are skipped.
+        mark: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
@@ -98,13 +94,13 @@ def parse_queue(text: str, mark: str) -> list[QueuedJob]:
 
 
 def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
-    """Return where each job stands.
+    """Return the queue positions by job id.
 
     Args:
-        jobs: All jobs that wait.
+        jobs: All pending jobs.
 
     Returns:
-        Places by job id; for a job in several partitions that in the shortest queue.
+        For a job in several partitions the position in the shortest queue.
     """
     places: dict[int, Place] = {}
     n_jobs: dict[str, int] = {}
@@ -120,13 +116,13 @@ def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
 
 
 class Queue:
-    """The line of jobs that wait, asked for rarely and shared by all.
+    """The queue of pending jobs, read rarely and shared by all sessions.
 
     Args:
-        list_queue: Asks Slurm; see `Slurm.list_queue`.
-        age_s: Seconds for which an answer is given again.
-        stale_s: Seconds for which it is still given where Slurm does not answer.
-        clock: Seconds that only grow.
+        list_queue: See `Slurm.list_queue`.
+        age_s: Seconds until an answer expires.
+        stale_s: Seconds for which an expired answer is still used if Slurm does not answer.
+        clock: Monotonic, in seconds.
     """
 
     def __init__(
@@ -146,19 +142,12 @@ class Queue:
         self._asking: asyncio.Task[None] | None = None
 
     async def place_of(self, job_id: int) -> Place | None:
-        """Return where a job stands.
-
-        Args:
-            job_id: Slurm's id of a job that waits.
-
-        Returns:
-            The place, some seconds old; None where Slurm does not say.
-        """
+        """Return the queue position of a pending job, some seconds old; None if it is not known."""
         if self._clock() - self._asked_at >= self._age_s:
             self._asked_at = self._clock()
             self._asking = asyncio.ensure_future(self._ask())
         if self._asking is not None:
-            # Nobody waits long for an answer, nor takes it from the others by going away.
+            # Unlike wait_for, wait neither cancels the shared request nor raises in the end.
             await asyncio.wait([self._asking], timeout=_LONGEST_WAIT_S)
         is_stale = self._clock() - self._answered_at > self._stale_s
         return None if is_stale else self._places.get(job_id)

@@ -1,4 +1,4 @@
-"""The only place that asks Slurm: queries as the hub, everything else as the user."""
+"""The only interface to Slurm: queries run as the hub, everything else as the user."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _NO_PREFLIGHT = Preflight(home=Weight.OFF, server=Weight.OFF)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A job that Slurm has taken.
+    """A job that Slurm has accepted.
 
     Attributes:
-        job_id: Its number.
-        warnings: What the preflight found that does not keep it from running, a sentence each.
+        job_id: Slurm's job id.
+        warnings: Faults that the preflight found but that do not prevent the job, a sentence each.
     """
 
     job_id: int
@@ -49,16 +49,13 @@ class Submission:
 
 
 class Slurm:
-    """Slurm, as the hub sees it.
+    """Slurm's commands, as the hub uses them.
 
     Args:
-        launcher_argv: The launcher as sudo knows it.
-        sudo_argv: The words in front of the user's name.
-        timeout_s: Seconds after which a query is given up.
-        path: Where the commands of Slurm are looked for.
-
-    Attributes:
-        accounting: What slurmdbd knows.
+        launcher_argv: The launcher as the sudoers file names it.
+        sudo_argv: sudo and its options, up to the user's name.
+        timeout_s: Seconds until a query is given up.
+        path: PATH to find Slurm's commands on.
     """
 
     def __init__(
@@ -76,10 +73,7 @@ class Slurm:
         self.accounting = Accounting(self._query)
 
     async def read_catalog(self) -> Catalog:
-        """Return what the cluster offers now.
-
-        Returns:
-            Partitions, nodes and GPUs.
+        """Return the partitions, nodes and GPUs of the cluster.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -88,7 +82,7 @@ class Slurm:
         return Catalog.parse((await self._query(SINFO_ARGV)).stdout)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return the reservations that Slurm has now, by name.
+        """Return the current reservations, by name.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -97,7 +91,7 @@ class Slurm:
         return parse_reservations((await self._query(RESERVATIONS_ARGV)).stdout)
 
     async def read_config(self) -> dict[str, str]:
-        """Return what slurmctld runs with, by key.
+        """Return slurmctld's configuration, by key.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -105,10 +99,10 @@ class Slurm:
         return visibility.parse_config((await self._query(visibility.CONFIG_ARGV)).stdout)
 
     async def read_clock_ahead_s(self) -> float | None:
-        """Return by how many seconds this host's clock is ahead of slurmctld's, 0 if it may agree.
+        """Return how many seconds this host's clock is ahead of slurmctld's, 0 if they may agree.
 
         Returns:
-            Less than 0 where it is behind; None where Slurm does not say.
+            Negative if it is behind; None if Slurm does not say.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -121,7 +115,7 @@ class Slurm:
         """Return why the hub cannot see all jobs and nodes.
 
         Returns:
-            Sentences for users and administrators; empty where it sees them.
+            Sentences for users and administrators; empty if it sees everything.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -136,13 +130,10 @@ class Slurm:
         )
 
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
-        """Return those of the jobs that Slurm still holds in memory, ended ones too.
+        """Return those of the jobs that slurmctld still remembers, ended ones too.
 
         Args:
-            job_ids: Slurm's ids; none gives an empty list without asking.
-
-        Returns:
-            A record for each job; a job that Slurm has forgotten has none.
+            job_ids: Slurm's job ids; for none Slurm is not asked.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -153,14 +144,11 @@ class Slurm:
         return await self._squeue("--jobs=" + ",".join(str(job_id) for job_id in job_ids))
 
     async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
-        """Return the jobs of a name, or of a user, or all, ended ones too.
+        """Return the jobs that slurmctld remembers, ended ones too.
 
         Args:
-            name: Name of the job; empty for any.
-            user: Whose job; empty for anybody's.
-
-        Returns:
-            A record for each job.
+            name: Job name; empty for any.
+            user: Owner; empty for any.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -170,7 +158,7 @@ class Slurm:
         return await self._squeue(*filters, *([f"--user={user}"] if user else []))
 
     async def list_queue(self) -> list[QueuedJob]:
-        """Return all jobs that stand in line, whoever they belong to.
+        """Return all users' jobs that compete for a start.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -181,13 +169,12 @@ class Slurm:
         return parse_queue((await self._query(("squeue", *options))).stdout, mark)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
-        """Return how one job ended, from slurmctld's memory or else from accounting.
+        """Return the last state of a job with exit code and reason.
 
-        Args:
-            key: The job.
+        slurmctld's memory comes first, then accounting.
 
         Returns:
-            Its last state with exit code and reason; None where nobody knows the job.
+            None if neither knows the job.
 
         Raises:
             SlurmUnavailableError: If neither answered.
@@ -217,16 +204,16 @@ class Slurm:
         *,
         preflight: Preflight | None = None,
     ) -> Submission:
-        """Submit a job as a user, once nothing stands in its way.
+        """Submit a job as a user, after checking the user's storage.
 
         Args:
-            user: Who owns the job.
-            job: Its options and its script.
+            user: Owner of the job.
+            job: Options and script.
             environment: Variables of the job, secrets among them.
-            preflight: What is looked at first, as the user.
+            preflight: Checks that run first, as the user; None for none.
 
         Returns:
-            Slurm's id of the job, and what the preflight warns of.
+            The job id and the warnings of the preflight.
 
         Raises:
             PreflightError: If the preflight found what the site refuses; there is no job then.
@@ -249,14 +236,7 @@ class Slurm:
         return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
 
     async def test_submit(self, user: str, job: Job) -> str:
-        """Ask when a job would start, without submitting it.
-
-        Args:
-            user: Who would own the job.
-            job: Its options and its script.
-
-        Returns:
-            What sbatch --test-only printed on standard error.
+        """Return what sbatch --test-only prints on standard error: when the job would start.
 
         Raises:
             JobRejectedError: If sbatch would refuse it.
@@ -268,13 +248,13 @@ class Slurm:
         return str(answer["stderr"])
 
     async def cancel(self, key: JobKey) -> bool:
-        """End a job as its user.
+        """Cancel a job as its user.
 
         Args:
-            key: The job; nothing is done where its id belongs to another job by now.
+            key: Nothing is done if its id belongs to another job by now.
 
         Returns:
-            Whether the job was there to be ended.
+            Whether the job was found.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -286,14 +266,11 @@ class Slurm:
         return bool(answer["found"])
 
     async def read_log(self, key: JobKey, *, n_bytes: int = 65536) -> str:
-        """Return the end of a job's log.
+        """Return the end of a job's log as the job wrote it; empty if there is no log.
 
         Args:
-            key: The job.
-            n_bytes: How much of the end, 1 to 1,048,576.
-
-        Returns:
-            Its text as the job wrote it; empty where there is no log.
+            key: Which job.
+            n_bytes: Most bytes to read, 1 to 1,048,576.
 
         Raises:
             SlurmError: If the launcher could not be run.

@@ -1,4 +1,4 @@
-"""How full the folders of a user are: asked as that user, so that rights and quotas are theirs."""
+"""Free space of a user's folders, read as that user so that permissions and quotas are theirs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from spawner.client.launcher_client import Launcher
 
-# What the program dsportal-storage takes at once.
+# The most that the launcher's program for storage accepts in one request.
 MOST_FOLDERS = 8
 _STATFS = re.compile(r"\s*([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+)\s*")
 _QUOTA = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
@@ -17,12 +17,12 @@ _QUOTA = re.compile(r"\s*([0-9]+)\s+([0-9]+)\s*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """The space of one folder.
+    """Size and use of one folder.
 
     Attributes:
-        total_bytes: What the user may fill, or what the file system holds where no quota is known.
-        used_bytes: What is taken of it, by the user where it is a quota, else by everybody.
-        is_quota: It is the user's own limit.
+        total_bytes: The user's quota, or the size of the file system if no quota is known.
+        used_bytes: Used by the user if it is a quota, else by everybody.
+        is_quota: Whether it is the user's own limit.
     """
 
     total_bytes: int
@@ -31,35 +31,30 @@ class Space:
 
     @property
     def free_bytes(self) -> int:
-        """What is left, 0 or more."""
+        """Bytes that are left, 0 or more."""
         return max(0, self.total_bytes - self.used_bytes)
 
     @property
     def used_percent(self) -> float:
-        """What is taken, in percent."""
+        """Share that is used, in percent; 0 if the size is 0."""
         return 100.0 * self.used_bytes / self.total_bytes if self.total_bytes else 0.0
 
 
 class Storage:
-    """The folders of users.
-
-    Args:
-        launcher: Acts as the user.
-    """
+    """Reads the space of users' folders."""
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
 
     async def read_spaces(self, user: str, folders: Sequence[str]) -> dict[str, Space | None]:
-        """Return the space of folders.
+        """Return the space of folders, by path.
 
         Args:
-            user: As whom.
+            user: Account to act as.
             folders: Absolute paths, or "~" for the user's home; 8 at most.
 
         Returns:
-            The space of each, by path. None for a folder that is not
-            there or whose server did not answer in a few seconds.
+            None for a folder that does not exist or whose server did not answer in a few seconds.
 
         Raises:
             SlurmError: If the launcher could not be run.
@@ -70,14 +65,14 @@ class Storage:
 
 
 def parse_statfs(text: str) -> Space | None:
-    """Return the space of a file system.
+    """Return the space of a file system, without what only root may fill.
 
     Args:
-        text: Block size in bytes, blocks in all, blocks free and blocks free to users, as
+        text: Block size in bytes, total blocks, free blocks and blocks free to users, as
             `stat --file-system --format="%S %b %f %a"` prints them.
 
     Returns:
-        The space without what only root may fill; None for another text.
+        None for any other text.
 
     Source:
         stat(1), coreutils 8.32 to 9.7. The same rule as df(1).
@@ -97,10 +92,10 @@ def parse_quota(text: str) -> Space | None:
         text: Bytes used and bytes allowed.
 
     Returns:
-        The space; None for another text, and where nothing limits the user.
+        None for any other text, and if the user has no limit.
 
     Source:
-        Our own rule; docs/administrators.md tells sites of it.
+        Our own rule; docs/administrators.md describes it for sites.
     """
     match = _QUOTA.fullmatch(text)
     if match is None or int(match[2]) == 0:

@@ -1,4 +1,4 @@
-"""The time limit of a job: what Slurm allows, who waits, and the order to lengthen it."""
+"""Time limits of running jobs: read them, see who waits, and extend them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,15 @@ _NOT_SET_UP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningJob:
-    """A running job with what limits its time.
+    """A running job with its time limit.
 
     Attributes:
-        key: Which job.
-        user_id: Its user's number.
-        limit_s: Its time limit in seconds, or None for no limit.
-        left_s: Seconds until that is reached; 0 where Slurm does not say.
-        ends_at: When that is, as squeue writes it.
-        partition: Its partition.
-        qos: Its quality of service; may be empty.
-        account: Its account; may be empty.
-        comment: Its comment.
+        user_id: The user's uid.
+        limit_s: Time limit in seconds, or None for no limit.
+        left_s: Seconds until the limit is reached; 0 if Slurm does not say.
+        ends_at: End of the job, as squeue writes it.
+        qos: Quality of service; may be empty.
+        account: Slurm account; may be empty.
     """
 
     key: JobKey
@@ -47,14 +44,14 @@ class RunningJob:
 
 
 class TimeLimits:
-    """Time limits, as the hub sees them.
+    """Reads and extends time limits, on behalf of the hub.
 
     Args:
-        extender_argv: The program that lengthens a limit, as sudo knows it.
-        sudo_argv: The words in front of the account's name.
+        extender_argv: The program that extends a limit, as the sudoers file names it.
+        sudo_argv: sudo and its options, up to the account's name.
         slurm_user: Slurm's own account, SlurmUser in slurm.conf.
-        timeout_s: Seconds after which a query is given up.
-        path: Where the commands of Slurm are looked for.
+        timeout_s: Seconds until a query is given up.
+        path: PATH to find Slurm's commands on.
     """
 
     def __init__(
@@ -72,13 +69,7 @@ class TimeLimits:
         self._path = path
 
     async def read_job(self, key: JobKey) -> RunningJob | None:
-        """Return what Slurm says now about a running job.
-
-        Args:
-            key: The job.
-
-        Returns:
-            None where no such job runs.
+        """Return a job as squeue shows it now; None if it does not run.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -96,13 +87,7 @@ class TimeLimits:
         return next((job for job in jobs if job is not None and job.key == key), None)
 
     async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
-        """Return the jobs that wait in a partition.
-
-        Args:
-            partition: Its name.
-
-        Returns:
-            User and reason of each.
+        """Return user and reason of each pending job of a partition.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -122,11 +107,11 @@ class TimeLimits:
         """Give a job a longer time limit, as Slurm's own account.
 
         Args:
-            job: The job; nothing is done where its id belongs to another job by now.
-            limit_s: The new limit in seconds from the job's start, whole minutes.
+            job: Nothing is done if its id belongs to another job by now.
+            limit_s: New limit in seconds from the job's start, whole minutes.
 
         Returns:
-            Whether the job was there.
+            Whether the job was found.
 
         Raises:
             ExtensionError: If sudo does not let the hub do it.
@@ -144,7 +129,7 @@ class TimeLimits:
         try:
             answer = await self._extender.order(self._slurm_user, order)
         except SlurmError as error:
-            # sudo speaks for itself, and prints no JSON.
+            # A refusal comes from sudo itself, which prints its own text instead of JSON.
             if "sudo" in error.stderr:
                 raise ExtensionError(_NOT_SET_UP) from error
             raise
@@ -161,12 +146,12 @@ def parse_running_job(line: str, mark: str) -> RunningJob | None:
     """Return the running job in a line of squeue.
 
     Args:
-        line: A line with the fields id, user, user's number, state, time limit, time left, end,
-            partition, QOS, account, name and comment, separated by "|".
-        mark: What each line of Slurm's own begins with.
+        line: Job id, user, uid, state, time limit, time left, end, partition, QOS, account, name
+            and comment, separated by "|".
+        mark: Prefix of the lines that Slurm itself wrote.
 
     Returns:
-        None where the line is of another form or the job does not run.
+        None if the line has another form or the job does not run.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.

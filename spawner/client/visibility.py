@@ -1,4 +1,4 @@
-"""Whether Slurm lets the hub's account see what it must see: everybody's jobs, and the nodes."""
+"""Whether Slurm shows the hub's account what the portal needs: all users' jobs, and the nodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ CONFIG_ARGV = ("scontrol", "show", "config")
 
 
 def level_argv(account: str) -> tuple[str, ...]:
-    """Return the command that prints the level that accounting gives an account.
-
-    Args:
-        account: Name of the account that the hub runs as.
-
-    Returns:
-        Program and arguments.
-    """
+    """Return the command that prints an account's admin level in Slurm's accounting."""
     return (
         *("sacctmgr", "--noheader", "--parsable2", "show", "user"),
         *(f"name={account}", "format=AdminLevel"),
@@ -28,7 +21,7 @@ def level_argv(account: str) -> tuple[str, ...]:
 
 
 def parse_config(config: str) -> dict[str, str]:
-    """Return what slurmctld runs with.
+    """Return slurmctld's configuration.
 
     Args:
         config: Output of `CONFIG_ARGV`.
@@ -43,13 +36,13 @@ def parse_config(config: str) -> dict[str, str]:
 
 
 def parse_clock(config: str) -> datetime | None:
-    """Return what slurmctld's clock showed when it answered.
+    """Return slurmctld's time when it answered.
 
     Args:
         config: Output of `CONFIG_ARGV`.
 
     Returns:
-        Local time without a zone, whole seconds; None where it is not said.
+        Local time without a zone, whole seconds; None if the output does not say.
 
     Source:
         slurm_print_ctl_conf() of Slurm 22.05 to 25.11: slurmctld fills in the moment of its answer.
@@ -65,20 +58,21 @@ def ahead_s(theirs: datetime, asked_at: datetime, answered_at: datetime) -> floa
     """Return by how much one clock is ahead of another at least.
 
     Args:
-        theirs: What the other clock showed in between, in whole seconds.
-        asked_at: What this one showed before.
-        answered_at: What this one showed after.
+        theirs: Time of the other clock in between, in whole seconds.
+        asked_at: Time of this clock before.
+        answered_at: Time of this clock after.
 
     Returns:
-        Seconds; 0 where both may show the same.
+        Seconds; negative if it is behind, 0 if both clocks may agree.
     """
     if theirs > answered_at:
         return (answered_at - theirs).total_seconds()
+    # Their whole seconds are rounded down, so up to one second of the difference is no evidence.
     return max(0.0, (asked_at - theirs).total_seconds() - 1)
 
 
 def parse_hidden(config: str) -> frozenset[str]:
-    """Return what Slurm hides from ordinary accounts that the portal has to see.
+    """Return what PrivateData hides from ordinary accounts although the portal needs it.
 
     Args:
         config: Output of `CONFIG_ARGV`.
@@ -95,26 +89,20 @@ def parse_hidden(config: str) -> frozenset[str]:
 
 
 def sees_all(level: str) -> bool:
-    """Return whether an account of this level sees what is hidden from others.
+    """Return whether this admin level lifts PrivateData: true for operators and administrators.
 
     Args:
         level: Output of `level_argv`; empty for an account that accounting does not know.
-
-    Returns:
-        True for Slurm's operators and administrators.
     """
     return level.strip().lower() in {"operator", "administrator", "admin"}
 
 
 def explain_hidden(hidden: frozenset[str], account: str) -> str:
-    """Return why no session can start, and what cures it.
+    """Return two sentences for page and log: why no session can start, and the cure.
 
     Args:
         hidden: What the hub cannot see.
-        account: Name of the account that the hub runs as.
-
-    Returns:
-        Two sentences for the page and the log.
+        account: Account that the hub runs as.
     """
     return (
         f"Slurm hides {' and '.join(sorted(hidden))} of others from the portal (PrivateData), so "

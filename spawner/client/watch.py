@@ -1,4 +1,4 @@
-"""What is known about one job that the hub follows."""
+"""State of one job that the hub watches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ class Watch:
     """What the watcher knows about one job.
 
     Attributes:
-        key: The job.
-        is_hot: Somebody waits for it, so Slurm is asked often.
+        is_hot: Whether somebody waits for it, so that Slurm is asked often.
         record: What squeue said last; None before the first answer.
-        is_over: The job has ended, beyond doubt.
-        is_gone: Slurm's cleaning on the node has ended, too.
-        on_news: Called when something new is known.
+        is_over: Whether the job has certainly ended.
+        is_gone: Whether Slurm's cleanup on the node has ended too.
+        on_news: Called when something changes.
+        absent_since: When squeue first did not show it, by the watcher's clock; None if it did.
+        n_absences: Successive answers of squeue without it.
     """
 
     def __init__(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> None:
@@ -36,7 +37,7 @@ class Watch:
 
     @property
     def state(self) -> str:
-        """The job waits, starts or runs: "waiting", "starting" or "running"."""
+        """One of "waiting", "starting" and "running"."""
         if not self.is_hot:
             return "running"
         is_started = self.record is not None and self.record.state.phase is Phase.RUNNING
@@ -46,11 +47,12 @@ class Watch:
         """Take in what squeue says.
 
         Args:
-            record: The line of this very job.
+            record: This very job; the caller has compared more than the id.
             asked_at: When squeue was asked, by the watcher's clock.
         """
         if asked_at >= self._known_at:
             self._left_s, self._known_at = record.left_s, asked_at
+        # The query began before the end was moved, so its end is the old one.
         elif self.record is not None:
             record = replace(record, ends_at=self.record.ends_at)
         is_new = self.record != record
@@ -63,10 +65,10 @@ class Watch:
             self.on_news()
 
     def set_end(self, now: float, *, left_s: int, ends_at: str) -> None:
-        """Take in a new end; what was asked before `now` no longer says when that is.
+        """Set a new end; answers to earlier queries no longer change it.
 
         Args:
-            now: The present, by the watcher's clock.
+            now: By the watcher's clock.
             left_s: Seconds until the end.
             ends_at: The end, as squeue writes it.
         """
@@ -75,13 +77,13 @@ class Watch:
             self.record = replace(self.record, ends_at=ends_at)
 
     def left_s(self, now: float) -> int | None:
-        """Return how long the job goes on.
+        """Return how many seconds the job has left.
 
         Args:
-            now: The present, by the watcher's clock.
+            now: By the watcher's clock.
 
         Returns:
-            Whole seconds, 0 or more; None where it does not run or nothing is known.
+            Whole seconds, 0 or more; None if it does not run or nothing is known.
         """
         is_running = self.record is None or self.record.state.phase is Phase.RUNNING
         if self._left_s is None or not is_running:
@@ -89,11 +91,11 @@ class Watch:
         return max(0, round(self._left_s - (now - self._known_at)))
 
     def vanish(self) -> None:
-        """Note that Slurm has no such job any more."""
+        """Note that Slurm no longer has such a job."""
         if not self.is_gone:
             self.is_over = self.is_gone = True
             self.on_news()
 
 
 def forget_news() -> None:
-    """Do nothing: nobody listens any more."""
+    """Do nothing: `on_news` of a watch that nobody reads any more."""

@@ -1,4 +1,4 @@
-"""One look at Slurm for every session of the hub."""
+"""Polls Slurm for all sessions of the hub with one squeue call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ListJobs = Callable[[Sequence[int]], Awaitable[list[JobRecord]]]
 ReadEnds = Callable[[Sequence[JobKey]], Awaitable["dict[JobKey, JobEnd] | None"]]
 Wait = Callable[[asyncio.Event, float], Awaitable[None]]
 
-# Two looks that are asked for at once are put into one.
+# Requests for a look that come this close together share one.
 _CLOSEST_S = 0.2
 _MOST_EARLY_LOOKS = 4
 _LONGEST_BACK_OFF_S = 60.0
@@ -26,16 +26,16 @@ _FEWEST_ABSENCES = 3
 
 
 class Watcher:
-    """Asks Slurm about all watched jobs at once, never twice at a time.
+    """Polls Slurm for all watched jobs at once, one query at a time.
 
     Args:
         list_jobs: Answers for many job ids with one call; see `Slurm.list_jobs`.
-        read_ends: What accounting says; see `Accounting.read_ends`.
-        waiting_s: Seconds between looks while somebody waits.
-        running_s: Seconds between looks otherwise.
-        absent_s: Seconds after which a job that squeue does not show and accounting does not
-            know, or a cluster without accounting, is taken for over.
-        clock: Seconds that only grow.
+        read_ends: See `Accounting.read_ends`.
+        waiting_s: Seconds between queries while somebody waits.
+        running_s: Seconds between queries otherwise.
+        absent_s: Seconds after which a job counts as over if squeue does not show it and accounting
+            does not know it or is not kept.
+        clock: Monotonic, in seconds.
         wait: Waits for an event, for some seconds at most.
 
     Attributes:
@@ -75,19 +75,16 @@ class Watcher:
 
     @property
     def is_silent(self) -> bool:
-        """Slurm did not answer the last time it was asked."""
+        """Whether Slurm did not answer the last query."""
         return self._n_failures > 0
 
     def watch(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> Watch:
-        """Begin to watch a job.
+        """Start to watch a job; what is returned changes as Slurm answers.
 
         Args:
-            key: The job.
-            is_hot: Somebody waits for it.
-            on_news: Called when something new is known.
-
-        Returns:
-            What is known about the job; it changes as Slurm answers.
+            key: Which job.
+            is_hot: Whether somebody waits for it.
+            on_news: Called when something changes.
         """
         watch = Watch(key, is_hot=is_hot, on_news=on_news)
         self._watches.add(watch)
@@ -97,41 +94,35 @@ class Watcher:
         return watch
 
     def forget(self, watch: Watch) -> None:
-        """End watching a job.
-
-        Args:
-            watch: What `watch` returned.
-        """
+        """Stop watching a job."""
         watch.on_news = forget_news
         self._watches.discard(watch)
 
     def count_states(self) -> Counter[str]:
-        """Return how many watched jobs wait, start or run.
+        """Return the numbers of watched jobs by "waiting", "starting" and "running".
 
-        Returns:
-            Numbers by "waiting", "starting" (it runs, its server has not answered yet) and
-            "running".
+        A job is "starting" while it runs but its server has not answered yet.
         """
         return Counter(watch.state for watch in self._watches if not watch.is_over)
 
     def look_soon(self) -> None:
-        """Ask Slurm before the next turn, as often as the average rate allows."""
+        """Query Slurm before the regular time, as often as the average rate allows."""
         self._wants_look = True
         self._wake.set()
 
     async def take(self, records: Sequence[JobRecord], asked_at: float) -> None:
-        """Use an answer that was asked for another reason in place of the next look.
+        """Use an answer that was fetched for another purpose in place of the next query.
 
         Args:
             records: All jobs of the cluster.
-            asked_at: When Slurm was asked for them, by this watcher's clock.
+            asked_at: When Slurm was queried, by this watcher's clock.
         """
         self._looked_at, self._is_postponed = self._clock(), True
         self._wake.set()
         await self._judge(self._open_watches(), records, asked_at)
 
     def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
-        """Note an end that Slurm has just taken; a look that is under way may still show the old.
+        """Set an end that Slurm has just accepted; a query under way may still return the old one.
 
         Args:
             watch: What `watch` returned.
@@ -141,25 +132,21 @@ class Watcher:
         watch.set_end(self._clock(), left_s=left_s, ends_at=ends_at)
 
     def left_s(self, watch: Watch) -> int | None:
-        """Return how long a job goes on.
-
-        Args:
-            watch: What `watch` returned.
+        """Return how many seconds a job has left.
 
         Returns:
-            Whole seconds, 0 or more; None where it does not run, has no limit, or Slurm has not
-            told yet.
+            Whole seconds, 0 or more; None if it does not run, has no limit, or is not known yet.
         """
         return watch.left_s(self._clock())
 
     async def next_look(self, timeout_s: float) -> bool:
-        """Wait until Slurm has answered once more.
+        """Wait for Slurm's next answer.
 
         Args:
             timeout_s: Seconds to wait at most.
 
         Returns:
-            Whether it has.
+            Whether it came.
         """
         event = self._looked
         await self._wait(event, timeout_s)
@@ -188,7 +175,7 @@ class Watcher:
             interval_s = max(
                 interval_s, min(_LONGEST_BACK_OFF_S, self._waiting_s * 2**self._n_failures)
             )
-        # Hubs of one cluster drift apart.
+        # Jitter, so that several hubs of one cluster do not query at the same moments.
         return self._looked_at + interval_s * random.uniform(1.0, 1.1)  # noqa: S311
 
     def _pause_s(self, due_at: float) -> float:
@@ -197,7 +184,7 @@ class Watcher:
 
     async def _look(self) -> None:
         now = self._clock()
-        # A look costs one; each waiting_s gives one back: over a minute the rate stays the same.
+        # A token bucket: a query costs one, each waiting_s returns one, so the average rate stays.
         gained = (now - self._looked_at) / self._waiting_s
         self._early_looks = min(_MOST_EARLY_LOOKS, self._early_looks + gained) - 1
         self._wants_look, self._looked_at = False, now
@@ -224,6 +211,7 @@ class Watcher:
         absent = []
         for watch in watches:
             record = by_id.get(watch.key.job_id)
+            # Slurm gives an id out again when its numbers wrap around: the name has to match, too.
             if record is not None and match_job(watch.key, [record]):
                 watch.see(record, asked_at)
             else:
@@ -243,7 +231,7 @@ class Watcher:
         for watch in absent:
             end = ends.get(watch.key)
             if end is not None:
-                # squeue may hide a job from the hub; what accounting calls alive goes on.
+                # squeue may hide a job from the hub; a job that accounting calls alive is kept.
                 if end.state.phase is Phase.OVER:
                     watch.vanish()
                 continue

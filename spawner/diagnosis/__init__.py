@@ -1,12 +1,12 @@
 """Why a job waits, ended or was refused: one sentence and one next step for the user.
 
-Pure: plain values in, words out. The tables stand in modules of their own:
+Pure: plain values in, text out. The tables are in modules of their own:
 
-    waiting, waiting_reasons     why a job waits
-    limit_reasons                limits of accounts and of qualities of service, by rule
-    job_ends                     why a job ended
-    rejections, rejection_texts  why sbatch refused a job
-    job_logs                     the end of a log, without secrets
+    pending, pending_reasons    why a job waits
+    limits                      limits of accounts and of qualities of service, by rule
+    ended                       why a job ended
+    rejected, rejected_texts    why sbatch refused a job
+    log_tail                    the end of a log, without secrets
 """
 
 from __future__ import annotations
