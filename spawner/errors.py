@@ -1,15 +1,17 @@
-"""Everything that can go wrong for a reason outside this code.
+"""Errors that a user, a site or Slurm can cause.
 
     PortalError                  str() is what was asked, the limit and the next step
       SettingsError              a site's file or trait is wrong
+      SiteError                  the cluster is not set up for the portal HTTP 503
       OptionsError               a user's request cannot be met           HTTP 400
       PreflightError             the user's storage is not in order       HTTP 409
       SlurmError                 a Slurm command failed                   HTTP 502
         SlurmUnavailableError    Slurm gave no answer in time             HTTP 503
         JobRejectedError         sbatch said no                           HTTP 400
       JobEndedError              the job ended before its server answered HTTP 500
+      ExtensionError             a session cannot be extended             HTTP 409
 
-The status is what a page or a REST call is answered with.
+The status is that of the page or the REST response.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class SettingsError(PortalError):
 
 
 class SiteError(PortalError):
-    """The cluster is not set up for the portal; its administrators can cure that."""
+    """The cluster is not set up for the portal; its administrators can fix that."""
 
     http_status = 503
 
@@ -61,7 +63,8 @@ class PreflightError(PortalError):
 
     Args:
         message: What is wrong, and its cure.
-        needs_rescue: The home is full, so that only a session which writes nothing there starts.
+        needs_rescue: Whether the home is full, so that only a session that writes nothing there
+            starts.
     """
 
     http_status = 409
@@ -77,8 +80,8 @@ class SlurmError(PortalError):
     Args:
         message: A sentence for the user.
         argv: The command as it was run; never holds a secret.
-        exit_code: Its exit status, or None where it did not end.
-        stderr: What it printed on standard error.
+        exit_code: None if it did not end.
+        stderr: What it printed there.
     """
 
     http_status = 502
@@ -98,7 +101,7 @@ class SlurmError(PortalError):
 
 
 class SlurmUnavailableError(SlurmError):
-    """Slurm gave no answer in time: nothing is known about any job."""
+    """Slurm gave no answer in time, so nothing is known about any job."""
 
     http_status = 503
 
@@ -115,8 +118,8 @@ class JobEndedError(PortalError):
     Args:
         message: What happened, and the next step.
         next_step: The part of the message that says what to do; may be empty.
-        end: How Slurm says that the job ended; None where it does not say.
-        job_id: Slurm's id of the job; 0 where there was none.
+        end: How the job ended; None if Slurm does not say.
+        job_id: Slurm's job id; 0 if there was no job.
     """
 
     def __init__(
@@ -129,6 +132,6 @@ class JobEndedError(PortalError):
 
 
 class ExtensionError(PortalError):
-    """A session is not extended; str() says why and what can be done."""
+    """A session cannot be extended; str() says why and what to do."""
 
     http_status = 409

@@ -1,4 +1,4 @@
-"""The HTTP server of hub and sessions, which takes no request that is hidden in another one."""
+"""The HTTP server of hub and sessions, which accepts no request that is hidden in another one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tornado.http1connection import HTTP1Connection
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, RequestStartLine, ResponseStartLine
 
-# The proxy passes on where the body of these ends as the client said it.
+# For these methods the proxy passes on the client's framing of the body.
 WELL_FRAMED = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH"})
 
 
 class ClosingServer(HTTPServer):
-    """Closes the connection after a request whose body the proxy may have cut loose from its head.
+    """Closes the connection after a request whose body the proxy may have separated from its head.
 
     Source:
         http-proxy-3 1.23 (as http-proxy before it) takes `Transfer-Encoding` from a chunked DELETE
@@ -25,24 +25,14 @@ class ClosingServer(HTTPServer):
     """
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
-        """Set the server up as Tornado does.
-
-        Args:
-            args: As for `HTTPServer`.
-            kwargs: As for `HTTPServer`.
-        """
+        """Take the constructor's `args` and `kwargs`: Tornado calls this in place of __init__."""
         self._ended: set[object] = set()
         super().initialize(*args, **kwargs)
 
     def start_request(self, server_conn: object, request_conn: Any) -> HTTPMessageDelegate:
-        """Return what takes the parts of a request.
+        """Return the application's delegate, wrapped in a check of the method.
 
-        Args:
-            server_conn: The connection.
-            request_conn: This request on it.
-
-        Returns:
-            The application's own, behind a look at the method.
+        `server_conn` is the connection, `request_conn` one request on it.
         """
         if server_conn in self._ended:
             return _Refused(request_conn)
@@ -50,11 +40,7 @@ class ClosingServer(HTTPServer):
         return _Closing(delegate, request_conn, lambda: self._ended.add(server_conn))
 
     def on_close(self, server_conn: object) -> None:
-        """Forget a connection.
-
-        Args:
-            server_conn: The connection.
-        """
+        """Forget the connection `server_conn`."""
         self._ended.discard(server_conn)
         super().on_close(server_conn)
 
@@ -69,7 +55,7 @@ class _Closing(HTTPMessageDelegate):
         self._connection = connection
         self._headers_received = delegate.headers_received
         self._end = end
-        # The rest goes to the application without a detour.
+        # Everything but the headers goes straight to the application.
         self.data_received = delegate.data_received
         self.finish = delegate.finish
         self.on_connection_close = delegate.on_connection_close
@@ -79,13 +65,13 @@ class _Closing(HTTPMessageDelegate):
     ) -> Any:
         if isinstance(start_line, RequestStartLine) and start_line.method not in WELL_FRAMED:
             self._end()
-            # Has the answer say so; Tornado has no public way to it.
+            # Makes the response say "Connection: close"; Tornado has no public way to it.
             self._connection._disconnect_on_finish = True
         return self._headers_received(start_line, headers)
 
 
 class _Refused(HTTPMessageDelegate):
-    """Takes what Tornado has read already and would serve although the connection is closed."""
+    """Drops a request that Tornado has read and would serve although the connection closes."""
 
     def __init__(self, connection: HTTP1Connection) -> None:
         self._connection = connection
@@ -97,5 +83,5 @@ class _Refused(HTTPMessageDelegate):
 
 
 def register() -> None:
-    """Have Tornado make its servers of this class."""
+    """Make Tornado use this class for every HTTPServer."""
     HTTPServer.configure(ClosingServer)

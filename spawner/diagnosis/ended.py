@@ -1,4 +1,4 @@
-"""Why a job ended: its last state, exit code, signal and Slurm's reason, in words."""
+"""Why a job ended, from its last state, exit code, signal and Slurm's reason."""
 
 from __future__ import annotations
 
@@ -154,16 +154,13 @@ def explain_end(
     """Return why a session's job ended.
 
     Args:
-        state: Its last state.
-        exit_code: Exit status of the script, 0..255, or None where it is not known.
+        state: Last state of the job.
+        exit_code: Exit status of the script, 0..255, or None if it is not known.
         signal: Signal that ended the script; 0 or None for none.
-        reason: Slurm's word for why; may be empty.
-        cancelled_by_uid: Who cancelled it, where Slurm says so.
-        node: The node it ran on; empty where it had none.
-        situation: What is known about the session; numbers are named where they are known.
-
-    Returns:
-        The diagnosis.
+        reason: Slurm's reason; may be empty.
+        cancelled_by_uid: Who cancelled it; None if Slurm does not say.
+        node: Node of the job; empty if it had none.
+        situation: What the portal knows; its numbers appear in the text if they are known.
 
     Source:
         squeue(1) and sacct(1), JOB STATE CODES, and job_exit_code.html, Slurm 22.05 to 25.11.
@@ -193,7 +190,7 @@ def _explain_cancelled(
 ) -> Diagnosis:
     if uid is None:
         return diagnose(_words_of_reason(reason) or END_STATES[JobState.CANCELLED], parts)
-    # The portal stops a job as its user, so this comes first where both are the same account.
+    # The portal stops a job as its user, so this comes first if both are the same account.
     if uid == situation.user_uid:
         who = "user"
     elif uid == situation.hub_uid:
@@ -208,6 +205,7 @@ def _explain_cancelled(
 def _explain_failed(
     exit_code: int | None, signal: int, reason: str, parts: dict[str, str]
 ) -> Diagnosis:
+    # A shell reports a child that a signal ended as 128 plus the signal's number.
     if not signal and exit_code and _name_of_signal(exit_code - 128):
         signal = exit_code - 128
     if signal == _FILES_SIGNAL:

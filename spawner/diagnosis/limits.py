@@ -1,7 +1,7 @@
-"""Slurm's words for limits, such as QOSMaxGRESPerUser, read by their parts.
+"""Parses Slurm's names of limits, such as QOSMaxGRESPerUser, by their parts.
 
-Slurm has about 160 of them, built from who has the limit, what it counts and over what. So they
-are read by rule; a combination that a later release adds is understood too.
+Slurm has about 160 of them, composed of who has the limit, what it counts and over what. Parsing
+them by rule covers combinations that a later release adds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMIT_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 
-# How much at a time, and how much over time.
+# Nouns for an amount at a time and for an amount over time.
 _RESOURCES = {
     "bb": ("burst buffer space", "burst buffer minutes"),
     "billing": ("billing units", "billing minutes"),
@@ -55,9 +55,9 @@ class Limit:
 
     Attributes:
         owner: Who shares the limit: "your account", "your quality of service (QOS)" or "you".
-        is_minimum: The least that must be asked for, not the most.
-        resource: What it counts, a key of the resources above.
-        minutes: "" for a number at a time, "budget" for minutes over a longer period, and
+        is_minimum: Whether it is the least that a job must ask for, not the most.
+        resource: What it counts, a key of `_RESOURCES`.
+        minutes: "" for an amount at a time, "budget" for minutes over a longer period, and
             "ahead" for minutes that running jobs may still use.
         per: "job", "node", "user", "account" or "group".
     """
@@ -70,13 +70,13 @@ class Limit:
 
 
 def parse_limit(word: str) -> Limit | None:
-    """Return the limit that Slurm's word names.
+    """Return the limit that a reason names.
 
     Args:
         word: A reason, such as "QOSMaxGRESPerUser".
 
     Returns:
-        The limit, or None where the word names none.
+        None if it names no limit.
 
     Source:
         resource_limits.html, section "Reasons", and job_reason_codes.html of Slurm 25.11; the
@@ -88,7 +88,7 @@ def parse_limit(word: str) -> Limit | None:
     kind = match["kind"].lower()
     resource = match["resource"].lower()
     resource = resource if resource in _RESOURCES else resource.removesuffix("s")
-    # AssocMaxJobsLimit has no "Per": an association is that of one user.
+    # "RunMins" count what running jobs may still use until their time limits.
     minutes = (match["minutes"] or "").lower()
     minutes = "ahead" if minutes.startswith("run") else "budget" if minutes else ""
     # AssocMaxJobsLimit has no "Per": an association is that of one user.
@@ -114,10 +114,10 @@ def parse_limit_sentence(text: str) -> Limit | None:
             600 with 612".
 
     Returns:
-        The limit, or None where the text is no such sentence.
+        None if the text is no such sentence.
 
     Source:
-        slurmctld 22.05 to 25.11 writes it when a running job meets the limit.
+        slurmctld 22.05 to 25.11 writes it when a running job reaches the limit.
     """
     match = _LIMIT_SENTENCE.search(text)
     if match is None:
@@ -135,12 +135,9 @@ def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = Fals
     """Return what a limit means for a session.
 
     Args:
-        limit: The limit that the session met.
-        situation: What is known about the session; numbers are named where they are known.
-        is_refused: Slurm did not take the job at all, so that waiting does not help.
-
-    Returns:
-        The diagnosis.
+        limit: The limit that the session reached.
+        situation: What the portal knows; its numbers appear in the text if they are known.
+        is_refused: Whether Slurm did not accept the job at all, so that waiting does not help.
     """
     if limit.is_minimum:
         return Diagnosis(
@@ -227,7 +224,7 @@ def _explain_own(limit: Limit, situation: Situation, *, is_refused: bool) -> Dia
 
 
 def _numbers(limit: Limit, situation: Situation) -> str:
-    """Return the sentence with the numbers of GPUs, or "" where they are not known."""
+    """Return the sentence with the numbers of GPUs, or "" if they are not known."""
     if limit.resource != "gres" or limit.minutes or situation.n_gpus_limit is None:
         return ""
     limit_text = f"the limit is {count_gpus(situation.n_gpus_limit)}"

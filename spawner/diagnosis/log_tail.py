@@ -1,4 +1,4 @@
-"""The end of a job's log, made safe to show: no tokens, no colours, no endless lines."""
+"""The end of a job's log, made safe to show: without tokens, colours and endless lines."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def log_tail(text: str, n_lines: int = 30, *, secrets: Iterable[str] = ()) -> st
 
     Args:
         text: The log as the job wrote it, or its end.
-        n_lines: How many lines, 1 or more.
-        secrets: Values that must not be shown wherever they stand, such as the session's token.
+        n_lines: Most lines to return, 1 or more.
+        secrets: Values to remove wherever they appear, such as the session's token.
 
     Returns:
         The lines without blank ones at the end. Of a progress bar only its last state is kept;
-        terminal colours and control characters are left out, and long lines are cut.
+        terminal colours and control characters are removed, and long lines are cut.
     """
     safe = redact(_ESCAPE.sub("", text), secrets=secrets)
     lines = [_plain(line) for line in safe.replace("\r\n", "\n").split("\n")]
@@ -51,16 +51,14 @@ def log_tail(text: str, n_lines: int = 30, *, secrets: Iterable[str] = ()) -> st
 
 
 def redact(text: str, *, secrets: Iterable[str] = ()) -> str:
-    """Return a text without tokens, passwords and cookies.
+    """Return a text with `REMOVED` in place of tokens, passwords and cookies.
 
     Args:
         text: Any text.
-        secrets: Values to remove wherever they stand; those under 8 characters are passed over,
-            since they would take ordinary words with them.
-
-    Returns:
-        The text with `REMOVED` in their places.
+        secrets: Values to remove wherever they appear. Those under 8 characters are ignored: they
+            would take ordinary words with them.
     """
+    # The longest first: a secret may contain another.
     for secret in sorted({s for s in secrets if len(s) >= 8}, key=len, reverse=True):
         text = text.replace(secret, REMOVED)
     for pattern in _SECRETS:

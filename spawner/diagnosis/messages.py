@@ -1,4 +1,4 @@
-"""What a user is told about a session: one sentence and one next step."""
+"""The form of a diagnosis: one sentence and one next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Diagnosis:
     """What happened, and what to do about it.
 
     Attributes:
-        sentence: What happened, for someone who knows nothing about Slurm.
+        sentence: What happened, for readers who know nothing about Slurm.
         next_step: The one thing to do now.
     """
 
@@ -24,17 +24,14 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What the portal knows about a session beside Slurm's word; None where it does not know.
+    """What the portal knows about a session besides Slurm's reason; None for what it does not know.
 
     Attributes:
         n_gpus: GPUs that the session asks for.
         n_gpus_held: GPUs that the user's other jobs hold.
         n_gpus_limit: GPUs that the limit in question allows at a time.
-        partition: Partition of the job.
-        walltime_s: Length of the session in seconds.
-        max_walltime_s: The longest session that is allowed, in seconds.
-        memory_mib: Memory of the session in MiB.
-        user_uid: Uid of the user.
+        max_walltime_s: Longest session that is allowed, in seconds.
+        user_uid: Uid of the session's user.
         hub_uid: Uid of the account that the portal runs as.
     """
 
@@ -56,15 +53,7 @@ Words = tuple[str, str]
 
 
 def diagnose(words: Words, parts: Mapping[str, str] | None = None) -> Diagnosis:
-    """Return words as a diagnosis.
-
-    Args:
-        words: Sentence and next step, where {name} stands for a part.
-        parts: Texts for the names; they are put in as they are.
-
-    Returns:
-        The diagnosis.
-    """
+    """Return the diagnosis of a table's row, with `parts` in place of the {names} in it."""
     sentence, next_step = words
     for name, text in (parts or {}).items():
         sentence = sentence.replace(f"{{{name}}}", text)
@@ -73,26 +62,16 @@ def diagnose(words: Words, parts: Mapping[str, str] | None = None) -> Diagnosis:
 
 
 def count_gpus(n_gpus: int) -> str:
-    """Return "1 GPU" or "3 GPUs".
-
-    Args:
-        n_gpus: Any number of GPUs.
-
-    Returns:
-        The number with its noun.
-    """
+    """Return "1 GPU" or "3 GPUs"."""
     return f"{n_gpus} GPU" if n_gpus == 1 else f"{n_gpus} GPUs"
 
 
 def quote(text: str, *, n_characters: int = 200) -> str:
-    """Return Slurm's own words on one line, safe to show.
+    """Return Slurm's own words in quotation marks, on one line and without control characters.
 
     Args:
         text: What Slurm said.
-        n_characters: How much of it, 1 or more.
-
-    Returns:
-        The text without control characters, in quotation marks, cut where it is long.
+        n_characters: Length at which it is cut, 1 or more.
     """
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f'"{line[:n_characters]}…"' if len(line) > n_characters else f'"{line}"'

@@ -1,4 +1,4 @@
-"""Why a job waits: reads the reason that Slurm prints, whether a word or a sentence."""
+"""Why a job waits, from the reason that Slurm prints: a word or a sentence."""
 
 from __future__ import annotations
 
@@ -74,17 +74,14 @@ def explain_waiting(
     *,
     state: JobState = JobState.PENDING,
 ) -> Diagnosis:
-    """Return why a session waits.
+    """Return why a session waits; an unknown reason is quoted, not guessed at.
 
     Args:
         reason: What squeue prints as reason (%r or %R) or scontrol as Reason: a word such as
             "QOSMaxGRESPerUser" or a sentence such as
             "ReqNodeNotAvail, UnavailableNodes:node01", with or without brackets around it.
-        situation: What is known about the session; numbers are named where they are known.
-        state: The job's state, one of those that wait.
-
-    Returns:
-        The diagnosis. An unknown reason is quoted, not guessed at.
+        situation: What the portal knows; its numbers appear in the text if they are known.
+        state: State of the job, one of those that wait.
 
     Source:
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.
@@ -105,13 +102,7 @@ def explain_waiting(
 
 
 def normalize_reason(reason: str) -> str:
-    """Return a reason without what squeue and scontrol put around it.
-
-    Args:
-        reason: "(Resources)", "Nodes_required_for_job_are_DOWN" or the plain text.
-
-    Returns:
-        The plain text.
+    """Return the plain text of a reason such as "(Resources)" or "Nodes_required_for_job_are_DOWN".
 
     Source:
         squeue(1), %R, puts brackets around it; scontrol(1) writes underscores for spaces.
@@ -134,7 +125,7 @@ def _name_of(text: str) -> str | None:
 
 
 def _parts(text: str, situation: Situation) -> dict[str, str]:
-    """Return the texts that stand for the names in braces in the table."""
+    """Return the texts for the names in braces in the table."""
     nodes = _UNAVAILABLE_NODES.search(text)
     partition = quote(situation.partition or "", n_characters=64).strip('"')
     asked, most = situation.walltime_s, situation.max_walltime_s

@@ -1,6 +1,6 @@
-"""The reasons for which Slurm lets a job wait, in words.
+"""Texts for the reasons that keep a job pending.
 
-Limits of accounts and of qualities of service are read by rule: see limit_reasons.
+Limits of accounts and of qualities of service are parsed by rule: see `limits`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _CANCEL = "Cancel this start"
 _ASK = "and ask the administrators."
 _HELD = f"{_CANCEL} and start again; if that does not help, ask the administrators."
 
-# By Slurm's word, or by a name of ours where Slurm prints a sentence.
+# By Slurm's word, or by a name of ours if Slurm prints a sentence.
 #
 # Source: job_reason_codes.html of Slurm 25.11; squeue(1), JOB REASON CODES, of Slurm 22.05;
 # docs/slurm-reasons.txt lists the words of every release from 22.05 to 25.11.

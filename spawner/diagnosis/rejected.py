@@ -1,4 +1,4 @@
-"""Why sbatch refused a job: what it prints on standard error, in words."""
+"""Why sbatch refused a job, from its standard error."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ _WORD = re.compile(r"\b(?:QOS|Assoc|Max)[A-Za-z]{3,60}\b")
 def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> Diagnosis:
     """Return why Slurm refused a job.
 
-    Args:
-        stderr: What sbatch printed on standard error.
-        situation: What is known about the session; numbers are named where they are known.
+    Unknown text, such as that of a site's own submit plugin, is quoted.
 
-    Returns:
-        The diagnosis. Text that is not known, such as that of a site's own submit plugin, is
-        quoted.
+    Args:
+        stderr: Standard error of sbatch.
+        situation: What the portal knows; its numbers appear in the text if they are known.
 
     Source:
         With the QOS flag DenyOnLimit sbatch prints the limit's word on a line of its own,
@@ -50,14 +48,7 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
 
 
 def said_by_slurm(stderr: str) -> str:
-    """Return what is telling in the output of a Slurm command.
-
-    Args:
-        stderr: What it printed on standard error.
-
-    Returns:
-        Its lines without the command's name and without those that say nothing.
-    """
+    """Return the lines of a command's standard error that say something, without its name."""
     lines = (_PREFIX.sub("", line.strip()) for line in stderr.splitlines())
     telling = (line for line in lines if line and not _GENERAL.fullmatch(line))
     return "; ".join(line.removeprefix("Batch job submission failed: ") for line in telling)

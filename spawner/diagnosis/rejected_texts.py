@@ -1,4 +1,4 @@
-"""The texts with which sbatch refuses a job, in words."""
+"""Texts for the errors with which sbatch refuses a job."""
 
 from __future__ import annotations
 

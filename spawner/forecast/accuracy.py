@@ -1,4 +1,4 @@
-"""How good the forecasts were: forecast start against actual start."""
+"""Accuracy of past forecasts: forecast start against actual start."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-# Sessions that were to start at once, and did, would make any forecast look good.
+# Sessions that were expected to start at once, and did, would make any forecast look good.
 _SHORT_WAIT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """What past forecasts were worth.
+    """Accuracy of past forecasts.
 
     Attributes:
         n_sessions: Sessions counted: those that waited, or were to wait, a minute or more.
         median_error_s: Half of them started within this many seconds of the forecast.
-        median_late_s: Median of actual minus forecast start; negative where sessions mostly
+        median_late_s: Median of actual minus forecast start; negative if sessions mostly
             start earlier, as they do when jobs end before their limit.
     """
 
@@ -30,7 +30,7 @@ class Accuracy:
 
 
 class ForecastRecord:
-    """Keeps what was forecast to each waiting session and what became of it.
+    """The forecast for each waiting session, and the errors of past ones.
 
     Args:
         n_sessions: How many of the last sessions count, 1 or more.
@@ -42,10 +42,10 @@ class ForecastRecord:
         self._late_s: deque[float] = deque(maxlen=n_sessions)
 
     def expect(self, session: str, starts_at: datetime, *, made_at: datetime) -> None:
-        """Note what was forecast; a later forecast for the same session does not count.
+        """Note a forecast; only the first for a session counts.
 
         Args:
-            session: Anything that names the session, such as its mark.
+            session: Anything that identifies the session, such as its mark.
             starts_at: The forecast start.
             made_at: When it was forecast, in the same time zone.
         """
@@ -57,12 +57,12 @@ class ForecastRecord:
         """Note that a session started.
 
         Args:
-            session: As given to `expect`; others are passed over.
+            session: As given to `expect`; others are ignored.
             started_at: When Slurm started it, in the same time zone.
 
         Returns:
-            Seconds from the forecast to the actual start, negative where it came earlier; None
-            where the session does not count.
+            Seconds from the forecast to the actual start, negative if it came earlier; None if the
+            session does not count.
         """
         expected = self._open.pop(session, None)
         if expected is None:
@@ -75,18 +75,11 @@ class ForecastRecord:
         return late_s
 
     def forget(self, session: str) -> bool:
-        """Note that a session was cancelled before it started.
-
-        Args:
-            session: As given to `expect`.
-
-        Returns:
-            Whether a forecast for it was open.
-        """
+        """Forget a session that was cancelled before it started; return whether it was known."""
         return self._open.pop(session, None) is not None
 
     def to_state(self) -> dict[str, Any]:
-        """Return this as JSON values; the times keep their time zone."""
+        """Return the record as JSON values; the times keep their time zone."""
         open_forecasts = {
             session: [moment.isoformat() for moment in moments]
             for session, moments in self._open.items()
@@ -98,11 +91,8 @@ class ForecastRecord:
         """Return the record in a saved state.
 
         Args:
-            state: What `to_state` returned.
+            state: JSON values that `to_state` returned.
             n_sessions: How many of the last sessions count, 1 or more.
-
-        Returns:
-            The record.
         """
         record = cls(n_sessions)
         record._late_s.extend(float(late_s) for late_s in state["late_s"])
@@ -113,7 +103,7 @@ class ForecastRecord:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """What the forecasts were worth so far, or None before the first."""
+        """Accuracy so far; None before the first session that counts."""
         if not self._late_s:
             return None
         return Accuracy(

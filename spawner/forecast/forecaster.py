@@ -1,4 +1,4 @@
-"""When would a session start: Slurm's own forecast, shared, and asked for sparingly."""
+"""Expected starts: Slurm's own forecasts, cached, shared and rate-limited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.slurm.no_answer import is_no_answer
 
-# From 25.11 on the name of the cluster and a stray "a" can stand behind the time.
+# Since 25.11 the name of the cluster and a stray "a" can follow the time.
 _STARTS_AT = re.compile(
     r"\bJob [0-9]+ to start at (?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\b"
 )
@@ -22,30 +22,22 @@ _STARTS_AT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Slurm would not take such a session.
-
-    Attributes:
-        diagnosis: Why, in words.
-    """
+    """Slurm would refuse such a session."""
 
     diagnosis: Diagnosis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked. Users of one account share an answer, unless it is a refusal.
+    """A session to forecast. Users of one account share an answer, unless it is a refusal.
 
     Attributes:
-        user: Who would own the job.
+        user: Who would own the job; empty for anybody of the account.
         n_gpus: GPUs, 0 or more.
-        n_cores: CPU cores.
-        memory_mib: Memory in MiB.
-        walltime_s: Length in seconds.
         gpu_type: Type of GPU; None for any.
-        partition: Partition; None for Slurm's default one.
+        partition: Partition; None for Slurm's default.
         account: Slurm account; None for the user's default one, whichever that is.
-        qos: Quality of service; None for the default one.
-        reservation: Reservation, or None.
+        qos: Quality of service; None for the default.
     """
 
     user: str
@@ -61,7 +53,7 @@ class Question:
 
     @property
     def shared(self) -> Question:
-        """The same question, asked by anybody of the account; by the user where it is not known."""
+        """The same question from anybody of the account; unchanged if the account is not known."""
         return self if self.account is None else replace(self, user="")
 
 
@@ -71,7 +63,7 @@ class Forecast:
 
     Attributes:
         answer: When the session would start, or why it would be refused.
-        made_at: When Slurm said so.
+        made_at: When Slurm answered.
     """
 
     answer: datetime | Rejection
@@ -86,8 +78,8 @@ def parse_test_only(stderr: str, now: datetime) -> datetime | Rejection:
     a job over these is forecast as if it could start.
 
     Args:
-        stderr: What sbatch --test-only printed on standard error.
-        now: The time now, in the time zone in which sbatch prints.
+        stderr: Standard error of sbatch --test-only.
+        now: Current time, in the time zone in which sbatch prints.
 
     Returns:
         The start, never before now, or the refusal.
@@ -120,18 +112,19 @@ def parse_test_only(stderr: str, now: datetime) -> datetime | Rejection:
 
 
 class Forecaster:
-    """Asks Slurm for forecasts, at most so many a minute, and remembers the answers.
+    """Asks Slurm for forecasts, up to a rate, and caches the answers.
 
     Args:
-        ask: Runs sbatch --test-only for a question and returns what it printed on standard
-            error; may raise JobRejectedError.
-        clock: Seconds that never go back, such as time.monotonic.
-        now: The time of day, in the time zone in which sbatch prints.
-        asks_per_minute: The most questions to Slurm in a minute; 0 for none. One costs about as
+        ask: Runs sbatch --test-only for a question and returns its standard error; may raise
+            JobRejectedError.
+        clock: Monotonic, in seconds.
+        now: Current time, in the time zone in which sbatch prints.
+        asks_per_minute: Most questions to Slurm in a minute; 0 for none. One costs about as
             much as a submit.
-        fresh_s: Seconds for which an answer is given again without asking.
-        stale_s: Seconds for which it is still given where Slurm may not or cannot be asked.
-        at_once: How many questions Slurm is asked at the same time, 1 or more.
+        fresh_s: Seconds until an answer expires.
+        stale_s: Seconds for which an expired answer is still used if Slurm may not or cannot be
+            asked.
+        at_once: Most questions to Slurm at the same time, 1 or more.
     """
 
     def __init__(
@@ -159,14 +152,11 @@ class Forecaster:
         """Return when a session would start.
 
         Users who ask the same at the same time share one question to Slurm; one who leaves does
-        not take the answer from the others.
-
-        Args:
-            question: What the session would ask for.
+        not cancel it for the others.
 
         Returns:
-            The answer, some minutes old at most; its start can have passed by now. None where
-            nothing is known: too many questions, or no answer from Slurm.
+            The answer, some minutes old at most; its start can have passed by now. None if nothing
+            is known: too many questions, or no answer from Slurm.
         """
         known = self._recall(question, self._fresh_s)
         if known is not None:
@@ -199,6 +189,7 @@ class Forecaster:
             if asked_s - known_s < self._stale_s
         }
         is_refused = isinstance(forecast.answer, Rejection)
+        # A refusal can be about this user alone, so it is not shared with the account.
         self._known[question if is_refused else question.shared] = (asked_s, forecast)
 
     def _recall(self, question: Question, age_s: float) -> Forecast | None:
@@ -210,7 +201,7 @@ class Forecaster:
 
 
 class _TokenBucket:
-    """Lets so many through in a minute, and as many at once."""
+    """A rate limit: so many a minute, and as many at once."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         self._per_minute = per_minute

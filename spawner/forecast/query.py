@@ -1,4 +1,4 @@
-"""What Slurm is asked for a forecast: a session that is not submitted."""
+"""What a forecast asks of Slurm: the job of a session that is not submitted."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ _JOB_NAME = "dsportal-forecast"
 
 
 def question_of(spawner: Any, request: Request) -> Question:
-    """Return the question whether and when a session would start.
+    """Return the forecast question for a checked request.
 
     Args:
-        spawner: Holds the user and the operator's settings, batchspawner's `req_*` among them.
+        spawner: A `SlurmGPUSpawner`: its user, and the operator's settings with batchspawner's
+            `req_*`.
         request: What the user could ask for, checked.
-
-    Returns:
-        The question.
     """
     options, resources = request.options, request.resources
     # Users of one account share answers, also those who do not name it.
@@ -42,14 +40,11 @@ def question_of(spawner: Any, request: Request) -> Question:
 
 
 def job_of(question: Question, extra_options: tuple[str, ...] = ()) -> Job:
-    """Return the job that sbatch --test-only is given.
+    """Return the job for sbatch --test-only: like the session's, with a script that does nothing.
 
     Args:
-        question: What is asked.
-        extra_options: Further options of sbatch, of the site.
-
-    Returns:
-        A job like that of the session, with a script that does nothing.
+        question: The session to forecast.
+        extra_options: The site's further options of sbatch.
     """
     is_shard = question.gpu_type == SHARD
     return build_job(

@@ -1,4 +1,4 @@
-"""The record of forecasts, kept in a file so that a restart of the hub loses nothing."""
+"""The record of forecasts in a file, so that it survives a restart of the hub."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spawner.json_file import JsonFile
 
 
 class ForecastFile:
-    """A `ForecastRecord` that is written to a file after each change, outside the event loop.
+    """A `ForecastRecord` that is saved after each change, outside the event loop.
 
     Args:
-        path: The file, in a folder that only the hub can write; None keeps nothing.
-        log: Where it is told that the file cannot be read or written; forecasts go on without.
+        path: In a folder that only the hub can write; None keeps nothing.
+        log: Gets a warning if the file cannot be read or written; forecasts continue without it.
     """
 
     def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
@@ -25,40 +25,26 @@ class ForecastFile:
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """What the forecasts were worth so far, or None before the first."""
+        """Accuracy so far; None before the first session that counts."""
         return self._record.accuracy
 
     def expect(self, session: str, starts_at: datetime, *, made_at: datetime) -> None:
-        """Note what was forecast; see `ForecastRecord.expect`.
-
-        Args:
-            session: Anything that names the session, such as its mark.
-            starts_at: The forecast start, with its time zone.
-            made_at: When it was forecast.
-        """
+        """Note a forecast; see `ForecastRecord.expect`."""
         self._record.expect(session, starts_at, made_at=made_at)
         self._save()
 
     def start(self, session: str, started_at: datetime) -> float | None:
-        """Note that a session started; see `ForecastRecord.start`.
-
-        Args:
-            session: As given to `expect`.
-            started_at: When Slurm started it, with its time zone.
+        """Note that a session started.
 
         Returns:
-            Seconds between forecast and start where the forecast counts, else None.
+            As `ForecastRecord.start`.
         """
         late_s = self._record.start(session, started_at)
         self._save()
         return late_s
 
     def forget(self, session: str) -> None:
-        """Note that a session was cancelled before it started.
-
-        Args:
-            session: As given to `expect`.
-        """
+        """Note that a session was cancelled before it started."""
         if self._record.forget(session):
             self._save()
 

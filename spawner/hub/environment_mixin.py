@@ -1,4 +1,4 @@
-"""The part of the spawner that gives the server on the node its variables."""
+"""The spawner's part that sets the environment of the server on the node."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from spawner.hub.options_mixin import ChoosingSpawner
 
 
 class EquippingSpawner(ChoosingSpawner):
-    """A spawner that knows what a server needs to talk to its hub."""
+    """Adds the variables that a session's server needs to reach its hub."""
 
     def get_env(self) -> dict[str, str]:
-        """Return the variables of the server; the launcher adds those of a login.
+        """Return the server's environment; the launcher adds the variables of a login.
 
         Raises:
             SiteError: If the certificates of internal TLS cannot be read.
         """
         # batchspawner's own method asks the name service for the user, in the event loop.
         environment: dict[str, str] = Spawner.get_env(self)
+        # The deprecated name of JUPYTERHUB_API_TOKEN.
         environment.pop("JPY_API_TOKEN", None)
         environment["PORTAL_PORT_MIN"] = str(self.port_min)
         environment["PORTAL_PORT_MAX"] = str(self.port_max)
