@@ -1,4 +1,4 @@
-"""Small state of the hub in a file: read once, written outside the event loop."""
+"""Small state of the hub in a JSON file: read once, written outside the event loop."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ class JsonFile:
     """One JSON object in a file that only the hub writes.
 
     Args:
-        path: The file; None keeps nothing.
-        log: Where it is told that the file cannot be read or written; the hub goes on without.
+        path: None keeps nothing.
+        log: Gets a warning if the file cannot be read or written; the hub continues without it.
     """
 
     def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
         self._path = path
         self._log = log
+        # One thread, so that writes keep their order.
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="json-file")
 
     def read(self) -> dict[str, Any]:
-        """Return the object; empty where there is none or it cannot be read."""
+        """Return the JSON object; empty if there is no file or it cannot be read."""
         if self._path is None or not self._path.exists():
             return {}
         try:
@@ -34,11 +35,7 @@ class JsonFile:
         return state if isinstance(state, dict) else {}
 
     def save(self, state: dict[str, Any]) -> None:
-        """Write the object soon; a crash in between leaves the former one.
-
-        Args:
-            state: JSON values.
-        """
+        """Write `state`, JSON values, soon; after a crash in between the file has the old one."""
         if self._path is not None:
             self._writer.submit(self._write, self._path, json.dumps(state))
 

@@ -1,7 +1,7 @@
-"""What Prometheus is told of sessions, of their starts and of calls to Slurm.
+"""Prometheus metrics of sessions, of their starts and of calls to Slurm.
 
-prometheus_client is used here directly: JupyterHub, without which there is no spawner, depends on
-it and serves its default registry as /hub/metrics.
+prometheus_client is used directly: JupyterHub, which every spawner needs, depends on it and
+serves its default registry as /hub/metrics.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ SLURM_FAILURES = Counter(
 
 @contextlib.contextmanager
 def timed_call(command: str) -> Iterator[None]:
-    """Count one call to Slurm and what became of it.
+    """Measure one call to Slurm and count its failure.
 
     Args:
         command: Name of the command, or "launcher" with the verb.
 
     Yields:
-        Nothing; the call is what happens meanwhile.
+        Nothing; the call is the body of the `with`.
 
     Raises:
         SlurmError: What the call raised.
@@ -71,7 +71,7 @@ def timed_call(command: str) -> Iterator[None]:
 
 
 def show_sessions(count: Callable[[], Mapping[str, int]]) -> None:
-    """Have the number of sessions asked for whenever the metrics are read.
+    """Have the number of sessions computed whenever the metrics are read.
 
     Args:
         count: Returns sessions by state; a state of `SESSION_STATES` that it leaves out has none.

@@ -1,4 +1,4 @@
-"""Extending a session that runs, from the request of its user to Slurm's answer."""
+"""Extends a running session, from its user's request to Slurm's answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,7 @@ _NOT_RUNNING = "The session was to be extended, but its job does not run. Start 
 
 
 def policy_of(traits: SiteTraits) -> ExtensionPolicy:
-    """Return what the site allows.
-
-    Args:
-        traits: The operator's settings.
-
-    Returns:
-        The policy.
-    """
+    """Return the site's extension policy from the operator's settings."""
     return ExtensionPolicy(
         step_s=traits.extension_s,
         most_s=traits.max_extended_s,
@@ -42,13 +35,10 @@ def policy_of(traits: SiteTraits) -> ExtensionPolicy:
 
 
 def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
-    """Return what the server of a session is told about its time.
-
-    Args:
-        spawner: The session's spawner.
+    """Return what the hub tells a session's server about its time.
 
     Returns:
-        "left_s", and "extension" with "step_s" and "n_left", both 0 where there is none.
+        "left_s", and "extension" with "step_s" and "n_left", both 0 if it cannot be extended.
     """
     session = spawner.session
     n_done = session.n_extensions if session is not None else 0
@@ -61,15 +51,13 @@ def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
 
 
 async def extend_session(spawner: SlurmGPUSpawner) -> None:
-    """Let a session go on for longer.
-
-    Args:
-        spawner: The session's spawner.
+    """Extend a running session by one step.
 
     Raises:
         ExtensionError: If the site or Slurm does not allow it.
-        SlurmError: If Slurm did not answer, or did not take the order.
+        SlurmError: If Slurm did not answer or refused.
     """
+    # Two requests at once would both count from the same old limit.
     async with spawner.extension_lock:
         limits = TimeLimits(
             extender_argv=spawner.extender_argv,
@@ -94,7 +82,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
         if not await limits.lengthen(job, new_limit_s):
             raise ExtensionError(_NOT_RUNNING)
         spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
-        # Said at once: a look at Slurm that is under way is older than the order.
+        # Set at once: a query to Slurm that is under way may still return the old end.
         gained_s = new_limit_s - (job.limit_s or 0)
         passed_s = time.monotonic() - read_at
         spawner.set_end(
@@ -119,7 +107,7 @@ async def _read_job(
         raise ExtensionError(_NOT_RUNNING)
     check_times(policy, n_extensions=session.n_extensions)
     job = await limits.read_job(session.key)
-    # An id that was given out again, or a job whose marks its user has changed, is not touched.
+    # A job id that Slurm has reused, or a job whose user changed its comment, is not touched.
     if job is None or job.comment != comment_of(spawner.cluster.hub):
         raise ExtensionError(_NOT_RUNNING)
     if job.limit_s is None:
@@ -138,7 +126,7 @@ async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> Ceiling:
 
 
 async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> Ceiling:
-    # Asked anew: what is not known is not allowed.
+    # Not the cached associations: an extension is refused if its limits are not known.
     associations = await spawner.cluster.slurm.accounting.read_associations()
     ceiling = associations.ceiling(
         job.key.user,

@@ -1,4 +1,4 @@
-"""The part of the spawner that forms and REST need: what is offered, and what was asked for."""
+"""The spawner's part for forms and REST: what is offered, and what the user asked for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from spawner.slurm.resources import Shape
 
 
 class ChoosingSpawner(SiteTraits, SlurmSpawner):
-    """A spawner that knows the cluster and checks what users ask of it."""
+    """Knows the cluster and checks users' options against it."""
 
     _request: Request
 
@@ -40,7 +40,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
 
     @property
     def limits(self) -> Limits:
-        """What the user may ask for, whatever account, partition and QOS is chosen."""
+        """What the user may ask for, over all choices of account, partition and QOS."""
         own = Allowance(self.user.name, self.cluster.associations)
         return own.widest(self, self._site_limits)
 
@@ -51,20 +51,17 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
 
     @property
     def shape(self) -> Shape:
-        """The site's rule of cores and memory for each GPU."""
+        """The site's rule for cores and memory per GPU."""
         return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
 
     @property
     def most_gpus(self) -> int | None:
-        """GPUs of the largest session that the user can have; None where nothing is known yet."""
+        """GPUs of the largest session that the user can have; None if nothing is known yet."""
         catalog = self.cluster.known_catalog
         return None if catalog is None else most_gpus(catalog, self.limits)
 
     async def read_catalog(self) -> Catalog:
-        """Return what the cluster offers, a few seconds old at most.
-
-        Returns:
-            Partitions, nodes and GPUs.
+        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -72,13 +69,10 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         return await self.cluster.read_catalog()
 
     def bounds_of(self, options: JobOptions) -> Bounds:
-        """Return whose limits keep the user from what.
+        """Return the limits of the site, of the user's groups and of Slurm's accounting.
 
         Args:
-            options: Account, partition and QOS that are chosen.
-
-        Returns:
-            The limits of the site, of the user's groups and of Slurm's accounting.
+            options: Only account, partition and QOS matter.
         """
         groups = self._site_limits
         own = Allowance(self.user.name, self.cluster.associations)
@@ -89,7 +83,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         )
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return those reservations that the site offers and Slurm knows, by name.
+        """Return the reservations that the site offers and Slurm knows, by name.
 
         Raises:
             SlurmError: If Slurm did not answer.
@@ -103,13 +97,13 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         """Return when a session would start; nothing is submitted.
 
         Args:
-            user_options: What could be asked for.
+            user_options: Options of a form or of REST.
 
         Returns:
-            Slurm's answer, some minutes old at most; None where it is not known.
+            Slurm's answer, some minutes old at most; None if it is not known.
 
         Raises:
-            OptionsError: If it is not offered.
+            OptionsError: If the options are not offered.
             SlurmUnavailableError: If Slurm did not say what there is.
         """
         catalog = await self.read_catalog()
@@ -126,18 +120,15 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         return _take_options
 
     async def take_options(self, user_options: Mapping[str, object]) -> None:
-        """Check what the user asked for; form and REST both come here.
-
-        Args:
-            user_options: Options of a form or of REST.
+        """Check and keep the user's options; form and REST both come here.
 
         Raises:
-            StartFailed: If it is not offered, or Slurm cannot say.
+            StartFailed: If the options are not offered, or Slurm cannot say.
         """
         handler = self.handler
         is_rest = isinstance(handler, UserServerAPIHandler)
         if is_rest and handler.get_server_json_body()["user_options"] is None:
-            # JupyterHub repeats the last options then; ours are the site's default.
+            # JupyterHub would repeat the last options; ours are the site's default.
             user_options = {}
         try:
             catalog = await self.read_catalog()

@@ -1,4 +1,4 @@
-"""Where the server on the node tells the hub its port, once, from its own token."""
+"""The API route where a session's server reports its port, once, with its own token."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from spawner.certificates import check_certificate
 from spawner.session.end_reason import tell_of_other_port
 
 ROUTE = "/api/dsportal/port"
-# batchspawner's handler sets any attribute that is posted, commands of the hub among them.
+# batchspawner's handler sets any attribute of the spawner that is posted, even its commands.
 _REFUSED_ROUTE = "/api/batchspawner"
 _REPORTED = frozenset({"port", "certificate"})
 _MOST_BODY_BYTES = 4096
-# What the kernel gives to programs without rights.
+# Ports that the kernel gives to unprivileged programs.
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535
 
 
 class PortTaker(Protocol):
-    """What a spawner has to offer to be told a port."""
+    """What the handler needs of a spawner."""
 
     port_min: int
     port_max: int
@@ -30,39 +30,37 @@ class PortTaker(Protocol):
     needs_certificate: bool
 
     def owns_token(self, token_id: int) -> bool:
-        """Tell whether this is the token that the session's server holds.
+        """Return whether the session's server holds this token.
 
         Args:
             token_id: Row of the token in the hub's database.
 
         Returns:
-            False also where there is no session.
+            False also if there is no session.
         """
 
     def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port, if one is awaited.
+        """Take the port, if the session waits for one; return whether it does.
 
         Args:
             port: A port that the site allows.
             certificate: The server's, as PEM; empty for plain HTTP.
-
-        Returns:
-            Whether it was awaited.
         """
 
 
 class PortHandler(APIHandler):
-    """Takes `{"port": N}`, and `{"port": N, "certificate": PEM}` of a session with TLS.
+    """Takes `{"port": N}`, or `{"port": N, "certificate": PEM}` from a session with TLS.
 
-    403: not a token of a session that is starting; 400: not one integer that the site allows, or
-    not the session's certificate; 409: the session does not wait for a port (any more); 204: taken.
+    204: taken; 400: not one integer that the site allows, or not the session's certificate;
+    403: not a token of a session that is starting; 409: the session does not wait for a port
+    (any more).
     """
 
     async def post(self) -> None:
         """Take the port of the session whose server holds the token.
 
         Raises:
-            HTTPError: 400, 403 or 409, see above.
+            HTTPError: 400, 403 or 409, see the class.
         """
         spawner: PortTaker = spawner_of_token(self)
         port, certificate = self._parse_report()
@@ -94,6 +92,7 @@ class PortHandler(APIHandler):
         except ValueError:
             data = None
         is_known = isinstance(data, dict) and "port" in data and set(data) <= _REPORTED
+        # `type`, for JSON's true is an int to isinstance.
         if not is_known or type(data["port"]) is not int:
             raise HTTPError(400, 'The body has to be {"port": N} with one integer N.')
         try:
@@ -104,13 +103,10 @@ class PortHandler(APIHandler):
 
 
 def spawner_of_token(handler: APIHandler) -> Any:
-    """Return the spawner of the session whose server makes a request.
-
-    Args:
-        handler: The request.
+    """Return the spawner of the session whose server makes the request.
 
     Returns:
-        The spawner.
+        A spawner with `owns_token`.
 
     Raises:
         HTTPError: 403 where the token is not that of a session's server.
@@ -125,10 +121,10 @@ def spawner_of_token(handler: APIHandler) -> Any:
 
 
 def register(handlers: list[Any] | None = None) -> None:
-    """Put this handler in the place of batchspawner's.
+    """Replace batchspawner's handler with this one.
 
     Args:
-        handlers: The hub's list of API handlers, changed in place; by default the real one.
+        handlers: The hub's list of API handlers, changed in place; None for the real one.
     """
     routes = apihandlers.default_handlers if handlers is None else handlers
     routes[:] = [handler for handler in routes if handler[0] not in {ROUTE, _REFUSED_ROUTE}]

@@ -1,11 +1,10 @@
-"""What the server of a session, or its user, may ask the hub about the session's time.
+"""API routes for a session's server, or its user, about the session's time.
 
-* GET /hub/api/dsportal/session: how long it goes on, and what is announced, with the session's own
-  token.
-* POST /hub/api/dsportal/extend: let it go on for longer, with the session's own token.
-* DELETE /hub/api/dsportal/session: end it, with the session's own token; `?because=idle` has the
+* GET /hub/api/dsportal/session: time left and notices, with the session's own token.
+* POST /hub/api/dsportal/extend: extend it, with the session's own token.
+* DELETE /hub/api/dsportal/session: stop it, with the session's own token; `?because=idle` has the
   hub tell its user that nobody used it; `?because=exit` says that the server ends by itself
-  or was told to by Slurm, and the hub sends nothing more to it and looks at its job.
+  or was told to by Slurm, and the hub sends nothing more to it and checks its job.
 * POST /hub/api/dsportal/users/NAME/extend: extend it, with a token of that user; a session with
   a name of its own at users/NAME/servers/SESSION/extend.
 """
@@ -26,24 +25,25 @@ from spawner.hub.extend_session import describe_time, extend_session
 from spawner.hub.port_api import spawner_of_token
 from spawner.session.session_end import Ending
 
+# The event loop keeps only weak references to tasks.
 _endings: set[asyncio.Task[None]] = set()
 
 
 class SessionHandler(APIHandler):
-    """Tells a session how long it goes on, and ends it."""
+    """Tells a session how much time it has left, and stops it."""
 
     async def get(self) -> None:
-        """Answer with `describe_time` and "notices": 200, or 403 for a token of no session."""
+        """Answer with `describe_time` and "notices": 200, or 403 for any other token."""
         spawner = spawner_of_token(self)
         notices = [str(text) for text in spawner.session_notices()]
         self.finish(json.dumps({**describe_time(spawner), "notices": notices}))
 
     async def delete(self) -> None:
-        """End the session whose server holds the token: 202."""
+        """Stop the session whose server holds the token: 202."""
         spawner = spawner_of_token(self)
         because = self.get_query_argument("because", "")
         if because == "exit":
-            # The job says how it ended; this is no order to stop.
+            # Not a request to stop: the server ends anyway, and the job tells how.
             if not spawner.pending:
                 await self.proxy.delete_user(spawner.user, spawner.name)
                 spawner.look_soon()
@@ -51,7 +51,7 @@ class SessionHandler(APIHandler):
             self.log.info("The session of %s gives itself back", spawner.user.name)
             if because == "idle" and spawner.session is not None:
                 spawner.ending = Ending.of_idle(spawner.session.job_id)
-            # The caller is what ends, so the answer comes first.
+            # The caller is what will be stopped, so the answer comes first.
             ending = asyncio.ensure_future(self.stop_single_user(spawner.user, spawner.name))
             _endings.add(ending)
             ending.add_done_callback(_endings.discard)
@@ -62,19 +62,19 @@ class ExtensionHandler(APIHandler):
     """Extends the session whose server holds the token."""
 
     async def post(self) -> None:
-        """Extend it: 200 and `describe_time`; 409 and the reason where it may not be."""
+        """Extend it: 200 and `describe_time`; 409 and the reason if that is not possible."""
         await _answer_extension(self, spawner_of_token(self))
 
 
 class UserExtensionHandler(APIHandler):
-    """Extends the session of a user, for whoever may start that user's servers."""
+    """Extends a user's session, for whoever may start that user's servers."""
 
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str = "") -> None:
-        """Extend it: 200 and `describe_time`; 409 and the reason where it may not be.
+        """Extend it: 200 and `describe_time`; 409 and the reason if that is not possible.
 
         Raises:
-            HTTPError: 404 where there is no such user or session.
+            HTTPError: 404 if there is no such user or session.
         """
         user = self.find_user(user_name)
         if user is None or server_name not in user.spawners:
@@ -107,7 +107,7 @@ def register(handlers: list[Any] | None = None) -> None:
     """Add these handlers to the hub's, once.
 
     Args:
-        handlers: The hub's list of API handlers, changed in place; by default the real one.
+        handlers: The hub's list of API handlers, changed in place; None for the real one.
     """
     routes = apihandlers.default_handlers if handlers is None else handlers
     ours = {route for route, _ in ROUTES}

@@ -1,4 +1,4 @@
-"""A hub whose database cannot be written: said in a sentence, and nobody stays pending.
+"""Handling of a full database disk: a clear error, and no session that stays pending.
 
 JupyterHub's own handling of a failed commit leaves a session "pending stop" for ever, answers 403
 to a good token whose use it cannot note, and says "Internal Server Error".
@@ -30,7 +30,7 @@ _retries: set[asyncio.Task[None]] = set()
 
 
 class StateDiskFullError(HTTPError, SQLAlchemyError):
-    """The hub's database has no room left; JupyterHub answers 507 with `jupyterhub_message`."""
+    """The hub's database has no space left; JupyterHub answers 507 with `jupyterhub_message`."""
 
     def __init__(self) -> None:
         HTTPError.__init__(self, 507, reason="Insufficient Storage")
@@ -38,7 +38,7 @@ class StateDiskFullError(HTTPError, SQLAlchemyError):
 
 
 def register() -> None:
-    """Have the hub bear a full disk, once."""
+    """Make the hub survive a full disk, once."""
     if event.contains(Engine, "handle_error", _tell_full_disk):
         return
     event.listen(Engine, "handle_error", _tell_full_disk)
@@ -48,15 +48,12 @@ def register() -> None:
 
 
 def is_full(error: BaseException | None, database: str | None) -> bool:
-    """Return whether a write failed because there is no room.
+    """Return whether a write failed because the disk is full.
 
     Args:
-        error: What the database's driver said.
-        database: Path of the file of SQLite, which says "disk I/O error" for it, too; None for
-            another database.
-
-    Returns:
-        False where nothing points to it.
+        error: The error of the database's driver.
+        database: Path of SQLite's file, since SQLite also says "disk I/O error" for it; None for
+            other databases.
     """
     if any(text in str(error) for text in _FULL_TEXTS):
         return True
@@ -80,7 +77,7 @@ def _known_without_a_note(original: Callable[..., Any]) -> Callable[..., Any]:
             return await original(self)
         except StateDiskFullError:
             self.db.rollback()
-            # Who asks is known all the same; only when they did cannot be kept.
+            # The token is good all the same; only the time of its use cannot be saved.
             self._record_activity = lambda *_: False
             del self._jupyterhub_user
             return await original(self)
@@ -93,7 +90,7 @@ def _rolled_back(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return await original(self, *arguments, **options)
         except SQLAlchemyError:
-            # A start outlives its request, which would have done this.
+            # JupyterHub rolls back at the end of a request, but a start outlives its request.
             self.db.rollback()
             raise
 

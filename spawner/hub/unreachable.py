@@ -1,4 +1,4 @@
-"""What the hub does when the proxy does not reach a session."""
+"""The hub's error page for sessions that the proxy cannot reach."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ ROUTE = r"/error/(\d+)"
 
 
 class UnreachableHandler(ProxyErrorHandler):
-    """JupyterHub's page for an error of the proxy; Slurm is asked about the session at once."""
+    """JupyterHub's page for an error of the proxy, which also has Slurm queried at once."""
 
     async def get(self, status_code_s: str) -> None:
-        """Answer with the page.
-
-        Args:
-            status_code_s: Status that the user is shown, in digits.
-        """
+        """Answer with the page; `status_code_s` is the status in digits."""
         path = urlsplit(self.get_query_argument("url", "")).path
         for spawner in spawners_of(path, self.users):
             spawner.look_soon()
@@ -27,14 +23,14 @@ class UnreachableHandler(ProxyErrorHandler):
 
 
 def spawners_of(path: str, users: Any) -> list[Any]:
-    """Return the running sessions that a path leads to.
+    """Return the spawners of the running sessions that a path leads to, mostly one or none.
 
     Args:
         path: Path of a request that the proxy could not serve.
         users: The hub's users by name.
 
     Returns:
-        Spawners, mostly one or none.
+        `SlurmGPUSpawner`s; other kinds of spawners are left out.
     """
     return [
         spawner
@@ -46,10 +42,10 @@ def spawners_of(path: str, users: Any) -> list[Any]:
 
 
 def register(routes: list[Any] | None = None) -> None:
-    """Put this handler in the place of JupyterHub's.
+    """Replace JupyterHub's handler with this one.
 
     Args:
-        routes: The hub's list of handlers, changed in place; by default the real one.
+        routes: The hub's list of handlers, changed in place; None for the real one.
     """
     routes = handlers.default_handlers if routes is None else routes
     routes[:] = [route for route in routes if route[0] != ROUTE]

@@ -1,4 +1,4 @@
-"""What JupyterHub and JupyterLab do when a server starts that a session has no use for."""
+"""Skips start-up work of JupyterHub and JupyterLab that a session's server does not need."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _HUB_DATABASE = "jupyterhub.orm"
 def leave_out_unneeded() -> None:
     """Load what a server needs of JupyterHub and JupyterLab without the rest.
 
-    It comes before anything else imports them. JupyterHub's log, which the server shares, names a
-    page of the hub, and with it the hub's pages and database; JupyterLab asks Node, wherever
-    there is one, for the registry that it would build from. The classic page prints a banner of
-    eleven lines, which would stand last in the job's log. None of it is of use on a node.
+    Call it before anything else imports them. JupyterHub's log, which the server shares, imports a
+    page of the hub, and with it the hub's pages and database; JupyterLab runs Node, if there
+    is one, to learn the registry that it would build from. The classic page prints a banner of
+    eleven lines, which would be the last in the job's log. A node needs none of it.
 
     Source:
         Our measurement with `python -X importtime`: 0.4 s and 0.5 s of the 1.9 s of a start, with
@@ -31,7 +31,7 @@ def leave_out_unneeded() -> None:
 def _load_hub_log() -> None:
     _load_when_used(_HUB_DATABASE)
     pages = ModuleType(_HUB_PAGES)
-    # What the log does not speak of; no handler of a session is one.
+    # The log skips requests to this class; no handler of a session is one.
     pages.HealthCheckHandler = type("HealthCheckHandler", (), {})  # type: ignore[attr-defined]
     sys.modules[_HUB_PAGES] = pages
     try:
@@ -41,7 +41,7 @@ def _load_hub_log() -> None:
 
 
 def _load_when_used(name: str) -> None:
-    """Import a module of a package only when an attribute of it is asked for."""
+    """Import a module of a package only when one of its attributes is used."""
     parent, _, short_name = name.rpartition(".")
     spec = importlib.util.find_spec(name)
     if name in sys.modules or spec is None or spec.loader is None:
@@ -49,7 +49,7 @@ def _load_when_used(name: str) -> None:
     spec.loader = loader = importlib.util.LazyLoader(spec.loader)
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    # An import that finds it here asks it for nothing.
+    # `from package import module` takes it from here without loading it.
     setattr(sys.modules[parent], short_name, module)
 
 

@@ -1,10 +1,10 @@
-"""Writes what a session prints into its log, which never grows over a limit.
+"""Writes a session's output to its log and keeps the log under a limit.
 
     log_keeper MOST_BYTES < pipe >> log
 
-The notebook server starts it with the log as its standard output, and gives itself and all that it
-starts the other end of the pipe. So nobody else writes the log, and nothing is lost when its older
-half is dropped. It ends with the last of those that print. Needs only the standard library.
+The notebook server starts it with the log as its standard output, and gives the other end of the
+pipe to itself and all its children. So nobody else writes the log, and nothing is lost when its
+older half is dropped. It ends with the last process that prints. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ log = logging.getLogger("dsportal")
 
 
 def limit_log(most_bytes: int) -> None:
-    """Bound the log that this process prints to, for itself and all that it starts from now on.
+    """Limit the log of this process, and of all processes that it starts from now on.
 
     Args:
-        most_bytes: Size that the log never exceeds; 0 leaves it as it is, and so does output that
-            is no file.
+        most_bytes: Size that the log never exceeds; 0 for no limit. Output that is not a file is
+            not limited either.
     """
     out, errors = os.fstat(_LOG), os.fstat(_ERRORS)
     if not most_bytes or not stat.S_ISREG(out.st_mode) or not os.path.samestat(out, errors):
@@ -42,7 +42,7 @@ def limit_log(most_bytes: int) -> None:
     reading, writing = os.pipe()
     argv = [sys.executable, "-I", "-S", __file__, str(most_bytes)]
     try:
-        # Whatever ends the session, the keeper ends last, from its first moment on.
+        # The keeper ignores the signals that end a session, from its start on, and so ends last.
         subprocess.Popen(argv, stdin=reading, preexec_fn=_ignore_signals)
     except OSError as error:
         log.warning("The log of this session has no limit: %s", error)
@@ -53,7 +53,7 @@ def limit_log(most_bytes: int) -> None:
     os.dup2(writing, _LOG)
     os.dup2(writing, _ERRORS)
     os.close(writing)
-    # The last words say why a session ended; Slurm ends the keeper right after the server.
+    # The last lines say why a session ended; Slurm kills the keeper right after the server.
     atexit.register(_wait_until_written)
 
 
@@ -80,10 +80,10 @@ def _n_unread(pipe: int) -> int:
 
 
 class LogFile:
-    """The log.
+    """The log, limited in size.
 
     Args:
-        descriptor: It, open for writing. Slurm writes its own last words through it, too.
+        descriptor: Of the file, open for writing. Slurm writes its own last lines through it, too.
         most_bytes: Size that it never exceeds.
     """
 
@@ -92,23 +92,21 @@ class LogFile:
         self._most_bytes = most_bytes
 
     def write(self, text: bytes) -> None:
-        """Append something, and first make room where it would not fit.
-
-        Args:
-            text: What a process of the session printed.
+        """Append output, and drop the older half of the log first if it would not fit.
 
         Raises:
-            OSError: If there is no room on the disk.
+            OSError: If the disk is full.
         """
         view = memoryview(text)
         while view:
+            # With half of the log kept, a piece of a quarter always fits.
             piece = view[: self._most_bytes // 4]
             if os.fstat(self._descriptor).st_size + len(piece) > self._most_bytes:
                 self._cut()
             view = view[os.write(self._descriptor, piece) :]
 
     def _cut(self) -> None:
-        # What was opened for appending alone can be neither read nor written at its start.
+        # A descriptor opened only for appending can neither read nor write at the start.
         whole = os.open(f"/proc/self/fd/{self._descriptor}", os.O_RDWR | os.O_CLOEXEC)
         try:
             size = os.fstat(whole).st_size
@@ -129,10 +127,10 @@ def _whole_lines(tail: bytes) -> bytes:
 
 
 def main() -> None:
-    """Copy the pipe into the log until nobody writes to it."""
+    """Copy the pipe into the log until no process writes to it any more."""
     kept = LogFile(_LOG, int(sys.argv[1]))
     while text := os.read(0, _CHUNK_BYTES):
-        # A full disk must not stop those that print.
+        # A full disk must not block the processes that print.
         with suppress(OSError):
             kept.write(text)
 

@@ -1,4 +1,4 @@
-"""The report of a server's port to the hub, repeated while the hub does not answer."""
+"""Reports a server's port to the hub, with retries while the hub does not answer."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ REPORT_TIMEOUT_S = 600.0
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 10.0
 _ANSWER_TIMEOUT_S = 10.0
-# Of the seconds that Slurm gives a job to end, the kernels need most.
+# The kernels need most of the seconds that Slurm gives a job to end.
 _GOODBYE_TIMEOUT_S = 2.0
-# The hub has no use for this server any more: the session was stopped, or never was.
+# The hub no longer wants this server: the session was stopped, or never existed.
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 409})
 
 log = logging.getLogger("dsportal")
 
 
 class ReportError(Exception):
-    """The hub does not take this server."""
+    """The hub refused this server or did not answer."""
 
 
 class Reporter:
-    """Tells the hub the port, again and again while the hub does not answer.
+    """Reports the port in a thread, with retries while the hub does not answer.
 
     Args:
         environment: JUPYTERHUB_API_URL, JUPYTERHUB_API_TOKEN and, with internal TLS, the paths
             JUPYTERHUB_SSL_KEYFILE, JUPYTERHUB_SSL_CERTFILE and JUPYTERHUB_SSL_CLIENT_CA.
-        port: The port.
+        port: Port that the server listens on.
         certificate: The server's, as PEM; empty for plain HTTP.
-        timeout_s: Seconds after which it gives up.
-        clock: Seconds that only grow.
+        timeout_s: Seconds until it gives up.
+        clock: Monotonic, in seconds.
         pause: Sleeps for some seconds.
     """
 
@@ -72,14 +72,14 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin, beside whatever else goes on."""
+        """Start to report, in a thread."""
         self._thread.start()
 
     def wait(self) -> None:
-        """Return when the hub has taken the port.
+        """Wait until the hub has accepted the port.
 
         Raises:
-            ReportError: If the hub refused it, or did not answer in all that time.
+            ReportError: If the hub refused it, or did not answer in time.
         """
         self._thread.join()
         if self._error is not None:
@@ -92,10 +92,10 @@ class Reporter:
             self._error = error
 
     def report(self) -> None:
-        """Tell the hub, until it answers.
+        """Report until the hub answers.
 
         Raises:
-            ReportError: If the hub refused the port, or did not answer in all that time.
+            ReportError: If the hub refused the port, or did not answer in time.
         """
         give_up_at = self._clock() + self._timeout_s
         pause_s = _FIRST_PAUSE_S
@@ -120,6 +120,7 @@ class Reporter:
                     "The job ends; start a new session when the hub is back."
                 )
             log.warning("The hub did not take the port yet: %s", problem)
+            # Jitter: after a restart of the hub many servers report at once.
             self._pause(pause_s * random.uniform(0.75, 1.25))  # noqa: S311
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
 
@@ -127,8 +128,10 @@ class Reporter:
 def say_goodbye(environment: Mapping[str, str]) -> None:
     """Tell the hub that this server ends, so that nothing more is sent to its port.
 
+    A hub that does not answer finds out by itself.
+
     Args:
-        environment: As for `Reporter`. Where the hub does not answer, it finds out by itself.
+        environment: As for `Reporter`.
     """
     request = urllib.request.Request(  # noqa: S310
         f"{environment['JUPYTERHUB_API_URL'].rstrip('/')}/{END_PATH}",
@@ -142,7 +145,7 @@ def say_goodbye(environment: Mapping[str, str]) -> None:
 
 
 def _make_opener(environment: Mapping[str, str]) -> urllib.request.OpenerDirector:
-    # The hub is on the cluster's own network, so no proxy of the environment is asked.
+    # The hub is on the cluster's own network, so proxy settings of the environment do not apply.
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if environment.get("JUPYTERHUB_SSL_CERTFILE"):
         context = ssl.create_default_context(cafile=environment.get("JUPYTERHUB_SSL_CLIENT_CA"))

@@ -1,4 +1,4 @@
-"""The notebook server on the node: it takes a port, keeps it, tells the hub, then serves.
+"""The notebook server on the node: takes a port, keeps it, tells the hub, then serves.
 
 Runs in the server environment as the batch script's own process, so that a signal to the job is
 a signal to the server.
@@ -33,9 +33,9 @@ def main() -> None:
     """Serve one session until it is stopped."""
     limit_log(int(os.environ.get("PORTAL_LOG_MIB", "0")) * _MIB)
     _log_to_stderr()
-    # What is loaded stays: looking through it for garbage takes a fifth of the start.
+    # Modules that load here stay, and collecting garbage meanwhile takes a fifth of the start.
     gc.disable()
-    # The warning of --signal may come before the server listens to it; by default it would kill.
+    # The warning of sbatch's --signal may come before the server handles it; by default it kills.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
     address = find_address(environment)
@@ -46,7 +46,7 @@ def main() -> None:
     environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
     reporter = Reporter(environment, port, certificate=certificate)
     reporter.start()
-    # Loading takes longer than the report, so both go on at once. The hub may connect at any
+    # Loading takes longer than the report, so both run at once. The hub may connect at any
     # time: the socket listens, and the server answers as soon as it runs.
     launch = prepare_server(sock)
     try:
@@ -61,14 +61,14 @@ def find_address(environment: Mapping[str, str]) -> str:
     """Return the node's address on the cluster network: the one that reaches the hub.
 
     Args:
-        environment: PORTAL_NODE_ADDRESS decides where it is set, for example by the prologue of a
+        environment: PORTAL_NODE_ADDRESS decides if it is set, for example by the prologue of a
             site whose nodes have several networks; else JUPYTERHUB_API_URL is to be reached.
 
     Returns:
         An IPv4 or IPv6 address of this node.
 
     Raises:
-        OSError: If there is no way to the hub.
+        OSError: If there is no route to the hub.
     """
     if environment.get("PORTAL_NODE_ADDRESS"):
         return environment["PORTAL_NODE_ADDRESS"]
@@ -84,14 +84,11 @@ def find_address(environment: Mapping[str, str]) -> str:
 
 
 def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
-    """Take a port as the site has it; end the program where none is free.
+    """Return a listening socket in the site's range; end the program if no port is free.
 
     Args:
         environment: Holds PORTAL_PORT_MIN, PORTAL_PORT_MAX and PORTAL_ANY_PORT from the hub.
         address: The only address to listen on.
-
-    Returns:
-        The listening socket.
     """
     try:
         return bind_port(
@@ -106,22 +103,22 @@ def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
 
 
 class PortsTakenError(OSError):
-    """No port of the range is free; the sentence names who holds them."""
+    """No port of the range is free; the text says who holds them."""
 
 
 def bind_port(
     address: str, port_min: int, port_max: int, *, any_port: bool = False
 ) -> socket.socket:
-    """Take a free port and listen on it.
+    """Take a random free port and listen on it.
 
     Args:
         address: The only address to listen on.
         port_min: Lowest port.
         port_max: Highest port.
-        any_port: Whether any other port will do where none of the range is free.
+        any_port: Whether any other port will do if none of the range is free.
 
     Returns:
-        The listening socket. It is never closed before the server uses it.
+        The listening socket, which stays open until the server uses it: the port cannot be lost.
 
     Raises:
         PortsTakenError: If no port of the range is free, and no other will do.
@@ -131,7 +128,7 @@ def bind_port(
     sock = _listen(address, ports)
     if sock is None:
         taken = describe_taken(address, port_min, port_max)
-        # The kernel picks a free one for 0.
+        # For port 0 the kernel picks a free one.
         sock = _listen(address, [0]) if any_port else None
         if sock is None:
             raise PortsTakenError(taken)
@@ -158,16 +155,13 @@ def _listen(address: str, ports: Iterable[int]) -> socket.socket | None:
 
 
 def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
-    """Return where this server is, in the form that jupyterhub-singleuser reads.
+    """Return this server's URL, in the form that jupyterhub-singleuser reads.
 
     Args:
         environment: Holds JUPYTERHUB_SERVICE_URL with the path from the hub, and with internal TLS
             JUPYTERHUB_SSL_CERTFILE.
         address: Address of this node.
-        port: Port that is listened on.
-
-    Returns:
-        The URL.
+        port: Port that the server listens on.
     """
     url = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
     host = f"[{address}]" if ":" in address else address
@@ -176,7 +170,7 @@ def service_url(environment: Mapping[str, str], address: str, port: int) -> str:
 
 
 def _log_to_stderr() -> None:
-    # Not for the root logger: libraries that the server loads would talk through it.
+    # Not for the root logger: libraries that the server loads would log through it.
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("[%(levelname).1s %(asctime)s dsportal] %(message)s"))
     log.addHandler(handler)
@@ -185,13 +179,10 @@ def _log_to_stderr() -> None:
 
 
 def prepare_server(sock: socket.socket) -> Callable[[], None]:
-    """Load the notebook server so that it will serve on a socket that is open already.
-
-    Args:
-        sock: The listening socket.
+    """Load the notebook server for a socket that already listens.
 
     Returns:
-        Starts the server; comes back when it has stopped and its kernels have ended.
+        Starts the server; returns when it has stopped and its kernels have ended.
     """
     leave_out_unneeded()
     from jupyter_server.serverapp import ServerApp
@@ -203,7 +194,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     http_server.register()
 
     class SessionServer(ServerApp):
-        """A notebook server on a given socket."""
+        """A notebook server on the given socket."""
 
         def find_server_extensions(self) -> None:
             super().find_server_extensions()
@@ -217,14 +208,14 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             super().start_ioloop()
 
         def _find_http_port(self) -> None:
-            """Keep the port that is taken."""
+            """Keep the port that is taken; Jupyter would look for a free one."""
 
         def _bind_http_server_tcp(self) -> bool:
             self.http_server.add_socket(sock)
             return True
 
         def stop(self, from_signal: bool = False) -> None:
-            # The socket closes next, and its port is anybody's.
+            # The socket closes next, and then anybody can take its port.
             add = (
                 self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
             )

@@ -13,10 +13,9 @@ from spawner.slurm.associations import Associations, most_generous
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """One user's part of Slurm's accounting.
+    """One user's share of Slurm's accounting.
 
     Attributes:
-        user: Name of the user.
         associations: Those of all users.
     """
 
@@ -25,16 +24,16 @@ class Allowance:
 
     @property
     def default_account(self) -> str | None:
-        """The account of jobs that name none; None where it is not known."""
+        """The account of jobs that name none; None if it is not known."""
         rows = self.associations.by_user.get(self.user, ())
         return next((row.account for row in rows if row.is_default), None)
 
     def widest(self, traits: Any, limits: Limits) -> Limits:
-        """Return what the user may ask for before account, partition and QOS are chosen.
+        """Return the user's limits before account, partition and QOS are chosen.
 
         Args:
             traits: The operator's settings, batchspawner's `req_*` among them.
-            limits: What the site lets the user ask for.
+            limits: The site's limits for the user.
 
         Returns:
             The limits of the most generous choice, without accounts and QOS that Slurm would
@@ -55,16 +54,13 @@ class Allowance:
     def narrowed(
         self, traits: Any, limits: Limits, options: JobOptions, partition: str | None
     ) -> Limits:
-        """Return what the user may ask for with the account, partition and QOS of a request.
+        """Return the user's limits with the account, partition and QOS of a request.
 
         Args:
             traits: The operator's settings, batchspawner's `req_*` among them.
-            limits: What the site lets the user ask for.
-            options: What the user asked for.
-            partition: Partition of the job.
-
-        Returns:
-            The limits.
+            limits: The site's limits for the user.
+            options: The request.
+            partition: Partition of the job; None for Slurm's default.
         """
         ceiling = self.associations.ceiling(
             self.user,
@@ -75,7 +71,7 @@ class Allowance:
         return self._offered(limits).under(ceiling)
 
     def _offered(self, limits: Limits) -> Limits:
-        # Nothing is known of a user whom accounting hides from the hub: sbatch will say.
+        # Accounting may hide the user from the hub; sbatch will refuse what is not allowed.
         if not self.associations.by_user.get(self.user):
             return limits
         accounts = self.associations.accounts(self.user)

@@ -1,4 +1,4 @@
-"""What one user asked for, checked against what the cluster and the site allow."""
+"""One user's request, parsed and checked against the cluster and the site's limits."""
 
 from __future__ import annotations
 
@@ -27,16 +27,12 @@ _SHOWN_LENGTH = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
-    """One request for a session; None means that the site decides.
+    """One request for a session; None lets the site decide.
 
     Attributes:
         n_gpus: GPUs on the one node, 0 or more.
         gpu_type: Slurm's name of a GPU type, MIG profile or shard.
-        partition: Slurm partition.
         walltime_s: Length of the session in seconds.
-        account: Slurm account.
-        qos: Slurm quality of service.
-        reservation: Slurm reservation.
         is_rescue: A small session without a GPU that writes nothing into the home folder.
     """
 
@@ -51,15 +47,12 @@ class JobOptions:
 
     @classmethod
     def parse(cls, mapping: Mapping[str, object], *, max_gpus: int | None = None) -> JobOptions:
-        """Return the options in a form or in a REST body.
+        """Return the options in a form or in a REST body, not yet checked against the cluster.
 
         Args:
             mapping: Values by option name. Forms give lists of one text, REST gives JSON values;
                 an empty text, an empty list or an absent key leaves the choice to the site.
-            max_gpus: The limit that a sentence about a wrong number names.
-
-        Returns:
-            The options, not yet checked against the cluster.
+            max_gpus: The limit that an error about a wrong number names; None for no such limit.
 
         Raises:
             OptionsError: If a key is unknown or a value is not of its kind.
@@ -83,15 +76,12 @@ class JobOptions:
         )
 
     def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
-        """Check that the site allows this and that a node of the cluster can hold it.
+        """Return the resources, if the site allows them and a node of the cluster can hold them.
 
         Args:
             catalog: What the cluster offers now.
-            limits: What the site lets this user ask for.
+            limits: The user's limits.
             shape: Cores and memory that come with each GPU.
-
-        Returns:
-            The resources of the session.
 
         Raises:
             OptionsError: If something is not offered or exceeds a limit.
@@ -112,11 +102,7 @@ class JobOptions:
         return shape.resources(self.n_gpus)
 
     def choose_partition(self, catalog: Catalog, limits: Limits) -> str | None:
-        """Return the partition that the job goes to.
-
-        Args:
-            catalog: What the cluster offers now.
-            limits: What the site lets this user ask for.
+        """Return the partition of the job.
 
         Returns:
             The one asked for, or the first offered one with a node that has the GPUs; None for
@@ -127,6 +113,7 @@ class JobOptions:
         for name in limits.partitions:
             if catalog.largest_node_gpus(partition=name, gpu_type=self.gpu_type) >= self.n_gpus:
                 return name
+        # None can hold it: the check that follows names the limit.
         return limits.partitions[0]
 
     def _check_gpus(self, catalog: Catalog, limits: Limits) -> None:
@@ -167,9 +154,9 @@ def most_gpus(
 
     Args:
         catalog: What the cluster offers now.
-        limits: What the site lets this user ask for.
-        partition: The partition meant, or None for all that are offered.
-        gpu_type: The type of GPU meant, or None for any.
+        limits: The user's limits.
+        partition: None for all that are offered.
+        gpu_type: None for any.
 
     Returns:
         The smaller of the user's limit and the GPUs of the largest node.
@@ -183,7 +170,7 @@ def most_gpus(
 
 
 def _only(mapping: Mapping[str, object], key: str) -> object:
-    # Forms send lists, and an empty text for a field that was left alone.
+    # Forms send lists, and an empty text for a field that was left empty.
     value = mapping.get(key, "")
     if isinstance(value, list | tuple):
         if len(value) > 1:
@@ -206,6 +193,7 @@ def _parse_gpus(mapping: Mapping[str, object], max_gpus: int | None) -> int:
         value = value[0] if value else ""
     if value == "":
         return 1
+    # `type`, for JSON's true is an int to isinstance.
     if type(value) is int and 0 <= value < 10**6:
         return value
     if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
@@ -237,7 +225,7 @@ def _parse_hours(value: object) -> int | None:
     hours = 0.0
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number or (isinstance(value, str) and _HOURS.fullmatch(value)):
-        # A whole number of REST may be too large for a float.
+        # An integer in JSON may be too large for a float.
         with contextlib.suppress(OverflowError):
             hours = float(value)  # type: ignore[arg-type]
     if not 1 / 60 <= hours <= 10_000:

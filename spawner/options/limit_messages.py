@@ -1,4 +1,4 @@
-"""Why a user cannot have something: whose limit it is, for choices that are shown but disabled."""
+"""Reasons shown at disabled choices of the form: whose limit forbids them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from spawner.options.limits import Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The limits of one user, one below the other.
+    """The limits of one user, each within the one before.
 
     Attributes:
-        site: What anybody may ask for.
+        site: What everybody may ask for.
         groups: What the user's groups may ask for.
-        own: What is left of it by Slurm's accounting.
+        own: What Slurm's accounting leaves of that.
     """
 
     site: Limits
@@ -22,14 +22,11 @@ class Bounds:
     own: Limits
 
     def why_not_gpus(self, n_gpus: int, gpu_type: str | None = None) -> str:
-        """Return why the user cannot have so many GPUs.
+        """Return why the user cannot have so many GPUs in one session; "" if no limit forbids it.
 
         Args:
             n_gpus: GPUs of one session.
-            gpu_type: Their type, or None for any.
-
-        Returns:
-            A sentence; "" where no limit forbids it.
+            gpu_type: None for any.
         """
         for whose, limits in self._by_owner():
             most = limits.most_gpus_of(gpu_type)
@@ -38,28 +35,14 @@ class Bounds:
         return ""
 
     def why_not_walltime(self, walltime_s: int) -> str:
-        """Return why the user cannot have so long a session.
-
-        Args:
-            walltime_s: Its length in seconds.
-
-        Returns:
-            A sentence; "" where no limit forbids it.
-        """
+        """Return why the user cannot have so long a session; "" if no limit forbids it."""
         for whose, limits in self._by_owner():
             if walltime_s > limits.max_walltime_s:
                 return f"The limit of {whose} is {limits.max_walltime_s / 3600:g} hours."
         return ""
 
     def why_not_partition(self, name: str) -> str:
-        """Return why the user cannot choose a partition.
-
-        Args:
-            name: A partition that the site offers.
-
-        Returns:
-            A sentence; "" where nothing forbids it.
-        """
+        """Return why the user cannot choose an offered partition; "" if nothing forbids it."""
         return "" if name in self.groups.partitions else "Your groups may not use it."
 
     def _by_owner(self) -> tuple[tuple[str, Limits], ...]:

@@ -1,4 +1,4 @@
-"""How much one user may ask for."""
+"""Limits of what one user may ask for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Limits:
         max_gpus: GPUs in one session, or None for what the largest node has.
         default_walltime_s: Seconds of a session that names no length.
         max_walltime_s: The longest session in seconds.
-        min_gpus: 1, or 0 where the site offers sessions without a GPU.
+        min_gpus: 1, or 0 if the site offers sessions without a GPU.
         partitions: Partitions offered; empty means Slurm's default partition and no choice.
         gpu_types: GPU types, MIG profiles or shards offered; empty means all that Slurm has.
         accounts: Accounts that may be named; empty means no choice.
@@ -41,31 +41,21 @@ class Limits:
 
     @property
     def first_walltime_s(self) -> int:
-        """Seconds that a session gets when its user names no length."""
+        """Seconds of a session whose user names no length."""
         return min(self.default_walltime_s, self.max_walltime_s)
 
     def most_gpus_of(self, gpu_type: str | None) -> int | None:
-        """Return the GPUs that one session may have.
+        """Return the most GPUs of one session, or None for what the largest node has.
 
         Args:
-            gpu_type: Their type, or None for any.
-
-        Returns:
-            The limit, or None for what the largest node has.
+            gpu_type: None for any.
         """
         of_type = dict(self.max_gpus_by_type).get(gpu_type or "")
         known = [limit for limit in (self.max_gpus, of_type) if limit is not None]
         return min(known, default=None)
 
     def under(self, ceiling: Ceiling) -> Limits:
-        """Return the limits of a user whom Slurm's accounting gives no more than this.
-
-        Args:
-            ceiling: The most that Slurm gives.
-
-        Returns:
-            These limits, lowered; never raised.
-        """
+        """Return these limits, lowered to what Slurm's accounting gives the user; never raised."""
         if ceiling.is_open:
             return self
         walltimes_s = (self.max_walltime_s, ceiling.max_walltime_s)
@@ -83,7 +73,7 @@ class Limits:
     ) -> Limits:
         """Return the limits of a user who is in these groups.
 
-        Where several groups of the user have a limit, the most generous one counts; a group
+        If several groups of the user have a limit, the most generous one counts; a group
         without an entry changes nothing.
 
         Args:
@@ -129,7 +119,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _GroupLimit:
-    """What a site wrote for one group; None is no limit."""
+    """A site's entry for one group; None is no limit."""
 
     max_gpus: int | None = None
     max_walltime_s: int | None = None
