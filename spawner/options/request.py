@@ -1,4 +1,4 @@
-"""From what a user asked for to the plan of a job, under the operator's settings."""
+"""Turns a user's options into a checked request, under the operator's settings."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from spawner.slurm.resources import Resources, Shape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a user asked for, checked.
+    """A user's request, checked.
 
     Attributes:
-        options: As it was asked for.
-        resources: GPUs, cores and memory that it comes to.
-        partition: Where the job goes, or None for Slurm's default partition.
+        options: The options as they were given.
+        resources: GPUs, cores and memory that they amount to.
+        partition: None for Slurm's default partition.
         walltime_s: Length of the session in seconds.
     """
 
@@ -45,14 +45,11 @@ class Request:
         """Return the request in the options of a form or of REST.
 
         Args:
-            traits: The operator's settings.
+            traits: The operator's settings, batchspawner's `req_*` among them.
             user_options: The options.
             catalog: What the cluster offers now.
-            limits: What the site lets the user ask for.
-            own: What Slurm's accounting lets the user have; None for no limits.
-
-        Returns:
-            The request.
+            limits: The site's limits for the user.
+            own: The user's share of Slurm's accounting; None for no limits.
 
         Raises:
             OptionsError: If something is not offered or exceeds a limit.
@@ -88,18 +85,15 @@ class Request:
 
     @classmethod
     def rescue(cls, traits: Any, options: JobOptions, partition: str | None) -> Request:
-        """Return the request of a session that is there to clean up a full home.
+        """Return the small request, without a GPU, of a session for cleaning up a full home.
 
         Args:
             traits: The operator's settings.
-            options: As they were asked for.
-            partition: Where the job goes, or None for Slurm's default partition.
-
-        Returns:
-            A small request without a GPU.
+            options: The options as they were given.
+            partition: None for Slurm's default partition.
 
         Raises:
-            OptionsError: If the site offers none.
+            OptionsError: If the site offers no such sessions.
         """
         if not traits.rescue_walltime_s:
             raise OptionsError("This site offers no rescue sessions. Ask the administrators.")
@@ -114,15 +108,12 @@ class Request:
 
 
 def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
-    """Return what a user may ask for.
+    """Return the limits of the site, lowered by those of the user, or else of the groups.
 
     Args:
         traits: The operator's settings, batchspawner's `req_partition` among them.
         groups: Names of the user's groups.
-        user: Name of the user; empty for what the site lets everybody have.
-
-    Returns:
-        The limits of the site, lowered by those of the user, or else of the groups.
+        user: Name of the user; empty for what everybody may have.
 
     Raises:
         SettingsError: If `group_limits` or `user_limits` is wrong.
@@ -159,11 +150,11 @@ def shape_of(
         traits: The operator's settings.
         catalog: What the cluster offers now.
         n_gpus: GPUs of the session.
-        partition: Its partition, or None for Slurm's default one.
-        gpu_type: Its GPU type, or None for any.
+        partition: None for Slurm's default partition.
+        gpu_type: None for any.
 
     Returns:
-        The shape, with the reason where it is lowered.
+        The shape, with the reason if it is lowered.
 
     Raises:
         SettingsError: If `partition_shapes` is wrong.
@@ -199,14 +190,11 @@ def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
 
 
 def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
-    """Return what a session's GPUs are called.
+    """Return a number of GPUs with its noun, for example "2 simulated GPUs".
 
     Args:
         n_gpus: GPUs, 0 or more.
-        are_simulated: They compute nothing.
-
-    Returns:
-        For example "2 simulated GPUs".
+        are_simulated: Whether they compute nothing.
     """
     if n_gpus == 0:
         return "no GPU"
@@ -215,13 +203,9 @@ def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
 
 
 def normal_form(options: Mapping[str, object]) -> dict[str, object]:
-    """Return options as they are kept for the next start: what a form left empty is left out.
+    """Return options as they are kept for the next start.
 
-    Args:
-        options: Options of a form or of REST.
-
-    Returns:
-        The same options, single texts in place of lists of one.
+    What a form left empty is left out; lists of one text become the text.
     """
     kept = {}
     for key, value in options.items():

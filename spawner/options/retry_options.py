@@ -1,4 +1,4 @@
-"""Other options for a session that failed, where its diagnosis names some."""
+"""Options that would have avoided a failure, if its diagnosis suggests some."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from spawner.options.job_options import JobOptions
 from spawner.slurm.jobs import JobEnd
 from spawner.slurm.states import JobState
 
+# A shell reports a child that a signal ended as 128 plus the signal's number.
 _SHELL_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A choice that avoids a failure.
+    """Options that avoid a failure.
 
     Attributes:
         words: What is different, such as "with 2 GPUs".
@@ -29,16 +30,16 @@ class Correction:
 
 
 def correct(options: Mapping[str, str], end: JobEnd, *, most_gpus: int | None) -> Correction | None:
-    """Return other options where how a session ended calls for them.
+    """Return other options if the way in which a session ended calls for them.
 
     Args:
-        options: What was asked for.
+        options: Options of the session.
         end: How the job ended.
-        most_gpus: GPUs of the largest session that the user can have; None where not known.
+        most_gpus: GPUs of the largest session that the user can have; None if not known.
 
     Returns:
         More GPUs, since memory comes with them, for a session that was out of memory; the same
-        without its reservation, its GPU type or a GPU where these cannot be had; else None.
+        options without reservation, GPU type or a GPU if these cannot be had; else None.
     """
     try:
         n_gpus = JobOptions.parse(options).n_gpus

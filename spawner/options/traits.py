@@ -10,7 +10,7 @@ SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
 
 class SiteTraits(HasTraits):
-    """Operator's settings, with their units in their names."""
+    """The operator's settings, with units in their names."""
 
     cores_per_gpu = Integer(
         8,

@@ -1,13 +1,13 @@
 #!/usr/bin/python3 -IS
-"""The one program that sudo lets the hub run as Slurm's own account: it lengthens a session's job.
+"""The one program that sudo lets the hub run as Slurm's own account: it extends a session's job.
 
-Only Slurm's operators may lengthen a time limit. So that the hub need not be one, it asks this
+Only Slurm's operators may extend a time limit. So that the hub need not be one, it asks this
 program, which can do nothing else, and only to a running job that carries the portal's marks:
 
     {"job_id": 42, "user_id": 20001, "job_name": "dsportal-...", "comment": "...", "minutes": 540}
 
-"minutes" is the whole time limit, from the start of the job. It stands alone: only Python's own
-library, no argument, one JSON object on standard input, one on standard output:
+"minutes" is the whole time limit, from the start of the job. The program is self-contained: only
+Python's standard library, no argument, one JSON object on standard input, one on standard output:
 {"ok": true, "found": ...}, or {"ok": false, "exit_code": ..., "stderr": "..."}.
 """
 
@@ -33,12 +33,12 @@ _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", re.ASCII)
 
 
 class RequestError(Exception):
-    """The hub asked for something that this program does not do."""
+    """The hub's request is not one that this program handles."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the hub asks for: a job by all its marks, and its new time limit."""
+    """The hub's request: a job by all its marks, and its new time limit."""
 
     job_id: int
     user_id: int
@@ -51,7 +51,7 @@ def main() -> int:
     """Answer the one request on standard input.
 
     Returns:
-        0 where it was understood, whatever came of it; else 2.
+        Exit status: 0 if the request was understood, whatever its result; else 2.
     """
     exit_code = 0
     try:
@@ -64,13 +64,10 @@ def main() -> int:
 
 
 def order_of(data: bytes) -> Order:
-    """Return the order in a request.
+    """Parse a request and check each value.
 
     Args:
         data: A JSON object with the fields of `Order`, and "verb", which is "extend".
-
-    Returns:
-        The order, each value of its form.
 
     Raises:
         RequestError: If it is anything else.
@@ -92,19 +89,19 @@ def order_of(data: bytes) -> Order:
 
 
 def extend(order: Order) -> dict[str, Any]:
-    """Lengthen the time limit of a job, if it is the very job that is meant.
+    """Extend the time limit of a job, if all its marks match.
 
     Args:
         order: The job and its new limit.
 
     Returns:
-        The answer. "found" is false where no running job has all the marks, which is so where its
-        id was given to another job.
+        The answer as a JSON object. "found" is false if no running job has all the marks, for
+        example because its id was given to another job.
 
     Raises:
         RequestError: If the new limit would not be longer.
     """
-    # Names and comments can hold line breaks: nobody knows the mark before it is printed.
+    # Names and comments can hold line breaks, but nobody can forge a line without the mark.
     mark = secrets.token_hex(8)
     form = f"{mark}|%A|%U|%T|%l|%j|%k"
     seen = _run(["squeue", "--noheader", "--all", f"--jobs={order.job_id}", f"--format={form}"])
@@ -131,7 +128,7 @@ def _seconds(limit: str) -> int:
 
 
 def _run(argv: list[str]) -> dict[str, Any]:
-    # Sudo leaves here what root's own files set, never what the hub has.
+    # sudo drops the hub's variables: what is left here was set by root's own files.
     site = {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
     try:
         done = subprocess.run(

@@ -1,12 +1,12 @@
 #!/usr/bin/python3 -IS
 """The one program that sudo lets the hub run as a user.
 
-It stands alone: only Python's own library, no argument, one JSON object on standard input, one
-on standard output. What it can do is fixed here, so that a fault in the hub does not become a
-command of the hub's choice:
+It is self-contained: only Python's standard library, no argument, one JSON object on standard
+input, one on standard output. What it can do is fixed here, so that a fault in the hub does not
+become a command of the hub's choice:
 
     {"verb": "submit", "arguments": [...], "script": "...", "environment": {...},
-     "checks": {"home": {...}, ...}, "refuse": ["home"]}        a preflight first, where asked
+     "checks": {"home": {...}, ...}, "refuse": ["home"]}        a preflight first, if there are any
     {"verb": "forecast", "arguments": [...], "script": "..."}      sbatch --test-only
     {"verb": "cancel", "job_id": 42, "job_name": "dsportal-..."}
     {"verb": "log_tail", "job_id": 42, "n_bytes": 65536}
@@ -61,23 +61,23 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _SITE_VARIABLES = ("SLURM_CONF",)
-# Verbs of a program beside this one, which does not wait for what hangs, and what it is asked.
+# Verbs of separate programs, which do not wait for storage that hangs, and the key of their input.
 _BESIDE = {"storage": "folders", "preflight": "checks"}
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
 
 class RequestError(Exception):
-    """The hub asked for something that this program does not do."""
+    """The hub's request is not one that this program handles."""
 
 
 def main() -> int:
     """Answer the one request on standard input.
 
     Returns:
-        0 where it was understood, whatever came of it; else 2.
+        Exit status: 0 if the request was understood, whatever its result; else 2.
     """
     exit_code = 0
-    # The hub's own files are for nobody else; what this user's session writes is not the hub's.
+    # The hub's umask keeps its files private; the files of a user's session are not the hub's.
     os.umask(0o022)
     try:
         request = json.loads(sys.stdin.buffer.read(4 * 1024 * 1024))
@@ -90,17 +90,14 @@ def main() -> int:
 
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    """Do what one request asks.
+    """Return the answer to one request, a JSON object, after carrying it out.
 
     Args:
-        request: The JSON object with its "verb".
+        request: A JSON object with its "verb".
         account: The user that this process runs as.
 
-    Returns:
-        The answer, a JSON object.
-
     Raises:
-        RequestError: If the verb is unknown or a value is not of its form.
+        RequestError: If the verb is unknown or a value has the wrong form.
     """
     functions = (_submit, _forecast, _cancel, _log_tail)
     verbs = {function.__name__.removeprefix("_"): function for function in functions}
@@ -112,13 +109,10 @@ def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[
 
 
 def checked_arguments(arguments: object) -> list[str]:
-    """Return the options of sbatch that the hub asks for, each known and of its form.
+    """Return the options of sbatch in a request, each known and with a valid value.
 
     Args:
         arguments: What should be a list of "--name=value" and "--name" texts.
-
-    Returns:
-        The same list.
 
     Raises:
         RequestError: If one of them is anything else.
@@ -142,9 +136,9 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     found = _look(request)
     if any(found[name]["fault"] for name in request.get("refuse", ())):
         return {"ok": True, "job_id": 0, "checks": found}
-    # A full home takes no log; the script keeps its own then.
+    # A full home cannot hold a log; then the script keeps its own.
     output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
-    # The limits of the hub's own process are not those of a session.
+    # --propagate=NONE: the resource limits of the hub's process are not those of a session.
     fixed = ["--parsable", "--export=ALL", "--propagate=NONE", f"--chdir={account.pw_dir}"]
     fixed.append(f"--output={output}")
     done = _run(["sbatch", *fixed, *arguments], account, environment=environment, text=script)
@@ -174,7 +168,7 @@ def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
 
 
 def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    # After a crash of slurmctld a job id can belong to another job, so the name has to fit.
+    # After a crash of slurmctld a job id can belong to another job, so the name has to match.
     job_id, job_name = _job_id(request), _name(request.get("job_name"))
     seen = _run(["squeue", "-h", "-j", str(job_id), "-o", "%U|%j"], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
@@ -253,7 +247,7 @@ def _run(
     environment: dict[str, str] | None = None,
     text: str = "",
 ) -> dict[str, Any]:
-    # What a login of this user has, and nothing of the hub's own environment.
+    # The variables of this user's login, and nothing of the hub's own environment.
     login = {
         "HOME": account.pw_dir,
         "USER": account.pw_name,
@@ -262,14 +256,14 @@ def _run(
         "PATH": PATH,
         "LANG": "C.UTF-8",
     }
-    # Sudo leaves here what root's own files set, never what the hub has.
+    # sudo drops the hub's variables: what is left here was set by root's own files.
     login |= {name: os.environ[name] for name in _SITE_VARIABLES if name in os.environ}
     try:
         done = subprocess.run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
             env=login | (environment or {}),
             input=text.encode(),
-            # The home folder may be out of reach just when a job has to be cancelled.
+            # The home folder may be unreachable when a job has to be cancelled.
             cwd="/",
             capture_output=True,
             timeout=TIMEOUT_S,
@@ -294,7 +288,7 @@ def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
 
 def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
     log_dir = _private_dir(account, "logs")
-    # Where another session of this user tidies up at the same moment, once is enough.
+    # Another session of this user may be deleting the same logs at this moment.
     with contextlib.suppress(FileNotFoundError):
         logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)
         for path in logs[: max(0, len(logs) - N_LOGS_KEPT + 1)]:

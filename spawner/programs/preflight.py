@@ -1,16 +1,16 @@
 #!/usr/bin/python3 -IS
-"""Whether a session could work, looked at by processes that may hang without anybody waiting.
+"""Storage checks before a session, in child processes that may hang while nobody waits for them.
 
-The launcher runs this as the user, beside itself as `dsportal-preflight`. It stands alone, like the
-launcher. On standard input a JSON object of checks by name, each with some of:
+The launcher runs this as the user; it is installed next to it as `dsportal-preflight` and is as
+self-contained. On standard input a JSON object of checks by name, each with some of:
 
     {"timeout_s": 3, "home": {"min_free_mib": 16, "may_be_full": false},
      "shared:NAME": {"path": "/...", "is_mount": false}, "server": {"path": "/..."}}
 
-and on standard output what each found: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
+and on standard output their results: {"home": {"fault": "full", "free_mib": 0}, ...}. A fault is
 "full", "unwritable", "missing", "unmounted", "unreadable", "no-answer", or "" for none. Each check
 is a process of its own. One that does not answer in time is killed and left alone: a process that
-a file server holds cannot even be ended.
+a file server blocks cannot even be killed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
     """Answer the one request on standard input.
 
     Returns:
-        0 where it was understood, else 2.
+        Exit status: 0 if the request was understood, else 2.
     """
     try:
         found = answer(json.loads(sys.stdin.buffer.read(65536)))
@@ -56,16 +56,13 @@ def main() -> int:
 
 
 def answer(asked: object) -> dict[str, dict[str, Any]]:
-    """Do what one request asks.
+    """Return the results of the checks in one request, by name.
 
     Args:
-        asked: The JSON object.
-
-    Returns:
-        What each check found.
+        asked: A JSON object as in the module's docstring.
 
     Raises:
-        ValueError: If it is of another form.
+        ValueError: If it has another form.
     """
     if not isinstance(asked, dict) or not {_kind(name) for name in asked} <= {"timeout_s", *CHECKS}:
         raise ValueError("the checks are not known")
@@ -74,19 +71,16 @@ def answer(asked: object) -> dict[str, dict[str, Any]]:
 
 
 def _kind(name: str) -> str:
-    """Return the check that a name is of: there may be several of shared storage."""
+    """Return the kind of a check; there may be several of the kind "shared"."""
     return name.partition(":")[0]
 
 
 def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str, dict[str, Any]]:
-    """Do checks, all at once.
+    """Return the results of checks, by name; all of them run at once.
 
     Args:
-        checks: What each is to look at, by its name.
-        timeout_s: Seconds after which all that do not answer are given up.
-
-    Returns:
-        What each found.
+        checks: Parameters of each check, by name, as JSON objects.
+        timeout_s: Seconds until all that have not answered are given up.
     """
     give_up_at = time.monotonic() + timeout_s
     running = {name: _start(name, what) for name, what in checks.items()}
@@ -94,13 +88,13 @@ def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str,
 
 
 def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a small file into the home folder and take it away.
+    """Write a small file into the home folder and delete it.
 
     Args:
-        what: "min_free_mib", the space that has to be left, and whether it "may_be_full".
+        what: "min_free_mib", the free space needed, and "may_be_full", which allows a full home.
 
     Returns:
-        The fault, with the system's words as "detail", and "free_mib" unless a quota is used up.
+        "fault", the system's error text as "detail", and "free_mib" unless a quota is used up.
     """
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     probe = home / STATE_FOLDER / f".preflight-{os.getpid()}"
@@ -109,12 +103,12 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
         with probe.open("wb") as file:
             file.write(bytes(PROBE_BYTES))
             file.flush()
-            # Quotas of network file systems are told only here.
+            # Network file systems report an exceeded quota only here.
             os.fsync(file.fileno())
     except OSError as error:
         full = "" if what.get("may_be_full") else "full"
         fault = full if error.errno in _FULL else "unwritable"
-        # Behind a quota the file system may have room that is not the user's.
+        # With a quota, free space of the file system need not be free for the user.
         free = {} if error.errno == errno.EDQUOT else {"free_mib": _free_mib(home)}
         return {"fault": fault, "detail": error.strerror, **free}
     finally:
@@ -129,10 +123,10 @@ def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
     """List the shared storage.
 
     Args:
-        what: Its "path", and whether it "is_mount".
+        what: Its "path", and "is_mount": whether that has to be the root of a mount.
 
     Returns:
-        The fault, with the system's words as "detail".
+        "fault", with the system's error text as "detail".
     """
     try:
         with os.scandir(what["path"]) as entries:
@@ -146,13 +140,10 @@ def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_server(what: Mapping[str, Any]) -> dict[str, Any]:
-    """Look for the program of the notebook server.
+    """Return as "fault" whether the program of the notebook server is missing.
 
     Args:
         what: Its "path".
-
-    Returns:
-        The fault.
     """
     return {"fault": "" if os.access(what["path"], os.X_OK) else "missing"}
 
@@ -171,7 +162,7 @@ def _free_mib(folder: Path) -> int:
 
 def _start(name: str, what: Mapping[str, Any]) -> _Check:
     read_end, write_end = os.pipe()
-    # A fork, as another Python would take longer to start than the check takes.
+    # A fork: another Python would take longer to start than the check takes.
     pid = os.fork()
     if pid == 0:
         try:
@@ -185,7 +176,7 @@ def _start(name: str, what: Mapping[str, Any]) -> _Check:
 
 def _leave_terminal_and_pipes() -> None:
     os.setsid()
-    # Who waits for the end of this program's output must not wait for a check that hangs.
+    # A reader that waits for the end of this program's output must not wait for a hanging check.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
@@ -193,7 +184,7 @@ def _leave_terminal_and_pipes() -> None:
 
 def _take(check: _Check, give_up_at: float) -> dict[str, Any]:
     left_s = max(0.0, give_up_at - time.monotonic())
-    # One short line, so what can be read is all of it.
+    # The answer is one short line, so a single read returns all of it.
     if select.select([check.answer], [], [], left_s)[0]:
         with contextlib.suppress(ValueError):
             found: dict[str, Any] = json.loads(os.read(check.answer, 65536))

@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -IS
-"""How full folders are, told by a process that may hang without anybody waiting for it.
+"""Free space of folders, read by child processes that may hang while nobody waits for them.
 
-The launcher runs this as the user, beside itself as `dsportal-storage`. It stands alone, like the
-launcher: a JSON list of folders on standard input, "~" for the home; on standard output an object
-with two texts for each, "statfs" as stat(1) prints it and "quota" as the site's own program prints
-it. A folder whose server does not answer has two empty texts.
+The launcher runs this as the user; it is installed next to it as `dsportal-storage` and is as
+self-contained: a JSON list of folders on standard input, "~" for the home; on standard output an
+object with two texts for each, "statfs" as stat(1) prints it and "quota" as the site's own program
+prints it. Both are empty for a folder whose server does not answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 
-# Of the site: run as the user with a folder as its argument, prints bytes used and bytes allowed.
+# The site's own, run as the user with a folder as argument; prints bytes used and bytes allowed.
 QUOTA_PROGRAM = "/etc/data-scientist-portal/quota"
 STAT_ARGV = ("/usr/bin/stat", "--file-system", "--format=%S %b %f %a", "--")
 MOST_FOLDERS = 8
@@ -26,7 +26,7 @@ def main() -> int:
     """Answer the one request on standard input.
 
     Returns:
-        0 where it was understood, else 2.
+        Exit status: 0 if the request was understood, else 2.
     """
     folders = json.loads(sys.stdin.buffer.read(65536))
     if not isinstance(folders, list) or len(folders) > MOST_FOLDERS:
@@ -39,35 +39,29 @@ def main() -> int:
     said = {folder: look(os.path.expanduser(folder)) for folder in folders}
     sys.stdout.write(json.dumps(said) + "\n")
     sys.stdout.flush()
-    # Python would wait at its end for what hangs.
+    # On a normal exit Python would wait for children that hang.
     os._exit(0)
 
 
 def look(folder: str) -> dict[str, str]:
-    """Return what is said about one folder.
+    """Return "statfs" and "quota" of one folder; empty if they are not known.
 
     Args:
-        folder: Its absolute path.
-
-    Returns:
-        "statfs" and "quota"; empty where nothing is known.
+        folder: An absolute path.
     """
     statfs = glance([*STAT_ARGV, folder])
-    # Where the file system does not answer, its quota would only take as long again.
+    # If the file system does not answer, its quota would only take as long again.
     has_quota = bool(statfs) and os.access(QUOTA_PROGRAM, os.X_OK)
     return {"statfs": statfs, "quota": glance([QUOTA_PROGRAM, folder]) if has_quota else ""}
 
 
 def glance(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
-    """Return what a program prints, if it does so soon.
+    """Return the first 200 characters that a program prints; empty if it fails or is too slow.
 
     Args:
-        argv: The program and its arguments.
-        timeout_s: Seconds after which it is left to itself: a process that a file server holds
-            cannot even be ended.
-
-    Returns:
-        The first 200 characters; empty where it failed.
+        argv: Program and arguments.
+        timeout_s: Seconds until it is killed and left alone: a process that a file server blocks
+            cannot even be killed.
     """
     try:
         process = subprocess.Popen(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spawner.options.traits import SiteTraits
     from spawner.slurm.catalog import Catalog
 
-# Cured by an administrator at any time, and the next start must notice.
+# An administrator may fix what these answers say, and the next start should notice.
 _RESERVATIONS_AGE_S = 60.0
 _SIGHT_AGE_S = 60.0
 _SETTING = "data_scientist_portal_cluster"
@@ -43,13 +43,13 @@ class Cluster:
     """One hub's view of its cluster.
 
     Attributes:
-        hub: Name of this hub in the comments of its jobs.
-        slurm: Runs commands.
+        hub: Identifies this hub in the comments of its jobs.
+        slurm: Runs Slurm's commands.
         watcher: Knows the state of every session's job.
-        queue: Knows how many jobs stand before each.
+        queue: Knows the queue positions.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
-        forecasts: What was forecast and what became of it.
+        forecasts: Past forecasts and their accuracy.
     """
 
     def __init__(
@@ -113,29 +113,26 @@ class Cluster:
 
     @property
     def associations(self) -> Associations:
-        """What accounting said last about users and their limits; empty before its first answer."""
+        """The last known users and limits of accounting; empty before the first answer."""
         return self._associations.latest or Associations()
 
     def begin(self) -> None:
-        """Start what goes on for as long as the hub runs, unless that has been done."""
+        """Start the tasks that run as long as the hub does; does nothing the second time."""
         if self._beginning is None:
             self.orphans.start()
             self._beginning = asyncio.ensure_future(self._look_around())
 
     @property
     def known_catalog(self) -> Catalog | None:
-        """What the cluster offered when it was asked last; None before that."""
+        """The last known catalog, however old; None before the first answer."""
         return self._catalog.latest
 
     def expire_catalog(self) -> None:
-        """Ask for what is free anew: a session has begun or ended."""
+        """Query free resources again next time: a session has begun or ended."""
         self._catalog.expire()
 
     async def read_catalog(self) -> Catalog:
-        """Return what the cluster offers, asked a few seconds ago at most.
-
-        Returns:
-            Partitions, nodes and GPUs.
+        """Return the cluster's partitions, nodes and GPUs, a few seconds old at most.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
@@ -143,11 +140,7 @@ class Cluster:
         return await self._catalog.get()
 
     async def read_associations(self) -> Associations:
-        """Return what accounting lets users have, asked some minutes ago at most.
-
-        Returns:
-            All associations; the last known ones while accounting does not answer.
-        """
+        """Return all associations, some minutes old; older ones if accounting does not answer."""
         try:
             return await self._associations.get()
         except SlurmError as error:
@@ -155,7 +148,7 @@ class Cluster:
             return self.associations
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
-        """Return the reservations by name, asked a minute ago at most.
+        """Return the reservations by name, a minute old at most.
 
         Raises:
             SlurmError: If Slurm did not answer.
@@ -163,7 +156,7 @@ class Cluster:
         return await self._reservations.get()
 
     async def check_sight(self) -> None:
-        """Refuse to start what the hub could not follow.
+        """Refuse to start sessions whose jobs the hub could not see.
 
         Raises:
             SiteError: If Slurm hides jobs or nodes from the hub's account.
@@ -176,16 +169,16 @@ class Cluster:
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float
     ) -> list[Allocation] | None:
-        """Return the GPUs that a user's jobs held, asked some minutes ago at most.
+        """Return the GPUs that a user's jobs held, some minutes old at most.
 
         Args:
             user: Whose jobs.
-            since: A moment that stays the same for a while, such as the first of the month; local
-                time of Slurm without a zone.
+            since: A moment that stays the same for a while, such as the first of the month, for it
+                is part of the cache's key; Slurm's local time without a zone.
             patience_s: Seconds to wait at most.
 
         Returns:
-            The allocations; None where the answer is not there yet.
+            None if there is no answer yet.
 
         Raises:
             SlurmError: If accounting did not answer, or the cluster keeps none.
@@ -193,26 +186,21 @@ class Cluster:
         return await self._allocations.read((user, since), patience_s=patience_s)
 
     def forget_allocations(self, user: str) -> None:
-        """Have accounting asked anew about a user, whose session has ended.
-
-        Args:
-            user: Whose jobs.
-        """
+        """Query accounting again about a user whose session has ended."""
         self._allocations.forget(lambda key: key[0] == user)
 
     async def read_spaces(
         self, user: str, folders: tuple[str, ...], *, patience_s: float
     ) -> dict[str, Space | None] | None:
-        """Return how full folders of a user are, asked some minutes ago at most.
+        """Return the space of a user's folders by path, some minutes old at most.
 
         Args:
-            user: As whom.
+            user: Account to act as.
             folders: Absolute paths, or "~".
             patience_s: Seconds to wait at most.
 
         Returns:
-            The space of each by path, None for one that cannot be read; None for all where the
-            answer is not there yet.
+            None for a folder that cannot be read; None for all if there is no answer yet.
 
         Raises:
             SlurmError: If the launcher could not be run.
@@ -220,16 +208,10 @@ class Cluster:
         return await self._spaces.read((user, folders), patience_s=patience_s)
 
     async def read_address(self, node: str) -> str:
-        """Return where a node is reached.
-
-        Args:
-            node: Slurm's name of the node.
-
-        Returns:
-            Its NodeAddr; its name where Slurm does not answer just now or does not know it.
+        """Return a node's NodeAddr, or its name if Slurm does not know the node.
 
         Raises:
-            SlurmUnavailableError: If Slurm did not answer and no earlier answer is at hand.
+            SlurmUnavailableError: If Slurm did not answer and the node is in no earlier answer.
         """
         catalog = self._catalog.latest
         address = catalog and _address_in(catalog, node)
@@ -257,16 +239,13 @@ def shared_cluster(
     known_marks: Callable[[], set[str]],
     log: logging.Logger,
 ) -> Cluster:
-    """Return the one cluster of a hub.
+    """Return the one cluster of a hub, made at the first call.
 
     Args:
-        settings: The hub's own settings, where it is kept.
+        settings: The hub's Tornado settings, which hold it; any values.
         traits: The operator's settings; those of the first caller count.
         known_marks: Returns the marks of all sessions in the hub's database.
-        log: Where failures go.
-
-    Returns:
-        The same object for every spawner of the hub.
+        log: Gets warnings about Slurm.
     """
     cluster: Cluster | None = settings.get(_SETTING)
     if cluster is None:
@@ -277,13 +256,10 @@ def shared_cluster(
 
 
 def cluster_of(settings: Mapping[str, Any]) -> Cluster | None:
-    """Return the cluster of a hub where a spawner has needed it already.
+    """Return the cluster of a hub, or None if no spawner has needed it yet.
 
     Args:
-        settings: The hub's own settings.
-
-    Returns:
-        The cluster, or None.
+        settings: The hub's Tornado settings; any values.
     """
     cluster: Cluster | None = settings.get(_SETTING)
     return cluster

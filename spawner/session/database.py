@@ -1,4 +1,4 @@
-"""What a spawner keeps in the hub's database."""
+"""A spawner's data in the hub's database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spawner.session.session import Session
 
 
 class HubRows:
-    """The rows of one spawner.
+    """The database rows of one spawner.
 
     Every change is committed at once: a hub may die at any moment.
 
@@ -29,41 +29,25 @@ class HubRows:
         return inspect(self._row).session
 
     def save(self, session: Session, progress: Progress) -> None:
-        """Keep a session and the steps of its start.
-
-        Args:
-            session: As it is now.
-            progress: The steps so far.
-        """
+        """Save a session and the steps of its start."""
         self._row.state = session.to_state() | progress.to_state()
         self._commit()
 
     def save_options(self, options: dict[str, object]) -> None:
-        """Keep what the user asked for, for the next form.
-
-        Args:
-            options: In their normal form.
-        """
+        """Save the user's options, in their normal form, for the next form."""
         self._row.user_options = options
         self._commit()
 
     def find_token_id(self, token: str) -> int:
-        """Return the row of a token.
-
-        Args:
-            token: The token itself.
-
-        Returns:
-            Its id; 0 where there is none.
-        """
+        """Return the id of a token's row; 0 if there is none."""
         row = orm.APIToken.find(self._db, token)
         return int(row.id) if row is not None else 0
 
     def revoke_token(self, token_id: int) -> None:
-        """Make a token worthless.
+        """Delete a token.
 
         Args:
-            token_id: Its row; 0 for none.
+            token_id: Id of its row; 0 for none.
         """
         db = self._db
         row = db.get(orm.APIToken, token_id) if token_id else None
@@ -75,7 +59,7 @@ class HubRows:
         try:
             self._db.commit()
         except SQLAlchemyError:
-            # The whole hub has one session with its database: the next request would fail.
+            # The whole hub shares one database session: without this the next request would fail.
             self._db.rollback()
             raise
 

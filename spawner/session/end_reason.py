@@ -1,4 +1,4 @@
-"""Why a session waits or came to its end: Slurm's answers and the log, put together."""
+"""Why a session waits or has ended, from Slurm's answers and the job's log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.states import JobState, Phase
 from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
 
-# A server tells of its end when it begins; kernels that take their time end after it.
+# A server reports its end when it starts to stop; slow kernels end after that.
 _CLEANING_TIMEOUT_S = 10.0
 _ACCOUNTING_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.2
@@ -31,13 +31,13 @@ _tellings: set[asyncio.Task[None]] = set()
 def tell_state(
     progress: Progress, record: JobRecord | None, session: Session, *, gpus: str
 ) -> None:
-    """Add what squeue says about a session's job to the page.
+    """Add squeue's view of a session's job to the progress page.
 
     Args:
         progress: The page.
-        record: Slurm's last answer; nothing is added where there is none.
+        record: Slurm's last answer; nothing is added if there is none.
         session: The session.
-        gpus: What its GPUs are called.
+        gpus: Its GPUs in words, such as "2 GPUs".
     """
     if record is None:
         return
@@ -49,19 +49,11 @@ def tell_state(
 
 
 async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
-    """Return why the job of a session ended.
-
-    Args:
-        slurm: Is asked how the job ended.
-        session: The session.
-
-    Returns:
-        An error with one sentence and one next step.
-    """
+    """Return why a session's job ended, as an error with one sentence and one next step."""
     end = await _read_end(slurm, session.key)
     user_uid = None
     if end.cancelled_by_uid is not None:
-        # The name service may take its time, so it is not asked in the event loop.
+        # The name service may be slow, so it is not called in the event loop.
         with contextlib.suppress(KeyError):
             user_uid = (await asyncio.to_thread(pwd.getpwnam, session.user)).pw_uid
     diagnosis = explain_end(
@@ -82,14 +74,11 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
 
 
 def late_start(running_start_timeout_s: float, session: Session) -> JobEndedError:
-    """Return the error for a job that runs, but whose server does not answer.
+    """Return the error for a running job whose server has not answered in time.
 
     Args:
-        running_start_timeout_s: Seconds that were given to it.
+        running_start_timeout_s: Seconds that it had.
         session: The session.
-
-    Returns:
-        An error with one sentence and one next step.
     """
     next_step = "Read the end of the log, or show it to the administrators."
     return JobEndedError(
@@ -103,17 +92,14 @@ def late_start(running_start_timeout_s: float, session: Session) -> JobEndedErro
 async def read_ending(
     slurm: Slurm, session: Session, *, secrets: Sequence[str], late_s: float | None = None
 ) -> Ending:
-    """Return how the job of a session ended, or has to end, with the end of its log.
+    """Return how a session's job ended, or has to end, with the end of its log.
 
     Args:
-        slurm: Is asked how the job ended.
+        slurm: Says how the job ended.
         session: The session.
-        secrets: Texts of the log that must not be shown.
-        late_s: Seconds that were given to its server, where it runs and the server does not
-            answer; None where it is over.
-
-    Returns:
-        An ending of this moment.
+        secrets: Texts that the log must not show.
+        late_s: Seconds that the server had to answer, if the job runs but the server did not;
+            None if the job is over.
     """
     at = time.time()
     if late_s is None:
@@ -121,6 +107,7 @@ async def read_ending(
     else:
         error = late_start(late_s, session)
     lines = await read_log_lines(slurm, session.key, secrets=secrets)
+    # Slurm sees only a failed script; the log has the real reason.
     if taken := ended_for_ports(lines):
         error = JobEndedError(
             f"{taken} {NEXT_STEP}", next_step=NEXT_STEP, end=error.end, job_id=session.job_id
@@ -129,15 +116,12 @@ async def read_ending(
 
 
 async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:
-    """Return the end of a job's log, safe to show.
+    """Return the end of a job's log, safe to show: 30 lines at most; empty if it cannot be read.
 
     Args:
         slurm: Reads it as the user.
-        key: The job.
+        key: Which job.
         secrets: Texts that must not be shown.
-
-    Returns:
-        At most 30 lines; empty where the log cannot be read.
     """
     with contextlib.suppress(SlurmError):
         return log_tail(await slurm.read_log(key), secrets=[text for text in secrets if text])
@@ -145,11 +129,11 @@ async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -
 
 
 def tell_of_other_port(spawner: Any, port: int) -> None:
-    """Write into the hub's log why a session listens outside the site's range, read from its own.
+    """Log why a session listens outside the site's range, as its own log says; does not wait.
 
     Args:
-        spawner: The session's.
-        port: Where it listens.
+        spawner: The session's, a `SlurmGPUSpawner`.
+        port: Port that it listens on.
     """
     telling = asyncio.ensure_future(_tell_of_other_port(spawner, port))
     _tellings.add(telling)
@@ -169,14 +153,11 @@ async def _tell_of_other_port(spawner: Any, port: int) -> None:
 
 
 def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:
-    """Return what is known about a session beside Slurm's word.
+    """Return what the portal knows of a session besides Slurm's reason.
 
     Args:
         session: The session.
-        user_uid: Uid of its user, where it is known.
-
-    Returns:
-        The numbers that an explanation can name.
+        user_uid: Uid of its user; None if it is not known.
     """
     return Situation(
         n_gpus=session.n_gpus,
@@ -201,10 +182,10 @@ async def _read_end(slurm: Slurm, key: JobKey) -> JobEnd:
 
 
 def _patience_s(slurm: Slurm, end: JobEnd) -> float:
-    """Return how long more may become known; 0 where all is."""
+    """Return how long to wait for a better answer; 0 if this one is complete."""
     # While the node cleans up, Slurm does not say how the job ended.
     if end.state is JobState.COMPLETING:
         return _CLEANING_TIMEOUT_S
-    # Who cancelled it is known only when accounting has heard of it.
+    # Only accounting says who cancelled a job, and only after some time.
     is_anonymous = end.state is JobState.CANCELLED and end.cancelled_by_uid is None
     return _ACCOUNTING_TIMEOUT_S if is_anonymous and slurm.accounting.is_kept else 0.0

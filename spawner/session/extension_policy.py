@@ -1,4 +1,4 @@
-"""Whether a session may go on for longer, and until when: the site's policy, without Slurm."""
+"""The site's policy for extensions: whether, how often and how far, without asking Slurm."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from spawner.errors import ExtensionError
 from spawner.slurm.jobs import WaitingJob
 
-# What is gained has to be worth a click.
+# A smaller gain is not worth a click.
 _LEAST_GAIN_S = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionPolicy:
-    """What a site allows.
+    """A site's policy for extensions.
 
     Attributes:
-        step_s: Seconds that one extension adds; 0 where the site extends no session.
+        step_s: Seconds that one extension adds; 0 if the site extends no session.
         most_s: Longest session in seconds, all extensions included.
         most_times: How often one session may be extended.
-        is_allowed_while_others_wait: Whether it may although somebody waits for the partition.
+        is_allowed_while_others_wait: Also while another user's job waits for the partition.
     """
 
     step_s: int
@@ -44,17 +44,14 @@ class Ceiling:
 def decide_limit(
     policy: ExtensionPolicy, *, limit_s: int, n_extensions: int, ceilings: tuple[Ceiling, ...]
 ) -> int:
-    """Return the new time limit of a session.
+    """Return a session's new time limit in seconds: whole minutes, more than `limit_s`.
 
     Args:
-        policy: What the site allows.
-        limit_s: The present limit in seconds, from the start of the job.
-        n_extensions: How often the session was extended already.
-        ceilings: Limits of Slurm's own. They are kept here because Slurm does not hold its
-            operators to them.
-
-    Returns:
-        Seconds, whole minutes, more than `limit_s`.
+        policy: The site's policy.
+        limit_s: The current limit in seconds, from the start of the job.
+        n_extensions: Extensions so far.
+        ceilings: Limits of Slurm's own, enforced here because Slurm does not hold its operators
+            to them.
 
     Raises:
         ExtensionError: If the site or Slurm does not allow more.
@@ -80,14 +77,10 @@ def decide_limit(
 
 
 def check_times(policy: ExtensionPolicy, *, n_extensions: int) -> None:
-    """Refuse where the site extends no session, or not this one again.
-
-    Args:
-        policy: What the site allows.
-        n_extensions: How often the session was extended already.
+    """Raise if the site extends no session, or not this one again.
 
     Raises:
-        ExtensionError: If it does not.
+        ExtensionError: If so; str() says which.
     """
     if policy.step_s == 0:
         raise ExtensionError(
@@ -104,12 +97,12 @@ def check_times(policy: ExtensionPolicy, *, n_extensions: int) -> None:
 def check_queue(
     policy: ExtensionPolicy, *, user: str, partition: str, waiting: tuple[WaitingJob, ...]
 ) -> None:
-    """Refuse where somebody else waits for what the session holds.
+    """Raise if somebody else waits for what the session holds.
 
     Args:
-        policy: What the site allows.
-        user: Whose session it is.
-        partition: Its partition.
+        policy: The site's policy.
+        user: The session's user, whose own jobs do not count.
+        partition: The session's.
         waiting: Jobs that wait in the partition.
 
     Raises:
@@ -125,13 +118,10 @@ def check_queue(
 
 
 def in_hours(seconds: int) -> str:
-    """Return a length of time in words.
+    """Return a duration as text, for example "8 hours", "1.5 hours" or "20 minutes".
 
     Args:
         seconds: 0 or more.
-
-    Returns:
-        For example "8 hours", "1.5 hours" or "20 minutes".
     """
     if seconds < 3600:
         minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""The plan of a session's job: what was asked for, under the operator's settings."""
+"""Builds the plan of a session's job from its request and the operator's settings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -
 
     Args:
         spawner: Holds the operator's settings, batchspawner's `req_*` among them.
-        request: What the user asked for.
+        request: The user's checked request.
         session: The session.
-        comment: Comment of the job.
-
-    Returns:
-        The plan.
+        comment: Comment of the job, which names the hub.
 
     Raises:
         SettingsError: If `req_options` is wrong.
@@ -38,7 +35,7 @@ def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -
         account=options.account or spawner.req_account or None,
         qos=options.qos or spawner.req_qos or None,
         reservation=options.reservation or spawner.req_reservation or None,
-        # A warning at the very start would be none.
+        # A warning at the very start would warn of nothing.
         warning_s=spawner.warning_s if spawner.warning_s < session.walltime_s else 0,
         prologue=spawner.req_prologue,
         epilogue=spawner.req_epilogue,

@@ -1,4 +1,4 @@
-"""A log whose lines carry the user and the job of a session as fields."""
+"""A logger that adds the user and the job of a session to each record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class SessionLog(logging.LoggerAdapter[logging.Logger]):
     """Adds "user" and "job_id" to each record, for formatters that write fields.
 
     Args:
-        log: Where the lines go.
+        log: The logger below.
         session: Returns the session as it is at that moment.
     """
 
@@ -24,14 +24,10 @@ class SessionLog(logging.LoggerAdapter[logging.Logger]):
     def process(
         self, msg: Any, kwargs: MutableMapping[str, Any]
     ) -> tuple[Any, MutableMapping[str, Any]]:
-        """Add the fields.
-
-        Args:
-            msg: The line.
-            kwargs: What the logger is given with it.
+        """Add the fields to `kwargs`, the keyword arguments of a log call; `msg` stays as it is.
 
         Returns:
-            Both, with the fields.
+            `msg` and the new `kwargs`.
         """
         session = self._session()
         fields = {"user": session.user, "job_id": session.job_id}

@@ -1,4 +1,4 @@
-"""Jobs of this hub that no session knows: found, told of, and ended after a while."""
+"""Finds jobs of this hub that no session knows, and cancels them after a while."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ async def _ignore(jobs: list[JobRecord], asked_at: float) -> None:
 
 
 class OrphanSearch:
-    """Looks through all jobs of the cluster from time to time.
+    """Searches all jobs of the cluster from time to time.
 
-    A job becomes an orphan when the hub's database is lost or set back while the job runs.
+    A job becomes an orphan when the hub's database is lost or restored from a backup while the
+    job runs.
 
     Args:
-        slurm: Runs commands.
-        hub: Name of this hub in the comments of its jobs.
+        slurm: Lists and cancels jobs.
+        hub: Identifies this hub in the comments of its jobs.
         known_marks: Returns the marks of all sessions in the hub's database.
         interval_s: Seconds between two searches.
-        after_s: Seconds for which an orphan is left alone.
-        on_jobs: Is given all jobs of the cluster each time, and when they were asked for.
-        clock: Seconds that only grow.
-        log: Where each orphan is told of.
+        after_s: Seconds until an orphan is cancelled.
+        on_jobs: Gets all jobs of the cluster at each search, and when they were queried.
+        clock: Monotonic, in seconds.
+        log: Gets a warning about each orphan.
     """
 
     def __init__(
@@ -58,23 +59,20 @@ class OrphanSearch:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to search, unless that has been done."""
+        """Start to search, unless it has started."""
         if self._task is None:
             self._task = asyncio.ensure_future(self._run())
 
     async def search(self) -> list[JobKey]:
-        """Look once, and end the orphans whose time is up.
-
-        Returns:
-            All orphans that were found.
+        """Search once, cancel the orphans whose time is up, and return all orphans.
 
         Raises:
-            SlurmError: If Slurm could not be asked.
+            SlurmError: If Slurm could not be queried.
         """
         asked_at = self._clock()
         jobs = await self._slurm.find_jobs()
         await self._on_jobs(jobs, asked_at)
-        # Read after the answer: a session that began meanwhile is in the database already.
+        # Read after the jobs: a session that began meanwhile is in the database by now.
         known = self._known_marks()
         now = self._clock()
         orphans = []
@@ -104,7 +102,7 @@ class OrphanSearch:
             except SlurmError as error:
                 self._log.debug("No search for orphans: %s", error)
             except Exception:
-                # The next search may go well; without one, jobs would keep their GPUs.
+                # The next search may succeed; without one, orphans would keep their GPUs.
                 self._log.exception("A search for orphans failed")
             await asyncio.sleep(pause_s)
 
