@@ -1,4 +1,4 @@
-"""What the page shows while a session starts: the steps so far, and the facts of this moment."""
+"""Progress of a starting session for its page: the steps so far, and lines of live status."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# A long wait in the queue changes its reason often; the page needs only the latest ones.
+# During a long wait the reason changes often; the page needs only the latest ones.
 _MOST_STEPS = 30
-# A page without JavaScript comes again every few seconds for as long as it is open.
+# A page without JavaScript reloads every few seconds for as long as it is open.
 _READ_FOR_S = 60.0
 _STATE_KEY = "start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One line of the page.
+    """One step of a start, a line of the page.
 
     Attributes:
         name: "submitted", "queued", "running", "starting" or "ready".
         percent: Length of the bar, 0..100.
         message: A sentence.
-        at: When it was told, in seconds since 1970 (UTC).
+        at: When it was added, in seconds since 1970 (UTC).
     """
 
     name: str
@@ -34,13 +34,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Something that is so just now.
+    """One line of live status.
 
     Attributes:
         name: Such as "Expected start".
         text: Such as "about {0}", where {0} stands for the first of `times`.
         times: Seconds since 1970 (UTC): each reader sees them in their own time zone.
-        is_problem: It needs attention.
+        is_problem: Whether it needs attention.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What a reader is told.
+    """One update for a reader of the page.
 
     Attributes:
         step: The latest step.
         facts: The facts with it.
-        is_new: The reader has not seen this step yet; else only the facts have changed.
+        is_new: Whether the step is new to the reader; else only the facts have changed.
     """
 
     step: Step
@@ -64,7 +64,7 @@ class News:
     is_new: bool
 
     def to_event(self) -> dict[str, Any]:
-        """Return this as JupyterHub sends it to pages and to REST."""
+        """Return the event that JupyterHub sends to pages and to REST clients, as JSON values."""
         return {
             "progress": self.step.percent,
             "message": self.step.message,
@@ -81,9 +81,9 @@ class Progress:
     Args:
         steps: Those before a restart of the hub.
         expected_at: When Slurm first expected the job to start, in seconds since 1970 (UTC); 0
-            where it has not said so yet.
-        keep: Called when there is a new step, to save it.
-        clock: The time of day in seconds since 1970 (UTC).
+            if it has not said so yet.
+        keep: Called after each new step, to save it.
+        clock: Current time in seconds since 1970 (UTC).
     """
 
     def __init__(
@@ -107,54 +107,51 @@ class Progress:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, keep: Callable[[], None]) -> Progress:
-        """Return the progress in a saved state.
+        """Return the progress in a saved state, without steps if it holds none.
 
         Args:
-            state: What `to_state` returned, by this or an earlier release.
-            keep: Called when there is a new step.
-
-        Returns:
-            The progress, without steps where the state holds none.
+            state: JSON values that `to_state` returned, in this or an earlier release.
+            keep: Called after each new step.
         """
         saved = state.get(_STATE_KEY) or {}
         steps = tuple(Step(**step) for step in saved.get("steps", ()))
         return cls(steps, expected_at=saved.get("expected_at", 0.0), keep=keep)
 
     def to_state(self) -> dict[str, Any]:
-        """Return this as JSON values; holds no secret."""
+        """Return the progress as JSON values, without secrets."""
         steps = [asdict(step) for step in self._steps]
         return {_STATE_KEY: {"steps": steps, "expected_at": self.expected_at}}
 
     @property
     def log(self) -> tuple[Step, ...]:
-        """The steps so far; asking for them counts as reading."""
+        """The steps so far; reading them counts as having the page open."""
         self._read_at = self._clock()
         return tuple(self._steps)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The facts of this moment."""
+        """The current lines of live status."""
         return self._facts
 
     @property
     def last(self) -> Step | None:
-        """The latest step."""
+        """The latest step; None before the first."""
         return self._steps[-1] if self._steps else None
 
     @property
     def submitted_at(self) -> float:
-        """When the first step was told, in seconds since 1970 (UTC); 0 before it."""
+        """When the first step was added, in seconds since 1970 (UTC); 0 before it."""
         return self._steps[0].at if self._steps else 0.0
 
     @property
     def is_read(self) -> bool:
-        """Somebody has the page open, as far as can be told."""
+        """Whether somebody has the page open, as far as the hub can tell."""
         return self._n_readers > 0 or self._clock() - self._read_at < _READ_FOR_S
 
     def tell(self, name: str, percent: int, message: str) -> None:
-        """Add a step, unless it says the same as the last one, or as the first one does.
+        """Add a step, unless it repeats the last or the first one.
 
-        A restarted hub tells the first one again.
+        A restarted hub adds the first one again.
 
         Args:
             name: See `Step`.
@@ -166,23 +163,20 @@ class Progress:
             return
         self._steps.append(Step(name=name, percent=percent, message=message, at=self._clock()))
         if len(self._steps) > _MOST_STEPS:
+            # The first stays: it says when the job was submitted.
             del self._steps[1]
             self._n_dropped += 1
         self._keep()
         self._wake()
 
     def show(self, *facts: Fact) -> None:
-        """Put facts in the place of those before.
-
-        Args:
-            facts: In the order in which they are shown.
-        """
+        """Replace the facts; they are shown in this order."""
         if facts != self._facts:
             self._facts = facts
             self._wake()
 
     def finish(self) -> None:
-        """Let every reader end."""
+        """End every reader's `news`."""
         self._is_finished = True
         self._wake()
 

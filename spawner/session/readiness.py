@@ -1,4 +1,4 @@
-"""Whether the notebook server of a session answers."""
+"""Checks whether a session's notebook server answers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spawner.certificates import client_context
 
 
 async def wait_for_answer(spawner: Any, url: str) -> None:
-    """Return when the server has answered.
+    """Wait until the server answers.
 
     Args:
-        spawner: The spawner of the session, which knows its paths and certificates.
-        url: Where the server is.
+        spawner: The session's, a `SlurmGPUSpawner`.
+        url: The server's, without a path.
 
     Raises:
         TimeoutError: If it did not answer in the time that a start may take.
@@ -31,13 +31,10 @@ async def wait_for_answer(spawner: Any, url: str) -> None:
 
 
 def context_of(spawner: Any) -> ssl.SSLContext | None:
-    """Return how the hub connects to the session's server.
+    """Return a TLS context that trusts only this session's server; None for plain HTTP.
 
     Args:
-        spawner: The spawner of the session.
-
-    Returns:
-        A context that trusts this server alone; None for plain HTTP.
+        spawner: The session's, a `SlurmGPUSpawner`.
     """
     if not spawner.certificate:
         return None
@@ -45,14 +42,14 @@ def context_of(spawner: Any) -> ssl.SSLContext | None:
 
 
 def proven(server: Any, spawner: Any) -> Any:
-    """Have JupyterHub's own look at a server accept the session's certificate and no other.
+    """Make JupyterHub's own check of a server accept only the session's certificate.
 
     Args:
-        server: JupyterHub's row of the session's server.
-        spawner: The spawner of the session.
+        server: JupyterHub's row of the session's server, changed in place.
+        spawner: The session's, a `SlurmGPUSpawner`.
 
     Returns:
-        The same server.
+        The same `server`.
     """
 
     def wait_up(**options: Any) -> Any:

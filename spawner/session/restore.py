@@ -1,7 +1,7 @@
-"""Taking up, after a restart of the hub, the sessions that it had.
+"""Restores sessions after a restart of the hub.
 
 JupyterHub's own check would probe each server for a while and stop those that do not answer: a
-session that waits has no server yet, and one that is busy, or on a node that is cut off, answers
+waiting session has no server yet, and one that is busy, or on a node that is cut off, answers
 late. Here only the end of its job ends a session.
 """
 
@@ -18,7 +18,7 @@ _CHECK_TIMEOUT_S = 600.0
 
 
 class Adoptable(Protocol):
-    """The parts of a JupyterHub spawner that count here."""
+    """What this module needs of a JupyterHub spawner."""
 
     name: str
     user: Any
@@ -34,39 +34,26 @@ class Adoptable(Protocol):
     _spawn_future: asyncio.Task[None] | None
 
     async def poll(self) -> int | None:
-        """Tell whether the job goes on.
-
-        Returns:
-            None while it does, or while Slurm does not answer.
-        """
+        """Return None while the job is not over or Slurm does not answer; else an exit status."""
 
     async def resume(self) -> str:
-        """Wait until the server answers, as in a start.
-
-        Returns:
-            Where it is.
-        """
+        """Wait until the server answers, as in a start; return its URL."""
 
     def add_poll_callback(self, callback: Callable[..., Any], *args: Any) -> None:
-        """Have something called when the server ends.
-
-        Args:
-            callback: What to call.
-            args: With which arguments.
-        """
+        """Have `callback` called with `args` when the server ends."""
 
     def start_polling(self) -> None:
-        """Look from time to time whether the server has ended."""
+        """Check from time to time whether the server has ended."""
 
 
 def take_up(spawner: Adoptable) -> None:
-    """Go on with the start of a session in the background.
+    """Continue the start of a session in the background.
 
     To the pages and to REST the session is in the same state as before the restart: pending, with
     progress, and it can be stopped.
 
     Args:
-        spawner: A spawner whose state has just been loaded and holds an unfinished start.
+        spawner: Its state has just been loaded and holds an unfinished start.
     """
     # Without a server JupyterHub's own check at start-up leaves the spawner alone.
     spawner.is_hidden = True
@@ -80,7 +67,7 @@ def keep(spawner: Adoptable) -> None:
     """Keep a session whose server was ready for as long as its job runs.
 
     Args:
-        spawner: A spawner whose state has just been loaded and holds a server that was ready.
+        spawner: Its state has just been loaded and holds a server that was ready.
     """
     spawner.is_left_alone = True
     task = asyncio.ensure_future(_keep(spawner))
@@ -159,5 +146,5 @@ def _settle(spawner: Adoptable, done: asyncio.Task[None]) -> None:
     if error is None:
         spawner._spawn_future = None
     else:
-        # Kept: the pages show why a start failed.
+        # `_spawn_future` stays: the pages show from it why a start failed.
         spawner.log.error("%s did not start: %s", spawner.name or spawner.user.name, error)

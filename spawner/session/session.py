@@ -1,4 +1,4 @@
-"""What the hub's database keeps about one session, so that a restarted hub can take it up."""
+"""State of one session in the hub's database, from which a restarted hub can restore it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,17 @@ class Session:
 
     Attributes:
         mark: Random, so that no other job can be taken for this session's; not a secret.
-        user: Whose session it is.
-        n_gpus: GPUs of the session.
         walltime_s: Time limit in seconds.
-        memory_mib: Memory in MiB.
-        job_id: Slurm's id, or 0 until sbatch has answered.
-        token_id: The hub's row of the token that the server holds, or 0 where there is none.
-        address: Where the hub reaches the node, once known.
+        job_id: Slurm's job id, or 0 until sbatch has answered.
+        token_id: The hub's row of the token that the server holds, or 0 if there is none.
+        address: Address at which the hub reaches the node; empty until known.
         port: Port of the server there, or 0 until it is reported.
-        is_ready: The server has answered.
+        is_ready: Whether the server has answered.
         submitted_at: When its job was submitted, in seconds since 1970 (UTC), or 0 until then.
-        n_extensions: How often its time limit was lengthened.
-        has_tls: Its server has to report a certificate with its port.
+        n_extensions: How often its time limit was extended.
+        has_tls: Whether its server has to report a certificate with its port.
         certificate: The one that it reported, as PEM; empty until then.
-        partition: Slurm partition of its job; empty for the default one, or where an earlier
+        partition: Slurm partition of its job; empty for the default one, or if an earlier
             release started it.
     """
 
@@ -64,18 +61,15 @@ class Session:
         partition: str | None = None,
         has_tls: bool = False,
     ) -> Session:
-        """Return a new session with a mark of its own.
+        """Return a new session with a mark of its own, without a job yet.
 
         Args:
-            user: Whose session it is.
-            resources: Its GPUs, cores and memory.
+            user: Name of the session's user.
+            resources: GPUs, cores and memory.
             walltime_s: Time limit in seconds.
             token_id: The hub's row of the server's token.
-            partition: Where its job goes; None for Slurm's default partition.
-            has_tls: Its server has to report a certificate.
-
-        Returns:
-            The session, without a job yet.
+            partition: None for Slurm's default partition.
+            has_tls: Whether its server has to report a certificate.
         """
         return cls(
             mark=secrets.token_hex(8),
@@ -90,27 +84,25 @@ class Session:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Session | None:
-        """Return the session in a saved state.
+        """Return the session in a saved state, or None if it holds none.
 
         Args:
-            state: What `to_state` returned, by this or an earlier release.
-
-        Returns:
-            The session, or None where the state holds none.
+            state: JSON values that `to_state` returned, in this or an earlier release.
         """
         saved = state.get("session")
         if not isinstance(saved, Mapping) or not saved.get("mark") or not saved.get("user"):
             return None
+        # Another release may have saved fields that this one does not know.
         known = {field.name for field in fields(cls)}
         return cls(**{name: value for name, value in saved.items() if name in known})
 
     def to_state(self) -> dict[str, Any]:
-        """Return this as JSON values; holds no secret."""
+        """Return the session as JSON values, without secrets."""
         return {"session": asdict(self)}
 
     @property
     def url(self) -> str:
-        """Where its server listens."""
+        """URL of its server, without a path."""
         host = f"[{self.address}]" if ":" in self.address else self.address
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
@@ -121,55 +113,38 @@ class Session:
 
     @property
     def key(self) -> JobKey:
-        """The session's job, as it is recognised in Slurm's answers."""
+        """The session's job, as Slurm's answers identify it."""
         return JobKey(job_id=self.job_id, user=self.user, name=self.job_name)
 
     def changed(self, **changes: Any) -> Session:
-        """Return this session with some fields changed.
-
-        Args:
-            changes: New values by field.
-
-        Returns:
-            The new session.
-        """
+        """Return a copy with `changes`, new values by field."""
         return replace(self, **changes)
 
 
 def identify_hub(secret: bytes) -> str:
-    """Return a name for this hub that other hubs on the same cluster do not have.
+    """Return a name for this hub that no other hub on the cluster has: 12 hexadecimal digits.
 
     Args:
-        secret: The hub's cookie secret, which survives its restarts. It cannot be found from the
-            name.
-
-    Returns:
-        12 hexadecimal digits.
+        secret: The hub's cookie secret, which survives restarts. The name does not reveal it.
     """
     return hashlib.sha256(b"data-scientist-portal hub name:" + secret).hexdigest()[:12]
 
 
 def comment_of(hub: str) -> str:
-    """Return the comment that the jobs of a hub carry.
+    """Return the comment of a hub's jobs, for sbatch --comment.
 
     Args:
         hub: What `identify_hub` returned.
-
-    Returns:
-        The text for sbatch --comment.
     """
     return f"{_COMMENT_PREFIX}{hub}"
 
 
 def mark_of(record: JobRecord, hub: str) -> str | None:
-    """Return the mark of a job that a hub started.
+    """Return the mark of a session's job, or None if the job is not of this hub.
 
     Args:
         record: Any job.
         hub: What `identify_hub` returned.
-
-    Returns:
-        The session's mark, or None where the job is not of this hub.
     """
     if record.comment != comment_of(hub) or not record.key.name.startswith(NAME_PREFIX):
         return None

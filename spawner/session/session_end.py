@@ -1,4 +1,4 @@
-"""The end of a session that was in use, kept until the next start, so that its user learns why."""
+"""Why a used session ended, kept until the next start so that its user learns it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ANEW = "Start a new session; files that were saved are there."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a session ended that its user had not stopped.
+    """The end of a session that its user did not stop.
 
     Attributes:
         at: When it was noticed, in seconds since 1970 (UTC).
@@ -37,13 +37,10 @@ class Ending:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Ending | None:
-        """Return the ending in a saved state.
+        """Return the ending in a saved state, or None if it holds none.
 
         Args:
-            state: What `to_state` returned, by this or another release.
-
-        Returns:
-            The ending, or None where the state holds none.
+            state: JSON values that `to_state` returned, in this or another release.
         """
         saved = state.get(_STATE_KEY)
         if not isinstance(saved, Mapping):
@@ -58,32 +55,18 @@ class Ending:
 
     @classmethod
     def of_idle(cls, job_id: int) -> Ending:
-        """Return the ending of a session that nobody used.
-
-        Args:
-            job_id: Slurm's id of its job.
-
-        Returns:
-            An ending of this moment.
-        """
+        """Return the ending, now, of a session that nobody used."""
         error = JobEndedError(f"{_IDLE} {_AGAIN}", next_step=_AGAIN, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     @classmethod
     def of_requeue(cls, job_id: int) -> Ending:
-        """Return the ending of a session whose job Slurm starts anew.
-
-        Args:
-            job_id: Slurm's id of its job.
-
-        Returns:
-            An ending of this moment.
-        """
+        """Return the ending, now, of a session whose job Slurm has put back into the queue."""
         error = JobEndedError(f"{_REQUEUED} {_ANEW}", next_step=_ANEW, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     def to_state(self) -> dict[str, Any]:
-        """Return this as JSON values; holds no secret."""
+        """Return the ending as JSON values, without secrets."""
         end = self.error.end
         return {
             _STATE_KEY: {

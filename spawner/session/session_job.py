@@ -1,4 +1,4 @@
-"""The job of one session: submitted, waited for, explained when it ends, and ended."""
+"""The job of one session, from submission to end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from spawner.slurm.states import Phase
 
 Probe = Callable[[str], Awaitable[object]]
 
-# The launcher of a hub that died has ended by then.
+# By then the launcher of a hub that died has ended.
 _FIND_TIMEOUT_S = 30.0
 _CANCEL_TIMEOUT_S = 60.0
 _CANCEL_PAUSE_S = 2.0
@@ -40,14 +40,14 @@ class SessionJob:
 
     Args:
         cluster: The hub's cluster.
-        session: What is known of the session so far.
-        save: Puts a changed session into the hub's database at once.
+        session: Its state so far.
+        save: Writes a changed session to the hub's database at once.
         on_over: Called when the job is over.
-        running_start_timeout_s: Seconds from the start of the job until its server answers.
-        progress: What the page shows.
-        gpus: What the session's GPUs are called on the page, for example "2 simulated GPUs".
+        running_start_timeout_s: Seconds from the start of the job until its server has to answer.
+        progress: Steps and facts for the page.
+        gpus: The session's GPUs in words, for example "2 simulated GPUs".
         read_secret: Returns the token of the server, which must not be shown.
-        log: Where ends and failures go.
+        log: Gets the ends and failures.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SessionJob:
 
     @property
     def is_over(self) -> bool:
-        """The job, or the run of it that served the session, has ended beyond doubt."""
+        """Whether the job, or the run of it that served the session, has certainly ended."""
         return (
             self._is_requeued
             or self._is_missing
@@ -94,12 +94,12 @@ class SessionJob:
     async def submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
     ) -> None:
-        """Submit the job. Where the caller is cancelled meanwhile, `stop` still finds the job.
+        """Submit the job. If the caller is cancelled meanwhile, `stop` still finds the job.
 
         Args:
             job: Options and script.
             environment: Variables of the job.
-            preflight: What is looked at first, as the user.
+            preflight: Checks that run first, as the user; None for none.
 
         Raises:
             PreflightError: If the site refuses sessions for what the preflight found.
@@ -107,10 +107,11 @@ class SessionJob:
             SlurmUnavailableError: If Slurm did not answer.
         """
         self._submission = asyncio.ensure_future(self._submit(job, environment, preflight))
+        # Cancelling the caller must not lose the job that is being submitted.
         await asyncio.shield(self._submission)
 
     async def find(self) -> bool:
-        """Return whether there is a job, looking for it where its id was never saved."""
+        """Return whether there is a job; search for it if its id was never saved."""
         if self.session.job_id:
             return True
         with contextlib.suppress(AnyTimeoutError):
@@ -124,10 +125,10 @@ class SessionJob:
         """Wait in the queue, for the port and for the server's first answer.
 
         Args:
-            probe: Returns when the server at a URL has answered.
+            probe: Waits until the server at a URL has answered.
 
         Returns:
-            The server's address, as a URL without a path.
+            The server's URL, without a path.
 
         Raises:
             StartFailed: If the job ended first, or ran too long without an answer.
@@ -158,22 +159,19 @@ class SessionJob:
         self._change(address=address)
         self.progress.tell("starting", 80, f"The notebook server starts on {node}.")
         await self._wait_for_answer(probe(self.session.url), watch, port)
-        # Where Slurm has put the job back into the queue meanwhile, another port will come.
+        # If Slurm has put the job back into the queue meanwhile, another port will come.
         if self.session.port == port:
             self._change(is_ready=True)
 
     def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port that the server reports.
+        """Take the port that the server reports; return whether one was awaited.
 
         Args:
             port: A port that the site allows.
             certificate: The server's, as PEM; empty for plain HTTP.
 
-        Returns:
-            Whether a port is awaited.
-
         Raises:
-            SQLAlchemyError: If it cannot be kept; the server reports it again.
+            SQLAlchemyError: If it cannot be saved; the server reports it again.
         """
         session = self.session
         # A server that did not get the hub's answer reports the same again. On another port it is
@@ -196,13 +194,10 @@ class SessionJob:
         return True
 
     async def is_alive(self, timeout_s: float) -> bool:
-        """Tell whether the session goes on; what is not known goes on.
+        """Return whether the session may still run or wait; false only if the job is over.
 
         Args:
             timeout_s: Seconds to wait for Slurm's first answer after a restart of the hub.
-
-        Returns:
-            False only where the job is over.
         """
         watch = self._watch
         if watch is not None and watch.record is None and not watch.is_over:
@@ -210,11 +205,11 @@ class SessionJob:
         return not self.is_over
 
     async def stop(self) -> None:
-        """End the job and wait until it is gone.
+        """Cancel the job and wait until it is gone.
 
         Raises:
-            SlurmError: If Slurm did not take the order for a minute; the search for orphans
-                ends the job later.
+            SlurmError: If Slurm did not answer for a minute; the search for orphans cancels the job
+                later.
         """
         if self._submission is not None:
             with contextlib.suppress(PortalError, SQLAlchemyError):
@@ -229,7 +224,7 @@ class SessionJob:
             return
         give_up_at = time.monotonic() + _GONE_TIMEOUT_S
         while not watch.is_gone and time.monotonic() < give_up_at:
-            # A server takes a second to end; looks before that would be missed by who starts.
+            # A server takes a second to end; earlier queries would be lost to sessions that start.
             await asyncio.sleep(_STOP_LOOK_S)
             self._cluster.watcher.look_soon()
             await self._cluster.watcher.next_look(1.0)
@@ -243,11 +238,11 @@ class SessionJob:
 
     @property
     def left_s(self) -> int | None:
-        """Seconds until the job's time is over; None where it does not run or has no limit."""
+        """Seconds until the job's time limit; None if it does not run or has no limit."""
         return None if self._watch is None else self._cluster.watcher.left_s(self._watch)
 
     def set_end(self, *, left_s: int, ends_at: str) -> None:
-        """Note an end that Slurm has just taken, and have it confirmed soon.
+        """Set an end that Slurm has just accepted, and have it confirmed soon.
 
         Args:
             left_s: Seconds until the end.
@@ -258,21 +253,21 @@ class SessionJob:
             self._cluster.watcher.look_soon()
 
     def close(self) -> None:
-        """Forget the job; nothing is done to it."""
+        """Stop following the job, without touching it."""
         self.progress.finish()
         if self._watch is not None:
             self._cluster.watcher.forget(self._watch)
             self._watch = None
 
     async def read_ending(self) -> Ending:
-        """Return why the job of a session in use ended; Slurm is asked once."""
+        """Return why the job of a used session ended; all callers share one query."""
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._read_ending())
         return await asyncio.shield(self._ending)
 
     async def _read_ending(self) -> Ending:
         if self._is_requeued:
-            # JupyterHub stops no server that has ended. Where Slurm does not answer, the search for
+            # JupyterHub stops no server that has ended. If Slurm does not answer, the search for
             # orphans does it.
             with contextlib.suppress(SlurmError):
                 await self._cluster.slurm.cancel(self.session.key)
@@ -293,7 +288,7 @@ class SessionJob:
         try:
             submission = await slurm.submit(user, job, environment, preflight=preflight)
         except SlurmUnavailableError:
-            # sbatch may have done its work although nobody heard of it.
+            # sbatch may have submitted the job although its answer was lost.
             if not await self._find_once():
                 raise
             return
@@ -312,7 +307,7 @@ class SessionJob:
         return False
 
     def _take_job_id(self, job_id: int) -> None:
-        # Known first: where it cannot be kept, the job has to be cancelled.
+        # Set before it is saved: if saving fails, the job has to be cancelled.
         self.session = self.session.changed(job_id=job_id, submitted_at=time.time())
         self._begin_watch(is_hot=True)
         self._log.info("Job %d of %s is submitted", job_id, self.session.user)

@@ -1,4 +1,4 @@
-"""A start that failed, in the form that JupyterHub shows on its pages and in its REST answers."""
+"""The error of a failed start, in the form that JupyterHub shows on pages and in REST responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spawner.errors import (
     SlurmUnavailableError,
 )
 
-# Below the hub's prefix, for whoever is logged in.
+# Below the hub's prefix; for the user who is logged in.
 RESCUE_PAGE = "spawn?rescue=1"
 _REASONS = {
     OptionsError: "options",
@@ -30,9 +30,9 @@ class StartFailed(SpawnException):
     """A session could not start.
 
     Args:
-        error: Why, in words for the user.
+        error: The reason.
         log_lines: The end of the job's log, without secrets.
-        rescue_url: Where a rescue session is started; "" where that is no help.
+        rescue_url: Page that starts a rescue session; "" if that does not help.
     """
 
     def __init__(self, error: PortalError, *, log_lines: str = "", rescue_url: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The start of a session as it was forecast and as it came: for Prometheus and the record."""
+"""Forecast and actual start of a session, for Prometheus and the record of forecasts."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ async def expect_start(
 ) -> None:
     """Record when a session should start, just before its job is submitted.
 
-    Where the catalog has room for it, that is now. Else it is the forecast that the form shows;
-    without one the session starts all the same.
+    That is now if the catalog has room for it, else Slurm's forecast. Without one the session
+    starts all the same.
 
     Args:
         cluster: The hub's cluster.
         session: The session.
-        request: What it asks for.
-        question: The same, as Slurm is asked for a forecast.
+        request: Its request.
+        question: The same request, as Slurm is asked for a forecast.
     """
     made_at = datetime.now(UTC)
     with contextlib.suppress(SlurmError, asyncio.TimeoutError):
@@ -54,15 +54,7 @@ async def expect_start(
 
 
 def has_room(catalog: Catalog, request: Request) -> bool:
-    """Return whether a session could start now, for all that the catalog knows.
-
-    Args:
-        catalog: What the cluster offers now.
-        request: What the session asks for.
-
-    Returns:
-        Whether one node has its GPUs free together with their cores and memory.
-    """
+    """Return whether one node has the request's GPUs free, together with their cores and memory."""
     asked, gpu_type = request.resources, request.options.gpu_type
     n_gpus = max(1, asked.n_gpus)
     shape = Shape(
@@ -81,14 +73,10 @@ def has_room(catalog: Catalog, request: Request) -> bool:
 
 @contextlib.contextmanager
 def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
-    """Count a start and what became of it; one that its user cancelled is left out.
-
-    Args:
-        cluster: The hub's cluster.
-        job: The session's job.
+    """Count a start by its result; one that its user cancelled is left out.
 
     Yields:
-        Nothing; the start is what happens meanwhile.
+        Nothing; the start is the body of the `with`.
 
     Raises:
         StartFailed: What the start raised.
@@ -102,13 +90,7 @@ def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
 
 
 def tell_of_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
-    """Tell how long a session waited and took to start, once its server answers.
-
-    Args:
-        cluster: The hub's cluster.
-        session: The session.
-        record: What squeue said of its job.
-    """
+    """Record how long a session waited and took to start, once its server answers."""
     SESSION_STARTS.labels("started").inc()
     started_at = _parse_start(record)
     if started_at is None:
@@ -124,7 +106,7 @@ def tell_of_start(cluster: Cluster, session: Session, record: JobRecord | None) 
 
 def _parse_start(record: JobRecord | None) -> datetime | None:
     try:
-        # Slurm's local time is that of the hub, whose TZ its commands are given.
+        # Slurm's commands print local time in the hub's time zone: they get its TZ.
         return datetime.fromisoformat(record.starts_at).astimezone() if record else None
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""What is so just now while a session starts, in words: its place, when it starts, and where."""
+"""Live status of a starting session: queue position, expected start, node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
 
 _PAUSE_S = 2.0
-# Slurm moves its forecast by seconds all the time.
+# Slurm's forecast moves by seconds all the time; that is no news.
 _SAME_S = 60.0
 NO_ANSWER = (
     "Slurm does not answer just now. Nothing is lost: the job keeps its place, and this page goes "
@@ -27,7 +27,7 @@ NO_ANSWER = (
 
 
 class Starting(Protocol):
-    """The parts of a session's job that count here."""
+    """What this module needs of a session's job."""
 
     session: Session
     progress: Progress
@@ -39,12 +39,12 @@ class Starting(Protocol):
 
 @contextlib.asynccontextmanager
 async def following(job: Starting, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
-    """Keep the facts on the page up to date meanwhile.
+    """Keep the facts on the page up to date.
 
     Args:
         job: The session's job.
         cluster: The hub's cluster.
-        gpus: What the session's GPUs are called.
+        gpus: The session's GPUs in words.
 
     Yields:
         Nothing.
@@ -75,24 +75,12 @@ async def _follow(job: Starting, cluster: Cluster, gpus: str) -> None:
 
 
 def is_waiting(record: JobRecord | None) -> bool:
-    """Return whether a job is known to wait in the queue.
-
-    Args:
-        record: What squeue said last.
-
-    Returns:
-        False where nothing is known.
-    """
+    """Return whether a job is known to wait in the queue; false if nothing is known."""
     return record is not None and record.state.phase is Phase.WAITING
 
 
 def note_forecast(progress: Progress, record: JobRecord | None) -> None:
-    """Keep when Slurm first expected the job to start.
-
-    Args:
-        progress: Where it is kept.
-        record: What squeue said last.
-    """
+    """Remember in `progress` when Slurm first expected the job to start."""
     if record is not None and is_waiting(record) and not progress.expected_at:
         progress.expected_at = seconds_of(record.starts_at)
 
@@ -105,17 +93,15 @@ def facts_of(
     silent_since: float | None,
     now: float | None = None,
 ) -> list[Fact]:
-    """Return the facts of this moment.
+    """Return the current facts, in the order in which they are shown.
 
     Args:
         progress: The steps so far.
-        record: What squeue said last.
-        place: Where the job stands, where it is known.
-        silent_since: When Slurm answered last, where it does not answer now; 0 for never.
-        now: The time of day, in seconds since 1970 (UTC).
-
-    Returns:
-        Facts in the order in which they are shown.
+        record: What squeue said last; None if nothing is known.
+        place: Queue position; None if it is not known.
+        silent_since: When Slurm answered last, in seconds since 1970 (UTC), 0 for never; None if
+            it answers.
+        now: Current time, in seconds since 1970 (UTC); None for the real one.
     """
     now = time.time() if now is None else now
     facts = []
@@ -138,14 +124,7 @@ def facts_of(
 
 
 def place_in_words(place: Place) -> str:
-    """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session".
-
-    Args:
-        place: The place.
-
-    Returns:
-        The words.
-    """
+    """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session"."""
     if place.n_jobs == 0:
         return "about the first"
     words = f"about {place.n_jobs} job{'' if place.n_jobs == 1 else 's'} before it"
@@ -163,12 +142,9 @@ def expected_start(starts_at: float, first: float, now: float) -> Fact:
     """Return when a job is expected to start, and how that has moved.
 
     Args:
-        starts_at: When Slurm expects it now, in seconds since 1970 (UTC); 0 for not known.
-        first: When Slurm expected it at first; 0 for not known.
-        now: The time of day.
-
-    Returns:
-        The fact.
+        starts_at: When Slurm expects it now, in seconds since 1970 (UTC); 0 if not known.
+        first: When Slurm first expected it, likewise.
+        now: Current time, likewise.
     """
     name = "Expected start"
     if not starts_at:
@@ -180,14 +156,11 @@ def expected_start(starts_at: float, first: float, now: float) -> Fact:
 
 
 def seconds_of(moment: str) -> float:
-    """Return a time of Slurm in seconds since 1970 (UTC).
+    """Return a time of Slurm in seconds since 1970 (UTC), or 0 if the text is no time.
 
     Args:
         moment: Local time such as "2026-11-20T20:33:00". Slurm's commands print it in the time
             zone of the process that runs them, which is the hub's own.
-
-    Returns:
-        The seconds; 0 where the text holds no time.
     """
     try:
         return datetime.fromisoformat(moment).timestamp()

@@ -1,4 +1,4 @@
-"""What Slurm's own accounting lets each user have: associations, qualities of service, limits."""
+"""Limits in Slurm's own accounting: associations and qualities of service of each user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USER_FIELDS = (
     *("MaxTRESPerJob", "MaxWall", "GrpTRES"),
 )
 _QOS_FIELDS = ("Name", "MaxTRESPerJob", "MaxTRESPerUser", "GrpTRES", "MaxWall")
-# Limits that an association has from its parents are shown with it; those of groups are not.
+# sacctmgr shows limits that an association inherits from its parents, but not group limits.
 USERS_ARGV = (
     *("sacctmgr", "--noheader", "--parsable2", "show", "user", "withassoc"),
     "format=" + ",".join(_USER_FIELDS),
@@ -33,9 +33,9 @@ class Ceiling:
 
     Attributes:
         max_gpus: GPUs, or None for no limit.
-        max_gpus_by_type: The same for single types.
+        max_gpus_by_type: Limits of single GPU types.
         max_walltime_s: Seconds, or None for no limit.
-        of: Whose limit it is, for example "the account research"; empty where there is none.
+        of: Whose limit it is, for example "the account research"; empty if there is no limit.
     """
 
     max_gpus: int | None = None
@@ -44,14 +44,7 @@ class Ceiling:
     of: str = ""
 
     def joined(self, other: Ceiling) -> Ceiling:
-        """Return what is left where two limits hold at once.
-
-        Args:
-            other: The other limits.
-
-        Returns:
-            The lower of each.
-        """
+        """Return the lower of each limit, for two ceilings that hold at once."""
         types = {*self.max_gpus_by_type, *other.max_gpus_by_type}
         by_type = {
             name: _least(self.max_gpus_by_type.get(name), other.max_gpus_by_type.get(name))
@@ -67,20 +60,20 @@ class Ceiling:
 
     @property
     def is_open(self) -> bool:
-        """There is no limit at all."""
+        """Whether there is no limit at all."""
         return self.max_gpus is self.max_walltime_s is None and not self.max_gpus_by_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
-    """One way in which a user may submit.
+    """One combination of account, partition and QOS under which a user may submit.
 
     Attributes:
         account: The account that pays.
-        is_default: Jobs that name no account use this one.
+        is_default: Whether jobs that name no account use this one.
         partition: The only partition it holds for; empty for all.
         qos: Qualities of service that its jobs may have.
-        default_qos: The one that jobs get which name none; empty where Slurm chooses.
+        default_qos: QOS of jobs that name none; empty if Slurm chooses.
         ceiling: Its own limits.
     """
 
@@ -97,7 +90,7 @@ class Associations:
     """The associations of all users.
 
     Attributes:
-        by_user: Associations by name of the user; a user without any is left out.
+        by_user: By name of the user; users without any are left out.
         qos: Limits of each quality of service, by name.
     """
 
@@ -112,11 +105,8 @@ class Associations:
             users: Output of `USERS_ARGV`.
             qos: Output of `QOS_ARGV`.
 
-        Returns:
-            All of them.
-
         Raises:
-            SlurmError: If a line is not of that form.
+            SlurmError: If a line has another form.
 
         Source:
             sacctmgr(1), Slurm 22.05 to 25.11.
@@ -138,26 +128,12 @@ class Associations:
         )
 
     def accounts(self, user: str) -> tuple[str, ...]:
-        """Return the accounts that a user may name.
-
-        Args:
-            user: Name of the user.
-
-        Returns:
-            Their names, the default one first; none where the hub does not see this user.
-        """
+        """Return the accounts that a user may name, default first; none if the user is hidden."""
         rows = sorted(self.by_user.get(user, ()), key=lambda row: not row.is_default)
         return tuple(dict.fromkeys(row.account for row in rows))
 
     def qos_of(self, user: str) -> tuple[str, ...]:
-        """Return the qualities of service that a user may name with one account or another.
-
-        Args:
-            user: Name of the user.
-
-        Returns:
-            Their names; none where the hub does not see this user.
-        """
+        """Return the QOS that a user may name with any account; none if the user is hidden."""
         rows = self.by_user.get(user, ())
         return tuple(dict.fromkeys(name for row in rows for name in row.qos))
 
@@ -174,11 +150,11 @@ class Associations:
         Args:
             user: Name of the user.
             account: Account of the job, or None for the user's default one.
-            partition: Partition of the job, or None where it is not chosen yet.
+            partition: Partition of the job, or None if it is not chosen yet.
             qos: Quality of service of the job, or None for the default one.
 
         Returns:
-            The limits; open where Slurm shows none, or does not show this user to the hub.
+            Open if Slurm shows no limits, or does not show this user to the hub.
         """
         rows = [
             row
@@ -223,10 +199,7 @@ def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> Ceiling:
 
 
 def most_generous(ceilings: Sequence[Ceiling]) -> Ceiling:
-    """Return the highest of several, of which a user can choose one.
-
-    Args:
-        ceilings: The limits of each choice.
+    """Return the highest of several ceilings, of which a user can choose one.
 
     Returns:
         The one with the most GPUs, and of these with the longest time; open for no choice.

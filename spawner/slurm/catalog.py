@@ -1,4 +1,4 @@
-"""What the cluster offers now: partitions, nodes, and GPUs in all and free, from one sinfo."""
+"""The cluster's partitions, nodes and GPUs, total and free, from one sinfo call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIELDS = (
 _SEPARATOR = "|"
 T = TypeVar("T")
 
-# Width 0 means as wide as needed; without it sinfo cuts texts at 20 characters.
+# Width 0 is as wide as needed; without it sinfo cuts texts at 20 characters.
 SINFO_ARGV = (
     "sinfo",
     "--all",
@@ -46,11 +46,10 @@ class Partition:
     """One partition and its nodes.
 
     Attributes:
-        name: Slurm's name of the partition.
-        is_default: Jobs that name no partition come here.
-        is_up: It starts jobs.
+        is_default: Whether jobs that name no partition go there.
+        is_up: Whether it starts jobs.
         max_walltime_s: Its longest job in seconds, or None for no limit.
-        nodes: Its nodes in Slurm's order.
+        nodes: In Slurm's order.
     """
 
     name: str
@@ -64,8 +63,8 @@ class Partition:
 class Catalog:
     """The cluster at one moment.
 
-    Every question takes a partition and a GPU type. No partition means Slurm's default one, or
-    the first where it has none. No type means any GPU. An unknown name has no GPUs.
+    Methods take a partition and a GPU type. No partition is Slurm's default one, or the first if
+    there is no default. No type is any GPU. An unknown name has no GPUs.
 
     Attributes:
         partitions: By name, in Slurm's order.
@@ -75,14 +74,11 @@ class Catalog:
     _known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """Return what was worked out before: every user's form asks the same.
+        """Return the cached result for `key`; every user's form asks the same.
 
         Args:
             key: Names the question.
-            work_out: Gives the answer the first time.
-
-        Returns:
-            The answer.
+            work_out: Computes the result the first time.
         """
         if key not in self._known:
             self._known[key] = work_out()
@@ -90,16 +86,13 @@ class Catalog:
 
     @classmethod
     def parse(cls, text: str) -> Catalog:
-        """Return the catalog that sinfo describes.
+        """Return the catalog in the output of sinfo; empty for no line.
 
         Args:
             text: Output of `SINFO_ARGV`, one line for each node of each partition.
 
-        Returns:
-            The catalog; empty for no line.
-
         Raises:
-            SlurmError: If a line is not of that form.
+            SlurmError: If a line has another form.
 
         Source:
             sinfo(1), --Format, Slurm 22.05 to 25.11. `tests/unit/spawner/golden` holds captures.
@@ -129,30 +122,16 @@ class Catalog:
 
     @property
     def default_partition(self) -> str | None:
-        """Slurm's default partition, or None where it has none."""
+        """Slurm's default partition, or None if it has none."""
         return next((name for name, part in self.partitions.items() if part.is_default), None)
 
     def nodes(self, partition: str | None = None) -> tuple[Node, ...]:
-        """Return the nodes of a partition.
-
-        Args:
-            partition: Its name, or None for the default.
-
-        Returns:
-            The nodes; none for an unknown name.
-        """
+        """Return the nodes of a partition; none for an unknown name."""
         found = self._find(partition)
         return found.nodes if found else ()
 
     def max_walltime_s(self, partition: str | None = None) -> int | None:
-        """Return the longest job of a partition.
-
-        Args:
-            partition: Its name, or None for the default.
-
-        Returns:
-            Seconds; None for no limit or an unknown name.
-        """
+        """Return the longest job of a partition in seconds; None for no limit or unknown name."""
         found = self._find(partition)
         return found.max_walltime_s if found else None
 
@@ -162,82 +141,39 @@ class Catalog:
         return self.partitions.get(partition)
 
     def gpu_types(self, partition: str | None = None) -> tuple[str, ...]:
-        """Return the types that a job can name.
+        """Return the types that a job can name, sorted: models, MIG profiles and `SHARD`.
 
-        Args:
-            partition: Its name, or None for the default.
-
-        Returns:
-            Sorted names: models, MIG profiles and `SHARD`; GPUs without a type have none.
+        GPUs without a type are left out.
         """
         names = {name for node in self.nodes(partition) for name in node.gpus}
         return tuple(sorted(names - {UNTYPED}))
 
     def count_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> GpuCount:
-        """Return how many GPUs a partition has and how many are free.
-
-        Args:
-            partition: Its name, or None for the default.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            The count. In a partition that is not up nothing is free.
-        """
+        """Return how many GPUs a partition has; in one that is not up none is free."""
         nodes = self.nodes(partition)
         return self.once(("count", partition, gpu_type), lambda: _sum_gpus(nodes, gpu_type))
 
     def count_cluster_gpus(self, gpu_type: str | None = None) -> GpuCount:
-        """Return the count over all partitions, each node once.
-
-        Args:
-            gpu_type: A type, or None for any.
-
-        Returns:
-            The count. A GPU that is free in one partition is free.
-        """
+        """Return the count over all partitions, each node once; free in one partition is free."""
         nodes: dict[str, Node] = {}
+        # Partitions that are up come last and win.
         for partition in sorted(self.partitions.values(), key=lambda partition: partition.is_up):
             nodes.update((node.name, node) for node in partition.nodes)
         return _sum_gpus(nodes.values(), gpu_type)
 
     def free_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
-        """Return how many GPUs no job has, on nodes that take jobs.
-
-        Args:
-            partition: Its name, or None for the default.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            The number over all nodes of the partition.
-        """
+        """Return how many GPUs no job has, on the nodes of the partition that take jobs."""
         return self.count_gpus(partition, gpu_type).free
 
     def largest_node_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
-        """Return the GPUs of the largest node, free or not, up or not.
-
-        Args:
-            partition: Its name, or None for the default.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            The most GPUs that a session on one node can ever get there.
-        """
+        """Return the GPUs of the largest node, free or not: the most that a session can ever get."""
         totals = (n.count_gpus(gpu_type).total for n in self.nodes(partition))
         return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
 
     def largest_startable_gpus(
         self, shape: Shape, partition: str | None = None, gpu_type: str | None = None
     ) -> int:
-        """Return the largest session that could start now.
-
-        Args:
-            shape: Cores and memory that come with each GPU.
-            partition: Its name, or None for the default.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            The most GPUs that one node has free together with their cores and memory.
-        """
+        """Return the most GPUs that one node has free together with their cores and memory."""
         startable = (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition))
         key = ("startable", shape, partition, gpu_type)
         return self.once(key, lambda: max(startable, default=0))
@@ -245,22 +181,13 @@ class Catalog:
     def nodes_with(
         self, n_gpus: int, partition: str | None = None, gpu_type: str | None = None
     ) -> tuple[Node, ...]:
-        """Return the nodes that have this many GPUs, free or not, up or not.
-
-        Args:
-            n_gpus: GPUs, 0 or more.
-            partition: Its name, or None for the default.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            Nodes whose cores and memory may lower the `Shape` of such a session.
-        """
+        """Return the nodes with at least `n_gpus` GPUs, free or not, up or not."""
         nodes = self.nodes(partition)
         return tuple(node for node in nodes if node.count_gpus(gpu_type).total >= n_gpus)
 
 
 def _parse_partition(fields: Mapping[str, str]) -> Partition:
-    """Return the partition that a line belongs to, without its nodes."""
+    """Return the partition of a line, without its nodes."""
     return Partition(
         name=fields["PartitionName"],
         # sinfo marks the default partition with a star behind its name.

@@ -1,4 +1,4 @@
-"""GPUs as Slurm counts them: generic resources (gres), their types and how many are taken."""
+"""GPUs as Slurm counts them: parses generic resources (gres) by type, total and used."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _COUNT_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuCount:
-    """How many GPUs there are and what becomes of them; total is the sum of the others.
+    """Numbers of GPUs by what they do; `total` is the sum of the others.
 
     Attributes:
         total: All that Slurm knows.
-        used: Taken by jobs.
+        used: Held by jobs.
         free: A job could have them now.
         planned: Idle, but kept by the scheduler for a waiting job of higher priority.
         down: Idle on nodes that take no new jobs: down, draining, reserved, in maintenance.
@@ -60,26 +60,23 @@ class _GresItem:
 
     @property
     def gpu_type(self) -> str:
-        """The type by which the portal counts: all shards together are one type."""
+        """Type in the portal's counts: all shards together are one type."""
         return SHARD if self.name == SHARD else self.type_name
 
     @property
     def n_shared_gpus(self) -> int:
-        """GPUs of which a shard is taken: "5(4/4,1/4,0/4)" is 2; in 22.05 "2(IDX:0-1)" is 2."""
+        """GPUs with a shard in use: 2 for "5(4/4,1/4,0/4)", and 2 for "2(IDX:0-1)" of 22.05."""
         if self.detail.startswith("IDX:"):
             return self.count
         return sum(int(taken) > 0 for taken in _SHARES.findall(self.detail))
 
 
 def parse_gres(text: str) -> dict[str, int]:
-    """Return the GPUs of a node by type.
+    """Return the GPUs of a node by type: `UNTYPED` for GPUs without one, `SHARD` for shards.
 
     Args:
         text: What sinfo prints as Gres: "gpu:v100:4(S:0-1)", "gpu:4", "gpu:1g.10gb:7",
-            "gpu:v100:2,gpu:a100:2,shard:16", "(null)". Other resources are passed over.
-
-    Returns:
-        Numbers by type; `UNTYPED` for GPUs without one, `SHARD` for shares of GPUs.
+            "gpu:v100:2,gpu:a100:2,shard:16", "(null)". Other resources are ignored.
 
     Raises:
         SlurmError: If a number cannot be read.
@@ -99,20 +96,17 @@ def parse_gres(text: str) -> dict[str, int]:
 def count_gpus(
     gres: str, gres_used: str, *, idle_are: Literal["free", "planned", "down"]
 ) -> Mapping[str, GpuCount]:
-    """Return the GPUs of a node by type, and how many are taken.
+    """Return the GPUs of a node by type, as in `parse_gres`, and how many are used.
 
-    A GPU is given out whole or as shards. So a GPU of which a shard is taken counts as used, and
-    so do all shards of a GPU that is taken whole. Slurm 22.05 does not say how many shards are
-    taken but only on how many GPUs: all shards of those count as used there.
+    Slurm gives out a GPU whole or as shards. So a GPU with a shard in use counts as used, and
+    so do all shards of a GPU that is given out whole. Slurm 22.05 does not say how many shards are
+    in use but only on how many GPUs: all shards of those count as used there.
 
     Args:
         gres: What sinfo prints as Gres; see `parse_gres`.
         gres_used: What sinfo prints as GresUsed: "gpu:v100:2(IDX:0-1)", "gpu:(null):1(IDX:0)",
             "gpu:1g.10gb:2(IDX:0,3)", "gpu:v100:0(IDX:N/A),shard:v100:5(4/4,1/4)", "(null)".
-        idle_are: What becomes of those that no job has.
-
-    Returns:
-        Counts by type, as `parse_gres` names them.
+        idle_are: What the GPUs count as that no job has.
 
     Raises:
         SlurmError: If a number cannot be read.
