@@ -1,4 +1,4 @@
-"""The spawner: JupyterHub's view of a session that is a Slurm job."""
+"""The spawner: JupyterHub's interface to a session that is a Slurm job."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ class SlurmGPUSpawner(EquippingSpawner):
     script template are not used: the job is built by `spawner.slurm.job_script`.
 
     Attributes:
-        ending: How the last session ended where its user had not stopped it; None from the next
+        ending: How the last session ended if its user did not stop it; None from the next
             start on.
+        is_hidden: `server` is None although there is one, while a restarted hub continues a start.
+        is_left_alone: The same during JupyterHub's check at start-up, for a session that was ready.
     """
 
     is_hidden = False
@@ -60,28 +62,28 @@ class SlurmGPUSpawner(EquippingSpawner):
 
     @property
     def session(self) -> Session | None:
-        """The session that starts or runs, if there is one."""
+        """The session that starts or runs; None if there is none."""
         return None if self._job is None else self._job.session
 
     @property
     def job_record(self) -> JobRecord | None:
-        """What Slurm said last about the session's job."""
+        """Slurm's last answer about the session's job."""
         return None if self._job is None else self._job.record
 
     @property
     def left_s(self) -> int | None:
-        """Seconds until the session's time is over; None where it does not run or has no limit."""
+        """Seconds until the session's time limit; None if it does not run or has no limit."""
         return None if self._job is None else self._job.left_s
 
     @property
     def is_suspended(self) -> bool:
-        """Whether Slurm has stopped the session's processes until somebody resumes them."""
+        """Whether Slurm has suspended the session's processes until somebody resumes them."""
         record = self.job_record
         return record is not None and record.state is JobState.SUSPENDED
 
     @property
     def start_progress(self) -> Progress:
-        """The steps of the start so far, and the facts of this moment."""
+        """The steps of the start so far, and its live status."""
         return self._progress
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
@@ -89,14 +91,14 @@ class SlurmGPUSpawner(EquippingSpawner):
 
         Yields:
             "progress" in percent, "message" as a sentence, "step" by its name, "at" in seconds
-            since 1970, "facts" of this moment, and whether the step "is_new".
+            since 1970, "facts" at that moment, and whether the step "is_new".
         """
         async for news in self._progress.news():
             yield news.to_event()
 
     @property
     def certificate(self) -> str:
-        """What the session's server has to show, as PEM; empty where it uses plain HTTP."""
+        """Certificate of the session's server, as PEM; empty for plain HTTP."""
         return "" if self._job is None else self._job.session.certificate
 
     @property
@@ -108,7 +110,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         """Submit the job and wait until its server answers, however long the queue is.
 
         Returns:
-            Where the server is.
+            The server's URL.
 
         Raises:
             StartFailed: If Slurm refused the job, or the job ended before its server answered.
@@ -138,10 +140,10 @@ class SlurmGPUSpawner(EquippingSpawner):
         return await self.resume()
 
     async def resume(self) -> str:
-        """Wait until the server of the session answers; a restarted hub goes on here.
+        """Wait until the session's server answers; a restarted hub continues a start here.
 
         Returns:
-            Where the server is.
+            The server's URL.
 
         Raises:
             StartFailed: If the job ended before its server answered, or there is no job.
@@ -162,11 +164,11 @@ class SlurmGPUSpawner(EquippingSpawner):
             job.progress.finish()
 
     async def poll(self) -> int | None:
-        """Tell whether the session goes on.
+        """Return whether the session has ended, as JupyterHub expects it.
 
         Returns:
-            None while it does, or while Slurm does not answer; 0 where there is none; 1 where its
-            job is over.
+            None while it has not, or while Slurm does not answer; 0 if there is no session; 1 if
+            its job is over.
         """
         job = self._job
         if job is None:
@@ -175,16 +177,17 @@ class SlurmGPUSpawner(EquippingSpawner):
             return None
         if job.session.is_ready and self.pending != "stop":
             ending = await job.read_ending()
+            # A new session may have started while the reason was read.
             if job is not self._job:
                 return None
             self.ending = ending
         return 1
 
     async def stop(self, now: bool = False) -> None:
-        """End the job and wait until it is gone.
+        """Cancel the job and wait until it is gone.
 
         Args:
-            now: Not used; Slurm ends what does not end by itself.
+            now: Not used; Slurm kills what does not end by itself.
         """
         if self._job is None:
             return
@@ -198,49 +201,39 @@ class SlurmGPUSpawner(EquippingSpawner):
                 error.stderr or error,
             )
         if not self.api_token:
-            # After a restart the hub does not know the server's token any more, only its row.
+            # After a restart the hub no longer knows the server's token, only its row.
             self._rows.revoke_token(self._job.session.token_id)
 
     def owns_token(self, token_id: int) -> bool:
-        """Tell whether this is the token that the session's server holds.
+        """Return whether the session's server holds this token; false also without a session.
 
         Args:
-            token_id: Row of the token in the hub's database.
-
-        Returns:
-            False also where there is no session.
+            token_id: Row of the token in the hub's database; 0 for none.
         """
         return self._job is not None and self._job.session.token_id == token_id != 0
 
     def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port that the server reports.
+        """Take the port that the server reports; return whether one was awaited.
 
         Args:
             port: A port that the site allows.
             certificate: The server's, as PEM; empty for plain HTTP.
-
-        Returns:
-            Whether it was awaited.
         """
         return self._job is not None and self._job.take_port(port, certificate)
 
     def look_soon(self) -> None:
-        """Have Slurm asked about the job at once; something says that its server has gone."""
+        """Query Slurm about the job at once, because its server seems to be gone."""
         if self._job is not None:
             self.cluster.watcher.look_soon()
 
     def change_session(self, **changes: Any) -> None:
-        """Keep a change of the session.
-
-        Args:
-            changes: New values by field.
-        """
+        """Save `changes` of the session, new values by field."""
         if self._job is not None:
             self._job.session = self._job.session.changed(**changes)
             self._save(self._job.session)
 
     def set_end(self, *, left_s: int, ends_at: str) -> None:
-        """Note a new end of the session that Slurm has just taken.
+        """Set a new end of the session that Slurm has just accepted.
 
         Args:
             left_s: Seconds until the end.
@@ -250,11 +243,12 @@ class SlurmGPUSpawner(EquippingSpawner):
             self._job.set_end(left_s=left_s, ends_at=ends_at)
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Take up the session in a saved state.
+        """Restore the session in a saved state.
 
         Args:
-            state: What `get_state` returned before the hub was restarted.
+            state: JSON values that `get_state` returned before the hub was restarted.
         """
+        # Not batchspawner's, as in get_state and clear_state: the session keeps the job's state.
         Spawner.load_state(self, state)
         self.cluster.begin()
         self.ending = Ending.from_state(state)
@@ -269,14 +263,14 @@ class SlurmGPUSpawner(EquippingSpawner):
             take_up(self)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what the database keeps; holds no secret."""
+        """Return the state for the database, as JSON values without secrets."""
         state: dict[str, Any] = Spawner.get_state(self)
         if self._job is None:
             return state | (self.ending.to_state() if self.ending else {})
         return state | self._job.session.to_state() | self._progress.to_state()
 
     def clear_state(self) -> None:
-        """Forget the session; nothing is done to its job."""
+        """Forget the session, without touching its job."""
         Spawner.clear_state(self)
         self.job_id = ""
         if self._job is not None:
@@ -289,7 +283,7 @@ class SlurmGPUSpawner(EquippingSpawner):
 
     @property
     def server(self) -> Any:
-        """JupyterHub's row of the server; none while a restarted hub must leave it alone."""
+        """JupyterHub's row of the server; None while a restarted hub must leave it alone."""
         is_hidden = self.is_hidden or (self.is_left_alone and self._check_pending)
         server = None if is_hidden else Spawner.server.fget(self)
         return server if server is None or not self.certificate else proven(server, self)
@@ -325,7 +319,7 @@ class SlurmGPUSpawner(EquippingSpawner):
 
     def _hear_of_end(self) -> None:
         self.cluster.expire_catalog()
-        # JupyterHub would notice at its next poll only.
+        # JupyterHub itself would notice only at its next poll.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:
             notice = asyncio.ensure_future(self.poll_and_notify())
             self._notices.add(notice)

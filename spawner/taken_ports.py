@@ -1,4 +1,4 @@
-"""Who holds the ports that sessions may take, said by the node and read by the hub in its log."""
+"""Who holds the ports for sessions: written to the log by the node, read there by the hub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-# A connection that is over, which the kernel lists without its owner.
+# A closed connection, which the kernel lists without its owner.
 _TIME_WAIT = "06"
 _N_NAMED = 3
 _SENTENCE = re.compile(r"No port from [0-9]+ to [0-9]+ is free on [^\n]*")
@@ -20,33 +20,27 @@ TAKES_ANOTHER = "The session takes another port."
 def describe_taken(
     address: str, port_min: int, port_max: int, tables: Iterable[Path] = TABLES
 ) -> str:
-    """Return a sentence that names who holds the ports of a node.
+    """Return a sentence that names the users who hold most ports of a node.
 
     Args:
         address: The node's.
         port_min: Lowest port.
         port_max: Highest port.
         tables: The kernel's tables of sockets.
-
-    Returns:
-        The sentence, with the users who hold most.
     """
     owners = port_owners(port_min, port_max, tables).most_common(_N_NAMED)
-    # The kernel lists no socket that is bound and does not listen.
+    # The kernel does not list sockets that are bound but do not listen.
     named = ", ".join(f"{_name(uid)} holds {n}" for uid, n in owners) or "nobody listens there"
     return f"No port from {port_min} to {port_max} is free on {address}: {named}."
 
 
 def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -> Counter[int]:
-    """Count the ports of a range by who holds them.
+    """Count the ports of a range by uid of who holds them.
 
     Args:
         port_min: Lowest port.
         port_max: Highest port.
-        tables: The kernel's tables of sockets; one that is missing has none.
-
-    Returns:
-        Numbers of ports by uid.
+        tables: The kernel's tables of sockets; a missing one counts as empty.
 
     Source:
         proc(5), /proc/net/tcp: field 1 is the local address and port in hexadecimal, 3 the state,
@@ -66,13 +60,10 @@ def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -
 
 
 def find_taken(log_lines: str) -> str:
-    """Return the sentence of `describe_taken` in a session's log.
+    """Return the last sentence of `describe_taken` in a session's log, or "".
 
     Args:
         log_lines: The log, or its end. The session's user may have written it.
-
-    Returns:
-        The last such sentence without what follows it, or "".
     """
     found = _SENTENCE.findall(log_lines)
     return (
@@ -83,13 +74,10 @@ def find_taken(log_lines: str) -> str:
 
 
 def ended_for_ports(log_lines: str) -> str:
-    """Return why a session could not listen, where that ended it.
+    """Return the sentence of `describe_taken` if that is why a session ended, or "".
 
     Args:
         log_lines: The end of its log. The session's user may have written it.
-
-    Returns:
-        The sentence without its next step, or "".
     """
     last = log_lines.rpartition("\n")[2]
     return find_taken(last) if last.endswith(NEXT_STEP) else ""

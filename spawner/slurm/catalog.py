@@ -166,7 +166,7 @@ class Catalog:
         return self.count_gpus(partition, gpu_type).free
 
     def largest_node_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
-        """Return the GPUs of the largest node, free or not: the most that a session can ever get."""
+        """Return the GPUs of the largest node, free or not: the most that a session could get."""
         totals = (n.count_gpus(gpu_type).total for n in self.nodes(partition))
         return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
 

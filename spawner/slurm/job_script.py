@@ -1,4 +1,4 @@
-"""The job of one session: the arguments of sbatch and the batch script. Nothing runs here."""
+"""Builds a session's job: the options of sbatch and the batch script. Nothing runs here."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from spawner.errors import SettingsError
 from spawner.slurm.resources import Resources
 from spawner.slurm.units import format_memory, format_walltime
 
-# What --signal sends; the session clock on the node waits for it.
+# The signal that --signal sends; the session clock on the node waits for it.
 WARNING_SIGNAL = "USR1"
 
-# What a notebook server would write into the home goes to the node's own disk; deleting frees
+# What a notebook server would write into the home goes to the node's disk; deleting frees
 # space at once, since there is no trash.
 _RESCUE_LINES = (
     "folder=$(mktemp -d /tmp/dsportal-rescue-XXXXXXXX) || exit 1",
@@ -33,25 +33,21 @@ _OPTION = re.compile(r"--[a-z][a-z-]*(?:=[\x20-\x7e]*)?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlan:
-    """Everything that decides what the job of a session looks like.
+    """Everything that a session's job depends on.
 
     Attributes:
-        job_name: Name of the job; holds the session's mark.
-        comment: Comment of the job; says which hub the session belongs to.
-        resources: GPUs, cores and memory.
+        job_name: Holds the session's mark.
+        comment: Says which hub the session belongs to.
         walltime_s: Time limit in seconds, 60 or more.
-        server_argv: Program of the notebook server with its arguments, as an absolute path.
+        server_argv: Program of the notebook server, as an absolute path, with its arguments.
         gpu_type: Slurm's name of the GPU type, or None for any.
         gres: Name of the generic resource that the GPUs are: "gpu", or "shard".
         partition: Slurm partition, or None for the default one.
-        account: Slurm account, or None.
-        qos: Slurm quality of service, or None.
-        reservation: Slurm reservation, or None.
         warning_s: Seconds before the limit at which the session is warned; 0 for never.
         prologue: Shell lines of the site that run before the server.
         epilogue: Shell lines of the site that run after the server.
-        extra_options: Further options of sbatch, of the site.
-        is_rescue: The session writes nothing into the home folder.
+        extra_options: The site's further options of sbatch.
+        is_rescue: Whether the session writes nothing into the home folder.
     """
 
     job_name: str
@@ -79,7 +75,7 @@ class Job:
     Attributes:
         argv: Options of sbatch, one word each; none holds a secret.
         script: The batch script.
-        keeps_log: Its output goes to a log in the home folder.
+        keeps_log: Whether its output goes to a log in the home folder.
     """
 
     argv: tuple[str, ...]
@@ -88,16 +84,9 @@ class Job:
 
 
 def build_job(plan: JobPlan) -> Job:
-    """Return the job that carries a session.
+    """Return the job of a session: one task on one node.
 
-    The job is one task on one node. It is never started a second time by Slurm, since a requeued
-    notebook would run without its user.
-
-    Args:
-        plan: What decides the job.
-
-    Returns:
-        Options of sbatch and the script.
+    Slurm never starts it a second time, since a requeued notebook would run without its user.
 
     Source:
         sbatch(1), Slurm 22.05 to 25.11.
@@ -115,7 +104,7 @@ def build_job(plan: JobPlan) -> Job:
         *_gpu_options(plan),
     ]
     if plan.warning_s:
-        # B: the shell of the batch script alone, which has become the server.
+        # B: only the shell of the batch script, which has become the server.
         argv.append(f"--signal=B:{WARNING_SIGNAL}@{plan.warning_s}")
     for option, value in (
         ("partition", plan.partition),
@@ -133,13 +122,10 @@ def build_job(plan: JobPlan) -> Job:
 
 
 def parse_extra_options(text: str) -> tuple[str, ...]:
-    """Return the options of sbatch in a site's setting.
+    """Return the options of sbatch in a site's setting, one word each.
 
     Args:
-        text: Options as in a shell line, each in its long form with "=": "--constraint=v100".
-
-    Returns:
-        One word for each option.
+        text: Options as on a shell line, each in its long form with "=": "--constraint=v100".
 
     Raises:
         SettingsError: If a word is not a long option.
@@ -178,8 +164,8 @@ def _render_script(plan: JobPlan) -> str:
     if not plan.epilogue:
         # scancel signals the shell of the script only: the server takes its place.
         return "\n".join([*lines, f"exec {server}", ""])
-    # The shell has to live on for the epilogue, so it hands every signal to the server. A signal
-    # also ends `wait`, which is why it is asked again until the server has gone. The traps come
+    # The shell has to survive for the epilogue, so it passes every signal to the server. A signal
+    # also ends `wait`, which is why it is repeated until the server has gone. The traps come
     # first: a signal to a server that has just started must not end the shell alone.
     return "\n".join(
         [

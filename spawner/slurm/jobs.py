@@ -1,4 +1,4 @@
-"""Jobs as Slurm's commands print them: the formats asked for and their parsers, side by side."""
+"""Jobs as Slurm's commands print them: the requested formats and their parsers, side by side."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
 from spawner.slurm.units import parse_time_left
 
-# Names of sessions' jobs begin with it.
+# Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"
 
 SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
 
-# Free text stands last, so that a "|" inside it moves nothing that is read before it.
+# Free text comes last, so that a "|" inside it cannot move the fields before it.
 _SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%L|%j|%k|%r"
 
 # Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
@@ -44,12 +44,10 @@ _SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|Exi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKey:
-    """What makes a job the one of a session: after a crash Slurm can give an id out again.
+    """Identifies a session's job: after a crash Slurm can reuse an id, so that alone is not enough.
 
     Attributes:
-        job_id: Slurm's job id.
-        user: Whose job it is.
-        name: Name of the job; holds the session's random mark.
+        name: Holds the session's random mark.
     """
 
     job_id: int
@@ -59,10 +57,9 @@ class JobKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingJob:
-    """A job in the queue.
+    """A pending job.
 
     Attributes:
-        user: Whose it is.
         reason: Slurm's word for why it waits.
     """
 
@@ -71,7 +68,7 @@ class WaitingJob:
 
     @property
     def waits_for_resources(self) -> bool:
-        """Whether GPUs, cores or memory of others could let it start."""
+        """Whether GPUs, cores or memory of other jobs could let it start."""
         return not self.reason.startswith(_OWN_REASONS)
 
 
@@ -80,16 +77,13 @@ class JobRecord:
     """One job as squeue shows it.
 
     Attributes:
-        key: Which job.
-        state: Its state.
         node: Name of its first node; empty while it waits.
-        starts_at: When it started or is expected to, local time of Slurm as
-            "2026-11-20T20:33:00"; empty where Slurm does not know.
-        comment: Its comment.
+        starts_at: When it started or is expected to, in Slurm's local time as
+            "2026-11-20T20:33:00"; empty if Slurm does not know.
         reason: Why it waits, in Slurm's word; "None" for a running job.
-        ends_at: When its time is over, written as `starts_at`; empty where Slurm does not know.
-        left_s: Seconds until then, by Slurm's own reckoning at that moment; None where it has no
-            limit or Slurm does not say. It is another one at each look, and so no news.
+        ends_at: When its time is over, written as `starts_at`; empty if Slurm does not know.
+        left_s: Seconds until then, by Slurm's own count at that moment; None if it has no
+            limit or Slurm does not say. It differs at each query, so it does not count as a change.
     """
 
     key: JobKey
@@ -107,12 +101,12 @@ class JobEnd:
     """How a job ended.
 
     Attributes:
-        state: Its last state; UNKNOWN where Slurm has forgotten the job.
-        exit_code: Exit status of its script, 0..255, or None where it is not known.
+        state: Last state; UNKNOWN if Slurm has forgotten the job.
+        exit_code: Exit status of its script, 0..255, or None if it is not known.
         signal: Signal that ended its script; 0 for none.
-        node: Name of its first node; empty where it had none.
+        node: Name of its first node; empty if it had none.
         reason: Slurm's word for why; may be empty.
-        cancelled_by_uid: Who cancelled it, where Slurm says so.
+        cancelled_by_uid: Who cancelled it; None if Slurm does not say.
     """
 
     state: JobState
@@ -124,22 +118,19 @@ class JobEnd:
 
 
 def new_mark() -> str:
-    """Return what tells the lines of one answer from text that users wrote into their jobs.
+    """Return a random mark that tells Slurm's own lines from text that users wrote into their jobs.
 
-    Slurm prints a line break in a job's name or comment as it is, so that a user could add a line
+    Slurm prints a line break in a job's name or comment as it is, so a user could add a line
     about somebody else's job; nobody knows the mark of an answer before it is printed.
     """
     return secrets.token_hex(8)
 
 
 def squeue_format(mark: str) -> str:
-    """Return the value of squeue's --format.
+    """Return the value of squeue's --format that `parse_squeue` reads.
 
     Args:
-        mark: What each line begins with; see `new_mark`.
-
-    Returns:
-        The fields that `parse_squeue` reads.
+        mark: Prefix of each line; see `new_mark`.
     """
     return f"{mark}|{_SQUEUE_FIELDS}"
 
@@ -148,11 +139,8 @@ def parse_squeue(text: str, mark: str) -> list[JobRecord]:
     """Return the jobs in the output of squeue.
 
     Args:
-        text: Lines in `squeue_format`. Lines of another form are left out.
-        mark: What each line of Slurm's own begins with.
-
-    Returns:
-        One record a line.
+        text: Lines in `squeue_format`; others are skipped.
+        mark: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
@@ -178,15 +166,13 @@ def parse_squeue(text: str, mark: str) -> list[JobRecord]:
 
 
 def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
-    """Return what accounting knows about jobs.
+    """Return the last known state of each job in the output of sacct.
+
+    Jobs that accounting believes to be waiting or running are included.
 
     Args:
-        text: Lines of SACCT_FORMAT. Lines of another form are left out.
-        mark: What separates the fields; see `new_mark`.
-
-    Returns:
-        For each job its last known state; a job that accounting believes to be waiting or
-        running is among them.
+        text: Lines of SACCT_FORMAT; others are skipped.
+        mark: Separates the fields; see `new_mark`.
 
     Source:
         sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
@@ -216,7 +202,7 @@ def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
         text: One line of NAME=value; a job name with spaces is read whole.
 
     Returns:
-        The job with its state, or nothing where the text holds no job.
+        The job with its state; empty if the text holds no job.
 
     Source:
         scontrol(1), show job, Slurm 22.05 to 25.11.
@@ -248,15 +234,7 @@ def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
 
 
 def match_job(key: JobKey, records: Iterable[JobRecord]) -> JobRecord | None:
-    """Return the record of this very job.
-
-    Args:
-        key: The job.
-        records: Lines of squeue.
-
-    Returns:
-        None where only another job has its id.
-    """
+    """Return the record of this very job, or None if only another job has its id."""
     return next((record for record in records if record.key == key), None)
 
 

@@ -1,8 +1,8 @@
-"""Whether Slurm gave no answer at all, so that nothing was decided about any job."""
+"""Recognizes that slurmctld gave no answer, so that nothing was decided about any job."""
 
 from __future__ import annotations
 
-# Parts of what Slurm's commands print; upper and lower case do not matter.
+# Parts of the errors of Slurm's commands; case does not matter.
 #
 # Source: src/common/slurm_errno.c and slurm_protocol_api.c of Slurm 22.05 to 25.11, and captures of
 # 22.05.8 with slurmctld killed, munged stopped and a connection dropped.
@@ -49,13 +49,9 @@ _TEXTS = tuple(text.lower() for text in (*UNREACHABLE, *UNAUTHENTICATED))
 
 
 def is_no_answer(stderr: str) -> bool:
-    """Return whether a command of Slurm got no answer, which says nothing about any job.
+    """Return whether a Slurm command's standard error says that Slurm did not answer.
 
-    Args:
-        stderr: What it printed on standard error.
-
-    Returns:
-        False where Slurm answered, whatever it said.
+    Then it says nothing about any job. False if Slurm answered, whatever it said.
     """
     lower = stderr.lower()
     return any(text in lower for text in _TEXTS)

@@ -1,4 +1,4 @@
-"""One node of the cluster: its state, and its GPUs, cores and memory in all and taken."""
+"""One node of the cluster: its state, and its GPUs, cores and memory, total and used."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ class Node:
     """One node as a partition offers it.
 
     Attributes:
-        name: Slurm's name of the node.
-        address: Where the head reaches it (NodeAddr).
+        address: Where the head node reaches it (NodeAddr).
         state: Slurm's words for its state, such as "mixed+planned".
-        idle_are: What becomes of the node's idle GPUs: "free", "planned" or "down".
+        idle_are: What the node's idle GPUs count as: "free", "planned" or "down".
         n_cores: CPUs that jobs of this partition can use on the node.
         n_cores_used: CPUs that jobs hold, whatever their partition.
         memory_mib: Memory in MiB.
@@ -51,13 +50,10 @@ class Node:
     gpus: Mapping[str, GpuCount]
 
     def count_gpus(self, gpu_type: str | None = None) -> GpuCount:
-        """Return the GPUs of this node.
+        """Return the GPUs of this node, zero if it has none of the type.
 
         Args:
             gpu_type: A type, `SHARD`, or None for all GPUs without their shards.
-
-        Returns:
-            The count, zero where the node has none of the type.
         """
         if gpu_type is not None:
             return self.gpus.get(gpu_type, GpuCount())
@@ -65,14 +61,11 @@ class Node:
         return sum(counts, start=GpuCount())
 
     def startable_gpus(self, shape: Shape, gpu_type: str | None = None) -> int:
-        """Return the largest session that this node could start now.
+        """Return how many GPUs are free together with their cores and memory.
 
         Args:
             shape: Cores and memory that come with each GPU.
-            gpu_type: A type, or None for any.
-
-        Returns:
-            GPUs that are free together with their cores and memory.
+            gpu_type: None for any.
         """
         n_free_cores = max(self.n_cores - self.n_cores_used, 0)
         free_memory_mib = max(self.memory_mib - self.memory_used_mib, 0)
@@ -84,14 +77,14 @@ class Node:
 
 
 def parse_idle_gpus(state: str) -> IdleGpus:
-    """Return what a node's state means for those of its GPUs that no job has.
+    """Return what the idle GPUs of a node in this state count as.
 
     Args:
         state: sinfo's StateComplete, such as "mixed+planned" or "idle+drain+not_responding", or
             its StateLong, such as "idle*" or "drained".
 
     Returns:
-        "free" where the node takes jobs, "planned" where the scheduler keeps it for a job of
+        "free" if the node takes jobs, "planned" if the scheduler keeps it for a job of
         higher priority, and "down" in every other state, unknown ones too.
 
     Source:

@@ -1,4 +1,4 @@
-"""Reservations: when each begins and ends, as scontrol says."""
+"""Reservations: start and end of each, from scontrol."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """One reservation.
-
-    Attributes:
-        name: Slurm's name of it.
-        starts_at: When it begins, in the time of this host, without a zone.
-        ends_at: When it ends.
-    """
+    """One reservation; its times are local to this host, without a zone."""
 
     name: str
     starts_at: datetime
@@ -29,13 +23,9 @@ class Reservation:
 
 
 def parse_reservations(text: str) -> Mapping[str, Reservation]:
-    """Return the reservations that scontrol prints.
+    """Return the reservations in the output of `RESERVATIONS_ARGV`, by name.
 
-    Args:
-        text: Output of `RESERVATIONS_ARGV`.
-
-    Returns:
-        Reservations by name; one whose times cannot be read is left out.
+    One whose times cannot be read is left out.
 
     Source:
         scontrol(1), show reservation, Slurm 22.05 to 25.11; seen on 22.05.8.

@@ -1,4 +1,4 @@
-"""The resources that come with each GPU."""
+"""Cores and memory that come with each GPU."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Shape:
     Attributes:
         cores_per_gpu: CPU cores for each GPU, 1 or more.
         memory_mib_per_gpu: MiB for each GPU, 1 or more.
-        reason: Why these are less than the site's rule; empty where they are the rule.
+        reason: Why these are less than the site's rule; empty if they are the rule.
 
     Source:
         8 cores and 48 GB for each GPU: Dell EMC, Deep Learning with NVIDIA, 2018, section 5.1.
@@ -52,9 +52,6 @@ class Shape:
         Args:
             n_gpus: GPUs, 0 or more. A session without a GPU gets the cores and the memory of one.
 
-        Returns:
-            The GPUs with their cores and MiB of memory.
-
         Raises:
             OptionsError: If the number is negative.
         """
@@ -73,13 +70,13 @@ class Shape:
         """Return this shape, lowered so that all GPUs of a node can be used at once.
 
         Args:
-            where: What the node is called in the reason, for example "node v100-01".
+            where: The node's name in the reason, for example "node v100-01".
             n_gpus: GPUs of the node, 0 or more.
             n_cores: Cores of the node that jobs can use.
             memory_mib: MiB of the node that jobs can use.
 
         Returns:
-            This very shape where the node has enough for all its GPUs, or a smaller one with
+            This very shape if the node has enough for all its GPUs, else a smaller one with
             the reason.
         """
         if n_gpus < 1:

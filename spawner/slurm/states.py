@@ -21,7 +21,7 @@ class Phase(Enum):
 class JobState(Enum):
     """Every state and state flag that Slurm 22.05 to 25.11 names.
 
-    The value is Slurm's short code where it has one, else the long name again.
+    The value is Slurm's short code if it has one, else the long name again.
 
     Source:
         squeue(1), JOB STATE CODES; sacct(1), JOB STATE CODES; slurm.h, enum job_states and the
@@ -61,16 +61,16 @@ class JobState(Enum):
 
     @property
     def phase(self) -> Phase:
-        """What this state means for the session.
+        """Meaning of this state for the session.
 
-        CONFIGURING and POWER_UP_NODE wait: the nodes are given but still booting, so nothing of
-        the user runs. SUSPENDED and STOPPED run: processes stand still but keep their node, and
-        go on later. RESIZING and SIGNALING run. COMPLETING and STAGE_OUT are over: the server's
-        processes have ended and only Slurm's cleaning is left. REQUEUED, REQUEUE_FED,
+        CONFIGURING and POWER_UP_NODE wait: the nodes are allocated but still booting, so nothing of
+        the user runs. SUSPENDED and STOPPED run: processes are stopped but keep their node, and
+        continue later. RESIZING and SIGNALING run. COMPLETING and STAGE_OUT are over: the server's
+        processes have ended and only Slurm's cleanup is left. REQUEUED, REQUEUE_FED,
         REQUEUE_HOLD, SPECIAL_EXIT and RESV_DEL_HOLD wait: the job is in the queue again, perhaps
         until somebody releases it; so does EXPEDITING (25.11), which is put at the head of the
         queue once its node is known to have failed. REVOKED is over on this cluster: another
-        cluster of a federation took the job. Flags that only go with a state (LAUNCH_FAILED,
+        cluster of a federation took the job. Flags that only accompany a state (LAUNCH_FAILED,
         RECONFIG_FAIL, UPDATE_DB) say nothing alone and are UNKNOWN.
         """
         return _PHASES.get(self, Phase.UNKNOWN)
@@ -129,8 +129,8 @@ def parse_state(text: str) -> JobState:
             which then ends in "+" ("OUT_OF_ME+").
 
     Returns:
-        The state; UNKNOWN for any other text, since a state that this release of the portal does
-        not know must not end a session.
+        UNKNOWN for any other text, since a state that this release of the portal does not know
+        must not end a session.
 
     Source:
         squeue(1) and sacct(1), Slurm 22.05 to 25.11. sacct shortens to the width of a column.
@@ -151,13 +151,7 @@ def parse_state(text: str) -> JobState:
 
 
 def parse_cancelled_by(text: str) -> int | None:
-    """Return the uid of who cancelled a job.
-
-    Args:
-        text: A state as sacct prints it.
-
-    Returns:
-        The uid in "CANCELLED by 20001"; None where the text names nobody.
+    """Return the uid in a state such as sacct's "CANCELLED by 20001"; None if it names nobody.
 
     Source:
         sacct(1), State, Slurm 22.05 to 25.11.

@@ -1,4 +1,4 @@
-"""Slurm's texts for time and memory, and the seconds and MiB that they mean."""
+"""Converts Slurm's texts for time and memory to seconds and MiB, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MIB = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
 
 
 def parse_walltime(text: str) -> int:
-    """Return the seconds meant by a Slurm time limit.
+    """Return the seconds of a Slurm time limit.
 
     Args:
         text: One of minutes, minutes:seconds, hours:minutes:seconds, days-hours,
@@ -32,7 +32,7 @@ def parse_walltime(text: str) -> int:
         Whole seconds, 60 or more.
 
     Raises:
-        OptionsError: If the text is in none of these forms, sets no limit, or is under a
+        OptionsError: If the text has none of these forms, sets no limit, or is under a
             minute, which is the finest step of Slurm's time limits.
 
     Source:
@@ -55,13 +55,10 @@ def parse_walltime(text: str) -> int:
 
 
 def parse_time_limit(text: str) -> int | None:
-    """Return the seconds of a limit that Slurm prints, or None where there is none.
+    """Return the seconds of a limit that Slurm prints, or None for no limit.
 
     Args:
         text: A walltime, or "UNLIMITED", "infinite" or "-1" in any case.
-
-    Returns:
-        Whole seconds, or None for no limit.
 
     Raises:
         OptionsError: If the text is neither.
@@ -75,17 +72,17 @@ def parse_time_limit(text: str) -> int | None:
 
 
 def parse_time_left(text: str) -> int | None:
-    """Return the seconds that a job goes on.
+    """Return the seconds that a job has left.
 
     Args:
         text: A time such as "1-02:03:04", "2:03:04" or "0:30", or one of Slurm's words.
 
     Returns:
-        Whole seconds, 0 also for a job that is over its limit; None where there is no limit.
+        Whole seconds, 0 also for a job that is over its limit; None if there is no limit.
 
     Source:
         squeue(1), %L, and secs2time_str() of Slurm 22.05 to 25.11, which writes "INVALID" for
-        what is below zero.
+        negative times.
     """
     match = _WALLTIME.fullmatch(text.strip())
     if match is None:
@@ -94,13 +91,12 @@ def parse_time_left(text: str) -> int | None:
 
 
 def format_walltime(walltime_s: int) -> str:
-    """Return a time limit as Slurm prints it.
+    """Return a time limit in Slurm's format: "08:00:00", or "1-00:00:00" from one day on.
+
+    `parse_walltime` reads it back exactly.
 
     Args:
         walltime_s: Whole seconds, 60 or more.
-
-    Returns:
-        "08:00:00", or "1-00:00:00" from one day on. `parse_walltime` reads it back exactly.
 
     Raises:
         OptionsError: If the time is under one minute.
@@ -121,14 +117,11 @@ def format_walltime(walltime_s: int) -> str:
 
 
 def parse_memory(text: str) -> int:
-    """Return the MiB meant by a Slurm memory text.
+    """Return a Slurm memory size in whole MiB, rounded up.
 
     Args:
-        text: A number with K, M, G, T or P behind it, in any case; without one it is MiB. Slurm
+        text: A number followed by K, M, G, T or P, in any case; without a unit it is MiB. Slurm
             prints fractions ("1.5G"), so they are read too.
-
-    Returns:
-        Whole MiB, rounded up.
 
     Raises:
         OptionsError: If the text is not such a number.
@@ -149,13 +142,10 @@ def parse_memory(text: str) -> int:
 
 
 def format_memory(memory_mib: int) -> str:
-    """Return an amount of memory in Slurm's words.
+    """Return a memory size in Slurm's format, such as "49152M".
 
     Args:
         memory_mib: Whole MiB, 1 or more. In Slurm 0 means "all memory of the node".
-
-    Returns:
-        The number with an M, such as "49152M".
 
     Raises:
         OptionsError: If the amount is under 1 MiB.

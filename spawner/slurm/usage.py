@@ -1,4 +1,4 @@
-"""The GPUs that a user's jobs held, as sacct lists them, and the hours that they come to."""
+"""GPU allocations of a user's jobs, from sacct, and their GPU hours."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SECONDS_PER_HOUR = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The GPUs of one job and for how long it held them.
+    """The GPUs of one job, and how long it held them.
 
     Attributes:
-        starts_at: When it began, local time of Slurm without a zone.
-        ends_at: When it ended; None while it runs.
+        starts_at: Slurm's local time without a zone.
+        ends_at: None while it runs.
         n_gpus: GPUs, 1 or more.
     """
 
@@ -29,14 +29,11 @@ class Allocation:
 
 
 def parse_allocations(text: str) -> list[Allocation]:
-    """Return the allocations that sacct lists.
+    """Return the allocations in the output of sacct.
 
     Args:
         text: Lines of USAGE_FORMAT, separated by "|". Jobs that have not
-            started or hold no GPU, and lines of another form, are left out.
-
-    Returns:
-        One allocation a line.
+            started or hold no GPU, and other lines, are skipped.
 
     Source:
         sacct(1), --parsable2 and AllocTRES, Slurm 22.05 to 25.11. A job is listed as
@@ -55,15 +52,12 @@ def parse_allocations(text: str) -> list[Allocation]:
 
 
 def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: datetime) -> float:
-    """Return the GPU hours that fall between two moments.
+    """Return the GPU hours, hours times GPUs, that fall between two moments.
 
     Args:
-        allocations: What jobs held.
-        since: The first moment, in the time zone of the allocations.
-        until: The last moment; jobs that run count up to it.
-
-    Returns:
-        Hours times GPUs.
+        allocations: All that may overlap.
+        since: In the time zone of the allocations.
+        until: Running jobs count up to it.
     """
     held_s = 0.0
     for allocation in allocations:
