@@ -46,6 +46,7 @@ class JsonFile:
     def _write(self, path: Path, text: str) -> None:
         new_path = path.with_name(f".{path.name}.new")
         try:
+            # Renamed into place: a crash leaves the old or the new file, never a part.
             new_path.write_text(text)
             new_path.replace(path)
         except OSError as error:

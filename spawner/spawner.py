@@ -29,6 +29,7 @@ from spawner.slurm.job_script import build_job
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import JobState
 
+# At import, which comes before the hub builds its routes.
 port_api.register()
 session_api.register()
 state_disk.register()
@@ -175,6 +176,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             return 0
         if await job.is_alive(self.slurm_timeout_s):
             return None
+        # A failed start reports its own reason, and a stop needs none.
         if job.session.is_ready and self.pending != "stop":
             ending = await job.read_ending()
             # A new session may have started while the reason was read.

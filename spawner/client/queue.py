@@ -80,6 +80,7 @@ def parse_queue(text: str, mark: str) -> list[QueuedJob]:
         line_mark, *fields = line.split("|", 5)
         if line_mark != mark or len(fields) != 5 or not fields[0].isdecimal():
             continue
+        # Held jobs have the priority 0.
         if fields[3] in _OUT_OF_LINE or not fields[1].isdecimal() or fields[1] == "0":
             continue
         jobs.append(

@@ -229,6 +229,7 @@ class Slurm:
                 "script": job.script,
                 "environment": dict(environment),
                 "keeps_log": job.keeps_log,
+                # Only rescue sessions keep no log in the home.
                 **look.order(is_rescue=not job.keeps_log),
             },
         )

@@ -38,6 +38,7 @@ class Watch:
     @property
     def state(self) -> str:
         """One of "waiting", "starting" and "running"."""
+        # A session that starts is watched closely; once it runs, it is not.
         if not self.is_hot:
             return "running"
         is_started = self.record is not None and self.record.state.phase is Phase.RUNNING
@@ -60,6 +61,7 @@ class Watch:
         self.absent_since, self.n_absences = None, 0
         if record.state.phase is Phase.OVER:
             self.is_over = True
+            # While it completes, Slurm still cleans up on its node.
             self.is_gone = record.state is not JobState.COMPLETING
         if is_new:
             self.on_news()

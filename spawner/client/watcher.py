@@ -219,6 +219,7 @@ class Watcher:
         if absent:
             await self._judge_absent(absent)
         self._looked.set()
+        # Whoever waits holds the old event.
         self._looked = asyncio.Event()
 
     async def _judge_absent(self, absent: Sequence[Watch]) -> None:

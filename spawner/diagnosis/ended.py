@@ -72,7 +72,7 @@ CANCELLED_BY: dict[str, Words] = {
 }
 
 # Source: POSIX shell, 2.8.2 Exit Status for Commands: 126 not executable, 127 not found, over
-# 128 ended by a signal. 53 is the signal that Slurm writes where it cannot open a job's files.
+# 128 ended by a signal. 53 is the signal that Slurm writes if it cannot open a job's files.
 EXIT_CODES: dict[int, Words] = {
     126: (
         "The program of the session may not be run{node} (exit code 126).",

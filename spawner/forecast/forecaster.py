@@ -177,6 +177,7 @@ class Forecaster:
                 answer = parse_test_only(await self._ask(question), self._now())
         except JobRejectedError as error:
             answer = Rejection(diagnosis=explain_rejection(error.stderr))
+        # Not remembered, so that the next reader asks again.
         except SlurmError:
             return
         self._remember(question, Forecast(answer=answer, made_at=self._now()))

@@ -109,7 +109,7 @@ def spawner_of_token(handler: APIHandler) -> Any:
         A spawner with `owns_token`.
 
     Raises:
-        HTTPError: 403 where the token is not that of a session's server.
+        HTTPError: 403 if the token is not that of a session's server.
     """
     # A browser's cookie is not enough: only the server on the node holds the token.
     token = handler.get_token()

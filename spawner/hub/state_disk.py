@@ -79,6 +79,7 @@ def _known_without_a_note(original: Callable[..., Any]) -> Callable[..., Any]:
             self.db.rollback()
             # The token is good all the same; only the time of its use cannot be saved.
             self._record_activity = lambda *_: False
+            # JupyterHub has noted after the error that nobody is logged in.
             del self._jupyterhub_user
             return await original(self)
 
@@ -104,6 +105,7 @@ def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
             await original(self, server_name)
         except SQLAlchemyError:
             self.db.rollback()
+            # JupyterHub leaves it set, and the session would be pending for ever.
             spawner._stop_pending = False
             retry = asyncio.ensure_future(_stop_again(self, server_name, spawner))
             _retries.add(retry)

@@ -37,6 +37,7 @@ def limit_log(most_bytes: int) -> None:
             not limited either.
     """
     out, errors = os.fstat(_LOG), os.fstat(_ERRORS)
+    # sbatch's --output is one file for both streams; anything else is not the job's log.
     if not most_bytes or not stat.S_ISREG(out.st_mode) or not os.path.samestat(out, errors):
         return
     reading, writing = os.pipe()

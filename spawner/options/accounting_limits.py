@@ -40,6 +40,7 @@ class Allowance:
             refuse.
         """
         limits = self._offered(limits)
+        # The first account and QOS are those of a user who names none.
         choices = itertools.product(
             (traits.req_account or None, *limits.accounts),
             limits.partitions or (None,),

@@ -228,6 +228,7 @@ def _parse_hours(value: object) -> int | None:
         # An integer in JSON may be too large for a float.
         with contextlib.suppress(OverflowError):
             hours = float(value)  # type: ignore[arg-type]
+    # A minute is the shortest time limit in Slurm.
     if not 1 / 60 <= hours <= 10_000:
         raise OptionsError(
             f"You asked for {_shown(value)} hours, which is not a length that a session can have. "

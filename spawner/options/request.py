@@ -55,6 +55,7 @@ class Request:
             OptionsError: If something is not offered or exceeds a limit.
         """
         own = own or Allowance()
+        # For the text of an error only; the limits are checked below.
         most = most_gpus(catalog, own.widest(traits, limits))
         options = JobOptions.parse(user_options, max_gpus=most)
         partition = options.choose_partition(catalog, limits)
@@ -75,6 +76,7 @@ class Request:
                 f"You asked for {(options.walltime_s or 0) / 3600:g} hours; a session in the "
                 f"partition {partition} may last {most_s / 3600:g} hours at most. Ask for fewer."
             )
+        # A length that the user named fits the partition by now; the site's default may not.
         walltime_s = options.walltime_s or limits.first_walltime_s
         return cls(
             options=options,
@@ -171,6 +173,7 @@ def shape_of(
     )
     if gpu_type == SHARD:
         return shape
+    # A session without a GPU gets the cores and memory of one.
     n_least = max(n_gpus, 1)
     return catalog.once(
         ("shape", shape, n_least, partition, gpu_type),

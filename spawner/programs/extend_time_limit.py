@@ -58,6 +58,7 @@ def main() -> int:
         answer = extend(order_of(sys.stdin.buffer.read(64 * 1024)))
     except (RequestError, OSError, ValueError) as error:
         exit_code = 2
+        # Not this program's name: by this prefix the hub knows that the program itself refused.
         answer = {"ok": False, "exit_code": 2, "stderr": f"dsportal-launcher: {error}"}
     sys.stdout.write(json.dumps(answer) + "\n")
     return exit_code

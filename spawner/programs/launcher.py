@@ -53,6 +53,7 @@ _OPTIONS_BY_FORM = {
     r"[A-Z0-9:@]+": "signal",
     r"(?:user|mcs|topo)?": "exclusive",
     r"-?[0-9]*": "nice",
+    # A session is one task on one node.
     r"1": "nodes ntasks",
 }
 _OPTIONS = {name: form for form, names in _OPTIONS_BY_FORM.items() for name in names.split()}
@@ -63,6 +64,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _SITE_VARIABLES = ("SLURM_CONF",)
 # Verbs of separate programs, which do not wait for storage that hangs, and the key of their input.
 _BESIDE = {"storage": "folders", "preflight": "checks"}
+# sbatch --parsable prints the name of the cluster after a semicolon, if there are several.
 _PARSABLE_JOB_ID = re.compile(r"^([0-9]+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 
 
@@ -279,6 +281,7 @@ def _run(
 def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
     path = Path(account.pw_dir, ".local/state/data-scientist-portal")
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The folder may exist with other permissions.
     path.chmod(0o700)
     for name in names:
         path /= name

@@ -144,6 +144,7 @@ class SessionJob:
             record = watch.record
             if record is not None and record.state.phase is Phase.RUNNING:
                 if self._deadline is None:
+                    # Time in the queue does not count.
                     self._deadline = time.monotonic() + self._running_start_timeout_s
                 if self.session.port:
                     await self._serve(record.node, probe, watch)
@@ -187,6 +188,7 @@ class SessionJob:
             try:
                 self._change(port=port, certificate=certificate)
             except SQLAlchemyError:
+                # Nothing was saved: the server's next report has to count as the first.
                 self.session = session
                 raise
         self._cluster.watcher.look_soon()

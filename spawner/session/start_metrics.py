@@ -25,6 +25,7 @@ from spawner.slurm.gres import SHARD
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.resources import Shape
 
+# A start does not wait longer for a forecast.
 _LONGEST_QUESTION_S = 3.0
 
 

@@ -224,6 +224,7 @@ def _rows(text: str, names: Sequence[str], argv: Sequence[str]) -> Iterable[dict
             raise SlurmError(_unreadable(line), argv=argv)
         row = dict(zip(names, values, strict=True))
         try:
+            # Parsed again by the caller; here the whole line is at hand for the error.
             parse_time_limit(row["MaxWall"] or "-1")
         except OptionsError as error:
             raise SlurmError(_unreadable(line), argv=argv) from error

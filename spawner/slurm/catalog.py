@@ -103,6 +103,7 @@ class Catalog:
             if not line.strip():
                 continue
             values = line.rstrip().split(_SEPARATOR)
+            # The separator follows each field, also the last.
             if len(values) != len(_FIELDS) + 1:
                 raise SlurmError(_unreadable(line), argv=SINFO_ARGV)
             fields = dict(zip(_FIELDS, values, strict=False))

@@ -188,6 +188,7 @@ def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
             state=parse_state(fields[2]),
             exit_code=exit_code,
             signal=signal,
+            # sacct's text for a job without a node.
             node=_known(fields[4].removeprefix("None assigned")),
             reason=fields[6],
             cancelled_by_uid=parse_cancelled_by(fields[2]),

@@ -17,6 +17,7 @@ _TAKES_NO_JOBS = frozenset({
     "not_responding", "perfctrs", "power_down", "powering_down", "reboot_issued",
     "reboot_requested", "reserved",
 })  # fmt: skip
+# Marks that sinfo appends to a state.
 _SUFFIXES = {
     "*": "not_responding", "%": "powering_down", "!": "power_down", "$": "maintenance",
     "@": "reboot_requested", "^": "reboot_issued", "-": "planned", "~": "powered_down",
