@@ -215,12 +215,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         return self._job is not None and self._job.session.token_id == token_id != 0
 
     def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port that the server reports; return whether one was awaited.
-
-        Args:
-            port: A port that the site allows.
-            certificate: The server's, as PEM; empty for plain HTTP.
-        """
+        """Take the port and certificate that the server reports; see `SessionJob.take_port`."""
         return self._job is not None and self._job.take_port(port, certificate)
 
     def look_soon(self) -> None:

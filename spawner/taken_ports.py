@@ -20,14 +20,7 @@ TAKES_ANOTHER = "The session takes another port."
 def describe_taken(
     address: str, port_min: int, port_max: int, tables: Iterable[Path] = TABLES
 ) -> str:
-    """Return a sentence that names the users who hold most ports of a node.
-
-    Args:
-        address: The node's.
-        port_min: Lowest port.
-        port_max: Highest port.
-        tables: The kernel's tables of sockets.
-    """
+    """Return a sentence on who holds most ports of a node from `port_min` to `port_max`."""
     owners = port_owners(port_min, port_max, tables).most_common(_N_NAMED)
     # The kernel does not list sockets that are bound but do not listen.
     named = ", ".join(f"{_name(uid)} holds {n}" for uid, n in owners) or "nobody listens there"
@@ -35,12 +28,9 @@ def describe_taken(
 
 
 def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -> Counter[int]:
-    """Count the ports of a range by uid of who holds them.
+    """Count the ports from `port_min` to `port_max` by the uid of who holds them.
 
-    Args:
-        port_min: Lowest port.
-        port_max: Highest port.
-        tables: The kernel's tables of sockets; a missing one counts as empty.
+    A missing table counts as empty.
 
     Source:
         proc(5), /proc/net/tcp: field 1 is the local address and port in hexadecimal, 3 the state,

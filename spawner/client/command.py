@@ -31,13 +31,7 @@ class Completed:
 async def run_command(
     argv: Sequence[str], *, timeout_s: float, path: str = PATH, stdin: str = ""
 ) -> Completed:
-    """Run a command to its end, without a shell.
-
-    Args:
-        argv: Program and arguments.
-        timeout_s: Seconds until it is killed.
-        path: PATH of the command.
-        stdin: Text that it reads.
+    """Run a command to its end, without a shell; it is killed after `timeout_s`.
 
     Raises:
         SlurmUnavailableError: If it could not be started or did not end in time.
@@ -95,16 +89,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
-    """Return the error for a failed command.
-
-    Args:
-        argv: The command.
-        exit_code: None if it did not end.
-        stderr: What it printed there.
-
-    Returns:
-        `SlurmUnavailableError` if Slurm did not answer, else `SlurmError`.
-    """
+    """Return the error for a failed command; `exit_code` is None if it did not end."""
     if exit_code is None or is_no_answer(stderr):
         return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)
     lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]

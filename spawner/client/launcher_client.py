@@ -36,14 +36,9 @@ class Launcher:
         self._path = path
 
     async def order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a request as `user` and return the launcher's answer.
+        """Return the launcher's answer, a JSON object, to a request that it runs as `user`.
 
-        Args:
-            user: Account to act as.
-            request: A JSON object with its "verb"; see `spawner.programs.launcher`.
-
-        Returns:
-            A JSON object.
+        `request` is a JSON object with its "verb"; see `spawner.programs.launcher`.
 
         Raises:
             JobRejectedError: If sbatch refused a job.
@@ -54,14 +49,7 @@ class Launcher:
             return await self._order(user, request)
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the launcher's answer, whether the request succeeded or not.
-
-        Args:
-            user: Account to act as.
-            request: A JSON object with its "verb".
-
-        Returns:
-            A JSON object with "ok".
+        """Return the launcher's answer, a JSON object with "ok", even if the `request` failed.
 
         Raises:
             SlurmUnavailableError: If sudo did not return in time.

@@ -127,12 +127,7 @@ class Preflight:
         return warnings
 
     def explain(self, name: str, found: Mapping[str, Any]) -> Diagnosis:
-        """Return the sentence and the cure for a fault.
-
-        Args:
-            name: Name of the check.
-            found: Its result, with "fault".
-        """
+        """Return sentence and cure for the fault in `found`, the result of the check `name`."""
         whats = {
             "home": "Your home folder",
             "server": f"The notebook server, {self.server_path},",

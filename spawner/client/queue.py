@@ -55,11 +55,7 @@ class Place:
 
 
 def queue_format(mark: str) -> str:
-    """Return the value of squeue's --format that `parse_queue` reads.
-
-    Args:
-        mark: Prefix of each line; see `spawner.slurm.jobs.new_mark`.
-    """
+    """Return the value of squeue's --format that `parse_queue` reads, with a `new_mark`."""
     return f"{mark}|{_FIELDS}"
 
 
@@ -97,11 +93,7 @@ def parse_queue(text: str, mark: str) -> list[QueuedJob]:
 def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
     """Return the queue positions by job id.
 
-    Args:
-        jobs: All pending jobs.
-
-    Returns:
-        For a job in several partitions the position in the shortest queue.
+    For a job in several partitions it is the position in the shortest queue.
     """
     places: dict[int, Place] = {}
     n_jobs: dict[str, int] = {}

@@ -132,9 +132,6 @@ class Slurm:
     async def list_jobs(self, job_ids: Sequence[int]) -> list[JobRecord]:
         """Return those of the jobs that slurmctld still remembers, ended ones too.
 
-        Args:
-            job_ids: Slurm's job ids; for none Slurm is not asked.
-
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If squeue failed.
@@ -144,11 +141,7 @@ class Slurm:
         return await self._squeue("--jobs=" + ",".join(str(job_id) for job_id in job_ids))
 
     async def find_jobs(self, *, name: str = "", user: str = "") -> list[JobRecord]:
-        """Return the jobs that slurmctld remembers, ended ones too.
-
-        Args:
-            name: Job name; empty for any.
-            user: Owner; empty for any.
+        """Return the jobs that slurmctld remembers, ended ones too; an empty name or user is any.
 
         Raises:
             SlurmUnavailableError: If Slurm did not answer.

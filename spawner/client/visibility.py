@@ -21,13 +21,9 @@ def level_argv(account: str) -> tuple[str, ...]:
 
 
 def parse_config(config: str) -> dict[str, str]:
-    """Return slurmctld's configuration.
+    """Return slurmctld's configuration from the output of `CONFIG_ARGV`.
 
-    Args:
-        config: Output of `CONFIG_ARGV`.
-
-    Returns:
-        Texts by key: "SLURM_VERSION", and the keys of slurm.conf.
+    Keys are "SLURM_VERSION" and those of slurm.conf.
 
     Source:
         scontrol(1), show config, Slurm 22.05.8.
@@ -36,13 +32,9 @@ def parse_config(config: str) -> dict[str, str]:
 
 
 def parse_clock(config: str) -> datetime | None:
-    """Return slurmctld's time when it answered.
+    """Return slurmctld's time when it answered, from the output of `CONFIG_ARGV`.
 
-    Args:
-        config: Output of `CONFIG_ARGV`.
-
-    Returns:
-        Local time without a zone, whole seconds; None if the output does not say.
+    It is local time without a zone, in whole seconds; None if the output does not say.
 
     Source:
         slurm_print_ctl_conf() of Slurm 22.05 to 25.11: slurmctld fills in the moment of its answer.
@@ -98,12 +90,7 @@ def sees_all(level: str) -> bool:
 
 
 def explain_hidden(hidden: frozenset[str], account: str) -> str:
-    """Return two sentences for page and log: why no session can start, and the cure.
-
-    Args:
-        hidden: What the hub cannot see.
-        account: Account that the hub runs as.
-    """
+    """Return two sentences for page and log: why no session can start, and the cure."""
     return (
         f"Slurm hides {' and '.join(sorted(hidden))} of others from the portal (PrivateData), so "
         "it could not follow your session. Ask the administrators to make the portal's account "

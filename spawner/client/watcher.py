@@ -81,10 +81,7 @@ class Watcher:
     def watch(self, key: JobKey, *, is_hot: bool, on_news: Callable[[], None]) -> Watch:
         """Start to watch a job; what is returned changes as Slurm answers.
 
-        Args:
-            key: Which job.
-            is_hot: Whether somebody waits for it.
-            on_news: Called when something changes.
+        `is_hot` says that somebody waits for it; `on_news` is called when something changes.
         """
         watch = Watch(key, is_hot=is_hot, on_news=on_news)
         self._watches.add(watch)
@@ -140,14 +137,7 @@ class Watcher:
         return watch.left_s(self._clock())
 
     async def next_look(self, timeout_s: float) -> bool:
-        """Wait for Slurm's next answer.
-
-        Args:
-            timeout_s: Seconds to wait at most.
-
-        Returns:
-            Whether it came.
-        """
+        """Wait for Slurm's next answer, `timeout_s` at most; return whether it came."""
         event = self._looked
         await self._wait(event, timeout_s)
         return event.is_set()

@@ -70,13 +70,7 @@ class Limit:
 
 
 def parse_limit(word: str) -> Limit | None:
-    """Return the limit that a reason names.
-
-    Args:
-        word: A reason, such as "QOSMaxGRESPerUser".
-
-    Returns:
-        None if it names no limit.
+    """Return the limit that a reason such as "QOSMaxGRESPerUser" names, or None.
 
     Source:
         resource_limits.html, section "Reasons", and job_reason_codes.html of Slurm 25.11; the

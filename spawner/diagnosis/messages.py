@@ -69,9 +69,7 @@ def count_gpus(n_gpus: int) -> str:
 def quote(text: str, *, n_characters: int = 200) -> str:
     """Return Slurm's own words in quotation marks, on one line and without control characters.
 
-    Args:
-        text: What Slurm said.
-        n_characters: Length at which it is cut, 1 or more.
+    Text over `n_characters` is cut.
     """
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f'"{line[:n_characters]}…"' if len(line) > n_characters else f'"{line}"'

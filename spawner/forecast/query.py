@@ -40,12 +40,7 @@ def question_of(spawner: Any, request: Request) -> Question:
 
 
 def job_of(question: Question, extra_options: tuple[str, ...] = ()) -> Job:
-    """Return the job for sbatch --test-only: like the session's, with a script that does nothing.
-
-    Args:
-        question: The session to forecast.
-        extra_options: The site's further options of sbatch.
-    """
+    """Return the job for sbatch --test-only: the session's, with a script that does nothing."""
     is_shard = question.gpu_type == SHARD
     return build_job(
         JobPlan(

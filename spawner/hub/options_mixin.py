@@ -71,8 +71,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
     def bounds_of(self, options: JobOptions) -> Bounds:
         """Return the limits of the site, of the user's groups and of Slurm's accounting.
 
-        Args:
-            options: Only account, partition and QOS matter.
+        Of the options only account, partition and QOS matter.
         """
         groups = self._site_limits
         own = Allowance(self.user.name, self.cluster.associations)
@@ -96,11 +95,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
     async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         """Return when a session would start; nothing is submitted.
 
-        Args:
-            user_options: Options of a form or of REST.
-
-        Returns:
-            Slurm's answer, some minutes old at most; None if it is not known.
+        The answer is some minutes old at most; None if it is not known.
 
         Raises:
             OptionsError: If the options are not offered.

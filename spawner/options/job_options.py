@@ -78,11 +78,6 @@ class JobOptions:
     def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
         """Return the resources, if the site allows them and a node of the cluster can hold them.
 
-        Args:
-            catalog: What the cluster offers now.
-            limits: The user's limits.
-            shape: Cores and memory that come with each GPU.
-
         Raises:
             OptionsError: If something is not offered or exceeds a limit.
         """
@@ -152,14 +147,8 @@ def most_gpus(
 ) -> int:
     """Return the most GPUs that one session of this user can get.
 
-    Args:
-        catalog: What the cluster offers now.
-        limits: The user's limits.
-        partition: None for all that are offered.
-        gpu_type: None for any.
-
-    Returns:
-        The smaller of the user's limit and the GPUs of the largest node.
+    That is the smaller of the user's limit and the GPUs of the largest node. No partition is all
+    that are offered, no type any GPU.
     """
     partitions: Iterable[str | None] = (partition,) if partition else limits.partitions or (None,)
     largest = max(

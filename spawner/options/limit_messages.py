@@ -22,12 +22,7 @@ class Bounds:
     own: Limits
 
     def why_not_gpus(self, n_gpus: int, gpu_type: str | None = None) -> str:
-        """Return why the user cannot have so many GPUs in one session; "" if no limit forbids it.
-
-        Args:
-            n_gpus: GPUs of one session.
-            gpu_type: None for any.
-        """
+        """Return why the user cannot have so many GPUs in a session; "" if no limit forbids it."""
         for whose, limits in self._by_owner():
             most = limits.most_gpus_of(gpu_type)
             if most is not None and n_gpus > most:

@@ -45,11 +45,7 @@ class Limits:
         return min(self.default_walltime_s, self.max_walltime_s)
 
     def most_gpus_of(self, gpu_type: str | None) -> int | None:
-        """Return the most GPUs of one session, or None for what the largest node has.
-
-        Args:
-            gpu_type: None for any.
-        """
+        """Return the most GPUs of one session, or None for what the largest node has."""
         of_type = dict(self.max_gpus_by_type).get(gpu_type or "")
         known = [limit for limit in (self.max_gpus, of_type) if limit is not None]
         return min(known, default=None)

@@ -193,12 +193,7 @@ def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
 
 
 def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
-    """Return a number of GPUs with its noun, for example "2 simulated GPUs".
-
-    Args:
-        n_gpus: GPUs, 0 or more.
-        are_simulated: Whether they compute nothing.
-    """
+    """Return a number of GPUs with its noun, for example "2 simulated GPUs"."""
     if n_gpus == 0:
         return "no GPU"
     kind = "simulated GPU" if are_simulated else "GPU"

@@ -92,9 +92,6 @@ def order_of(data: bytes) -> Order:
 def extend(order: Order) -> dict[str, Any]:
     """Extend the time limit of a job, if all its marks match.
 
-    Args:
-        order: The job and its new limit.
-
     Returns:
         The answer as a JSON object. "found" is false if no running job has all the marks, for
         example because its id was given to another job.

@@ -92,11 +92,7 @@ def main() -> int:
 
 
 def answer_request(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
-    """Return the answer to one request, a JSON object, after carrying it out.
-
-    Args:
-        request: A JSON object with its "verb".
-        account: The user that this process runs as.
+    """Return the answer to one `request`, a JSON object with its "verb", after carrying it out.
 
     Raises:
         RequestError: If the verb is unknown or a value has the wrong form.

@@ -256,11 +256,7 @@ def shared_cluster(
 
 
 def cluster_of(settings: Mapping[str, Any]) -> Cluster | None:
-    """Return the cluster of a hub, or None if no spawner has needed it yet.
-
-    Args:
-        settings: The hub's Tornado settings; any values.
-    """
+    """Return the cluster in the hub's Tornado `settings`; None before a spawner needs it."""
     cluster: Cluster | None = settings.get(_SETTING)
     return cluster
 

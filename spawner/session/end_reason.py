@@ -74,12 +74,7 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
 
 
 def late_start(running_start_timeout_s: float, session: Session) -> JobEndedError:
-    """Return the error for a running job whose server has not answered in time.
-
-    Args:
-        running_start_timeout_s: Seconds that it had.
-        session: The session.
-    """
+    """Return the error for a running job whose server has not answered in time."""
     next_step = "Read the end of the log, or show it to the administrators."
     return JobEndedError(
         f"The job ran for {running_start_timeout_s:.0f} s, but its notebook server did not answer. "
@@ -116,13 +111,7 @@ async def read_ending(
 
 
 async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:
-    """Return the end of a job's log, safe to show: 30 lines at most; empty if it cannot be read.
-
-    Args:
-        slurm: Reads it as the user.
-        key: Which job.
-        secrets: Texts that must not be shown.
-    """
+    """Return the last 30 lines of a job's log, without `secrets`; empty if it cannot be read."""
     with contextlib.suppress(SlurmError):
         return log_tail(await slurm.read_log(key), secrets=[text for text in secrets if text])
     return ""
@@ -131,9 +120,7 @@ async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -
 def tell_of_other_port(spawner: Any, port: int) -> None:
     """Log why a session listens outside the site's range, as its own log says; does not wait.
 
-    Args:
-        spawner: The session's, a `SlurmGPUSpawner`.
-        port: Port that it listens on.
+    `spawner` is the session's `SlurmGPUSpawner`.
     """
     telling = asyncio.ensure_future(_tell_of_other_port(spawner, port))
     _tellings.add(telling)
@@ -153,12 +140,7 @@ async def _tell_of_other_port(spawner: Any, port: int) -> None:
 
 
 def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:
-    """Return what the portal knows of a session besides Slurm's reason.
-
-    Args:
-        session: The session.
-        user_uid: Uid of its user; None if it is not known.
-    """
+    """Return what the portal knows of a session besides Slurm's reason."""
     return Situation(
         n_gpus=session.n_gpus,
         walltime_s=session.walltime_s or None,

@@ -13,11 +13,9 @@ from spawner.certificates import client_context
 
 
 async def wait_for_answer(spawner: Any, url: str) -> None:
-    """Wait until the server answers.
+    """Wait until the session's server at this URL, without a path, answers.
 
-    Args:
-        spawner: The session's, a `SlurmGPUSpawner`.
-        url: The server's, without a path.
+    `spawner` is the session's `SlurmGPUSpawner`.
 
     Raises:
         TimeoutError: If it did not answer in the time that a start may take.
@@ -31,11 +29,7 @@ async def wait_for_answer(spawner: Any, url: str) -> None:
 
 
 def context_of(spawner: Any) -> ssl.SSLContext | None:
-    """Return a TLS context that trusts only this session's server; None for plain HTTP.
-
-    Args:
-        spawner: The session's, a `SlurmGPUSpawner`.
-    """
+    """Return a TLS context that trusts only the server of `spawner`; None for plain HTTP."""
     if not spawner.certificate:
         return None
     return client_context(Path(spawner.certificates_dir), spawner.certificate)

@@ -61,16 +61,7 @@ class Session:
         partition: str | None = None,
         has_tls: bool = False,
     ) -> Session:
-        """Return a new session with a mark of its own, without a job yet.
-
-        Args:
-            user: Name of the session's user.
-            resources: GPUs, cores and memory.
-            walltime_s: Time limit in seconds.
-            token_id: The hub's row of the server's token.
-            partition: None for Slurm's default partition.
-            has_tls: Whether its server has to report a certificate.
-        """
+        """Return a new session with a mark of its own, without a job yet."""
         return cls(
             mark=secrets.token_hex(8),
             user=user,
@@ -131,21 +122,12 @@ def identify_hub(secret: bytes) -> str:
 
 
 def comment_of(hub: str) -> str:
-    """Return the comment of a hub's jobs, for sbatch --comment.
-
-    Args:
-        hub: What `identify_hub` returned.
-    """
+    """Return the comment of a hub's jobs, for sbatch --comment; see `identify_hub`."""
     return f"{_COMMENT_PREFIX}{hub}"
 
 
 def mark_of(record: JobRecord, hub: str) -> str | None:
-    """Return the mark of a session's job, or None if the job is not of this hub.
-
-    Args:
-        record: Any job.
-        hub: What `identify_hub` returned.
-    """
+    """Return the mark of a session's job, or None if the job is not of this hub."""
     if record.comment != comment_of(hub) or not record.key.name.startswith(NAME_PREFIX):
         return None
     return record.key.name.removeprefix(NAME_PREFIX)

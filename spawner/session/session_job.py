@@ -122,13 +122,9 @@ class SessionJob:
         return not self._is_missing
 
     async def wait_until_served(self, probe: Probe) -> str:
-        """Wait in the queue, for the port and for the server's first answer.
+        """Wait in the queue, for the port and for the server's first answer; return its URL.
 
-        Args:
-            probe: Waits until the server at a URL has answered.
-
-        Returns:
-            The server's URL, without a path.
+        `probe` waits until the server at a URL has answered.
 
         Raises:
             StartFailed: If the job ended first, or ran too long without an answer.
@@ -210,8 +206,8 @@ class SessionJob:
         """Cancel the job and wait until it is gone.
 
         Raises:
-            SlurmError: If Slurm did not answer for a minute; the search for orphans cancels the job
-                later.
+            SlurmError: If Slurm refused, or did not answer for a minute; the search for orphans
+                cancels the job later.
         """
         if self._submission is not None:
             with contextlib.suppress(PortalError, SQLAlchemyError):

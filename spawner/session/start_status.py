@@ -39,12 +39,7 @@ class Starting(Protocol):
 
 @contextlib.asynccontextmanager
 async def following(job: Starting, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
-    """Keep the facts on the page up to date.
-
-    Args:
-        job: The session's job.
-        cluster: The hub's cluster.
-        gpus: The session's GPUs in words.
+    """Keep the facts on the page up to date meanwhile.
 
     Yields:
         Nothing.

@@ -99,11 +99,7 @@ class Associations:
 
     @classmethod
     def parse(cls, users: str, qos: str) -> Associations:
-        """Return the associations that sacctmgr prints.
-
-        Args:
-            users: Output of `USERS_ARGV`.
-            qos: Output of `QOS_ARGV`.
+        """Return the associations in the output of `USERS_ARGV` and `QOS_ARGV`.
 
         Raises:
             SlurmError: If a line has another form.

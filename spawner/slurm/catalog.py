@@ -74,12 +74,7 @@ class Catalog:
     _known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """Return the cached result for `key`; every user's form asks the same.
-
-        Args:
-            key: Names the question.
-            work_out: Computes the result the first time.
-        """
+        """Return the result for `key`, computed once: every user's form asks the same."""
         if key not in self._known:
             self._known[key] = work_out()
         return cast("T", self._known[key])

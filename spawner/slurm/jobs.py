@@ -127,11 +127,7 @@ def new_mark() -> str:
 
 
 def squeue_format(mark: str) -> str:
-    """Return the value of squeue's --format that `parse_squeue` reads.
-
-    Args:
-        mark: Prefix of each line; see `new_mark`.
-    """
+    """Return the value of squeue's --format that `parse_squeue` reads, with a `new_mark`."""
     return f"{mark}|{_SQUEUE_FIELDS}"
 
 

@@ -62,12 +62,7 @@ class Node:
         return sum(counts, start=GpuCount())
 
     def startable_gpus(self, shape: Shape, gpu_type: str | None = None) -> int:
-        """Return how many GPUs are free together with their cores and memory.
-
-        Args:
-            shape: Cores and memory that come with each GPU.
-            gpu_type: None for any.
-        """
+        """Return how many GPUs are free together with their cores and memory."""
         n_free_cores = max(self.n_cores - self.n_cores_used, 0)
         free_memory_mib = max(self.memory_mib - self.memory_used_mib, 0)
         return min(
