@@ -1,4 +1,4 @@
-"""Times as HTML: text in the hub's time zone, which pages.js rewrites in the reader's own."""
+"""Times as HTML: text in the hub's time zone, which moments.js rewrites in the reader's own."""
 
 from __future__ import annotations
 
