@@ -1,4 +1,4 @@
-"""A progress bar: drawn in a notebook, printed now and then elsewhere."""
+"""A progress bar: redrawn in place in a notebook, printed every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PRINT_EVERY_S = 10.0
 
 
 class Bar:
-    """Shows how much of a work is done.
+    """Progress of a task, with its rate and the time left.
 
     Args:
-        n_all: How much there is to do.
+        n_all: Units of work in all, including those done before.
         unit: What is counted, such as "images".
-        n_before: How much of it had been done before.
+        n_before: Units that an earlier call has done; they do not count for the rate.
     """
 
     def __init__(self, n_all: int, unit: str, n_before: int = 0) -> None:
@@ -29,11 +29,11 @@ class Bar:
         self._display: Any = None
 
     def draw(self, n_done: int, *, is_end: bool = False) -> None:
-        """Show how far it is, if the last time is long enough ago.
+        """Show the progress, unless it was shown a moment ago.
 
         Args:
-            n_done: How much is done, with what had been done before.
-            is_end: Show it whenever the last time was.
+            n_done: Units done so far, including those done before.
+            is_end: Show it even if it was shown a moment ago.
         """
         now_s = time.monotonic()
         is_page = "ipykernel" in sys.modules
@@ -55,6 +55,7 @@ class Bar:
         return words
 
     def _draw_page(self, n_done: int, words: str) -> None:
+        # Imported here: batch jobs use this module too, and have no page to draw on.
         from IPython.display import HTML, display
 
         bar = (

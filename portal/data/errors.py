@@ -1,10 +1,10 @@
-"""What can go wrong with images and shards for a reason outside this code."""
+"""Errors of images and shards that a user can resolve."""
 
 from __future__ import annotations
 
 
 class DataError(Exception):
-    """A folder of images or shards is missing, is another one, or cannot be written.
+    """A folder of images or shards is missing, holds something else, or cannot be written.
 
     Args:
         message: What was asked, the limit and the next step.

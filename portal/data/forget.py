@@ -1,7 +1,7 @@
-"""A program that lets the kernel forget files: the next reader reads them from storage.
+"""Drops files from the kernel's page cache, so that the next read comes from storage.
 
-It takes paths, one a line, on its standard input. Pages of one's own and of others' readable files
-can be given back by anybody; pages that are not yet written are written first.
+Run as a program, it takes one path a line on standard input. No rights are needed for one's own
+files and for readable files of others. Pages that are still dirty are written out first.
 
 Source: posix_fadvise(2), POSIX_FADV_DONTNEED.
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 
 
 def forget(paths: Iterable[str]) -> None:
-    """Give the pages of files back, in a process that no slowed `open` reaches.
+    """Drop files from the page cache.
 
-    Args:
-        paths: Files that exist.
+    A separate process does it, without LD_PRELOAD, so that a slowed `open` does not slow this too.
     """
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    # Names on Linux are bytes; those that are not UTF-8 survive this way.
     lines = "\n".join(paths).encode("utf-8", "surrogateescape")
     program = Path(__file__).resolve()
     subprocess.run([sys.executable, program], input=lines, env=env, check=False)
@@ -33,10 +33,11 @@ def _forget(path: bytes) -> None:
     except OSError:
         return
     try:
+        # DONTNEED skips dirty pages.
         os.fdatasync(file)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     except OSError:
-        # A file system that keeps no pages.
+        # The file system has no page cache.
         return
     finally:
         os.close(file)

@@ -1,4 +1,4 @@
-"""A folder of JPEG files, one folder in it for each class."""
+"""Lists a folder of JPEG files, with one subfolder for each class."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ JPEG_START = b"\xff\xd8\xff"
 
 @dataclass(frozen=True, slots=True)
 class RawImage:
-    """One file.
+    """One JPEG file.
 
     Args:
-        name: Path below the folder.
-        label: Number of its class, from 0; -1 where there are no classes.
+        name: Path relative to the folder.
+        label: Index of its class, from 0; -1 if there are no classes.
         n_bytes: Size of the file.
     """
 
@@ -35,8 +35,8 @@ class ImageFolder:
     """The JPEG files of a folder.
 
     Args:
-        path: The folder.
-        classes: Names of the classes, sorted; empty where the files lie in the folder itself.
+        path: Absolute path of the folder.
+        classes: Names of the classes, sorted; empty if the files lie in the folder itself.
         images: The files, sorted by name.
     """
 
@@ -46,12 +46,12 @@ class ImageFolder:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all files."""
+        """Total size of the files."""
         return sum(image.n_bytes for image in self.images)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of names, sizes and classes: it changes when a file comes, goes or grows."""
+        """SHA-256 of names, sizes and classes: changes when a file is added, removed or resized."""
         lines = (f"{image.name}\t{image.label}\t{image.n_bytes}\n" for image in self.images)
         return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -60,7 +60,7 @@ class ImageFolder:
         return [f"{self.path}/{image.name}" for image in self.images]
 
     def labels(self) -> list[int]:
-        """Return the numbers of their classes."""
+        """Return the class index of each file, in the order of `paths`."""
         return [image.label for image in self.images]
 
 
@@ -68,10 +68,10 @@ def find_images(path: str | os.PathLike[str]) -> ImageFolder:
     """List the JPEG files of a folder.
 
     Args:
-        path: Folder with one folder for each class, or with the files themselves.
+        path: Folder with one subfolder for each class, or with the files themselves.
 
     Returns:
-        The files; none of them has been opened.
+        The files. None of them has been opened.
 
     Raises:
         DataError: If there is no JPEG file.
@@ -85,6 +85,7 @@ def find_images(path: str | os.PathLike[str]) -> ImageFolder:
             for label, name in enumerate(classes)
             for image in _files_of(folder, f"{name}/", label)
         ]
+        # Subfolders without a JPEG file are no classes; the folder itself may hold the files.
         found = found or list(_files_of(folder, "", -1))
     except OSError as error:
         raise DataError(f"{error.filename or folder} cannot be read: {error.strerror}.") from error
@@ -93,6 +94,7 @@ def find_images(path: str | os.PathLike[str]) -> ImageFolder:
             f"{folder} has no files that end with {' or '.join(SUFFIXES)}, neither in folders of "
             "classes nor by themselves. Give the folder that holds the folders of the classes."
         )
+    # Either all files have a class or none has.
     labelled = found[0].label >= 0
     return ImageFolder(folder, classes if labelled else (), tuple(found))
 

@@ -1,8 +1,8 @@
-"""Storage whose files take longer to open: what a network file system would cost, anywhere.
+"""Simulates slow storage: makes each opening of a file take some milliseconds longer.
 
-Each file that is opened for reading below a folder takes some milliseconds more. A library that is
-loaded before others (LD_PRELOAD) waits in `open`, so it needs no rights, and every reader of the
-process is slowed in the same way, TensorFlow's in C++ too. It adds nothing to the reading itself.
+A preloaded library (LD_PRELOAD) delays `open` for files below a folder. That needs no rights and
+slows every reader in the process alike, including TensorFlow's in C++. Reading itself is not
+slowed.
 """
 
 from __future__ import annotations
@@ -19,18 +19,15 @@ _COMPILERS = ("cc", "gcc", "clang")
 
 
 def slow_environment(folders: list[Path], open_ms: float, work_dir: Path) -> dict[str, str]:
-    """Return the environment of a process for which files take longer to open.
+    """Return the environment for a process that opens files slowly.
 
     Args:
-        folders: Files below these are slow; they have one parent in common that is not the root.
-        open_ms: How much longer each takes, milliseconds.
-        work_dir: An empty folder for the library.
-
-    Returns:
-        Variables of the environment.
+        folders: Files below these are slow. The folders must share a parent other than the root.
+        open_ms: Delay of each opening, milliseconds.
+        work_dir: Empty folder for the compiled library, which must outlive the process.
 
     Raises:
-        DataError: If there is no C compiler, or the folders have nothing in common.
+        DataError: If there is no C compiler, or the folders have only the root in common.
     """
     parent = os.path.commonpath(folders)
     if parent == os.sep:
@@ -41,6 +38,7 @@ def slow_environment(folders: list[Path], open_ms: float, work_dir: Path) -> dic
     library = _compile(work_dir)
     return {
         **os.environ,
+        # What the environment preloads already stays.
         "LD_PRELOAD": " ".join(filter(None, [str(library), os.environ.get("LD_PRELOAD", "")])),
         "SLOW_OPEN_DIR": f"{parent}{os.sep}",
         "SLOW_OPEN_US": str(round(open_ms * 1000)),

@@ -1,4 +1,4 @@
-"""What is in a folder of shards: `shards.json`, renewed whenever a shard is whole."""
+"""`shards.json`, the manifest of a folder of shards: rewritten whenever a shard is complete."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One file of records that is whole.
+    """One complete file of records.
 
     Args:
-        name: Name of the file.
+        name: File name.
         n_images: Images in it.
         n_bytes: Size of the file.
-        sha256: Its checksum, hexadecimal.
-        refused: Names of files that are not in it, as they are no JPEG files.
+        sha256: Checksum of the file, hexadecimal.
+        refused: Names of source files that were left out because they are not JPEG.
     """
 
     name: str
@@ -37,14 +37,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """A folder of shards.
+    """A folder of shards; incomplete while `shards` has fewer than `n_shards`.
 
     Args:
-        path: The folder.
-        digest: What it was made from, and in how many shards.
-        n_shards: How many it has when it is whole.
-        classes: Names of the classes; a label is a place in it.
-        shards: Those that are whole, by name.
+        path: Absolute path of the folder.
+        digest: `ImageFolder.digest` of the images that it was made from.
+        n_shards: Number of shards when complete.
+        classes: Names of the classes; a label is an index into it.
+        shards: Complete shards, sorted by name.
     """
 
     path: Path
@@ -69,12 +69,12 @@ class ShardFolder:
 
     @property
     def n_bytes(self) -> int:
-        """Size of all shards."""
+        """Total size of all shards."""
         return sum(shard.n_bytes for shard in self.shards)
 
     @property
     def refused(self) -> list[str]:
-        """Names of files that are in no shard, as they are no JPEG files."""
+        """Names of source files that were left out because they are not JPEG."""
         return [name for shard in self.shards for name in shard.refused]
 
     def paths(self) -> list[str]:
@@ -83,16 +83,13 @@ class ShardFolder:
 
 
 def read_manifest(folder: Path) -> ShardFolder | None:
-    """Read what is in a folder of shards.
-
-    Args:
-        folder: The folder.
+    """Read the manifest of a folder.
 
     Returns:
-        Its content; None where it holds no shards yet.
+        None if the folder holds no shards yet.
 
     Raises:
-        DataError: If its description cannot be read.
+        DataError: If the manifest cannot be read.
     """
     path = folder / NAME
     try:
@@ -111,12 +108,9 @@ def read_manifest(folder: Path) -> ShardFolder | None:
 
 
 def write_manifest(folder: ShardFolder) -> None:
-    """Describe a folder of shards; a reader sees the old description or the new one.
-
-    Args:
-        folder: What is in it.
-    """
+    """Write the manifest atomically: a reader sees the old one or the new one."""
     content = {"version": _VERSION, **asdict(folder)}
+    # So that the folder can be moved.
     del content["path"]
     new = folder.path / f".{NAME}.new"
     new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -124,16 +118,10 @@ def write_manifest(folder: ShardFolder) -> None:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Args:
-        path: The file.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """Return the SHA-256 of a file as 64 hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
+        # In pieces: a shard has 128 MiB by default.
         while part := file.read(1 << 20):
             digest.update(part)
     return digest.hexdigest()

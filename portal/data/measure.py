@@ -1,6 +1,6 @@
-"""Measures how fast images come: reading alone, decoding alone, and whole pipelines.
+"""Measures images/s of reading alone, of decoding alone, and of whole pipelines.
 
-As a program it takes what to measure as JSON on its standard input and prints what it measured.
+As a program it reads an `Order` as JSON from standard input and prints rates as JSON.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from portal.data.images import find_images
 from portal.data.shards import open_shards
 
 BATCH_SIZE = 32
-# Files of which decoding alone is measured: they are kept in memory.
+# Files for which decoding alone is measured; they are held in memory.
 _N_DECODED = 256
-# Images that the measurement itself may keep decoded in memory: 0.8 GB.
+# Most images to measure the cache with: decoded they take 0.8 GB.
 _MOST_CACHED = 4_096
 Dataset = Any
 
@@ -37,7 +37,7 @@ class Order:
     Args:
         jpegs: Folder of JPEG files.
         shards: Folder of shards of the same images.
-        seconds: How long each measurement takes, about.
+        seconds: Approximate length of each measurement.
     """
 
     jpegs: str
@@ -47,11 +47,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast images came.
+    """Throughput of one way to read.
 
     Args:
         images_per_s: Images a second.
-        cores: Cores that were busy with it.
+        cores: Cores that were busy on average.
     """
 
     images_per_s: float
@@ -59,13 +59,11 @@ class Rate:
 
 
 def measure_all(order: Order) -> dict[str, Rate]:
-    """Measure all ways to read, each from storage: the kernel forgets the files before.
-
-    Args:
-        order: What to measure.
+    """Measure every way to read, each from storage: the page cache is emptied before.
 
     Returns:
-        Rates by name: `read ...` is reading alone, `decode ...` decoding from memory alone.
+        Rates by name: a key of `portal.data.report.WAYS` for a pipeline, `read ...` for reading
+        alone, `decode ...` for decoding from memory alone.
     """
     paths = [*find_images(order.jpegs).paths(), *open_shards(order.shards).paths()]
     rates = {}
@@ -87,7 +85,7 @@ def _datasets(order: Order) -> Iterator[tuple[str, Dataset]]:
     n_images = open_shards(order.shards).n_images
     if n_images <= _MOST_CACHED:
         cached = pipelines.read_shards(order.shards, batch_size=BATCH_SIZE, cache=True)
-        # The first pass fills it.
+        # The first pass fills the cache, so it is skipped.
         yield "cache", cached.repeat().skip(-(-n_images // BATCH_SIZE))
 
 
@@ -95,6 +93,7 @@ def _only_jpegs(folder: str, tuned: bool) -> Dataset:
     paths = find_images(folder).paths()
     n_readers = pipelines.N_READERS if tuned else None
     files = tf.data.Dataset.from_tensor_slices(paths).shuffle(len(paths))
+    # Only lengths go on, so that batching copies no images.
     sizes = files.map(lambda path: tf.strings.length(tf.io.read_file(path)), n_readers)
     return _in_threads(sizes.batch(BATCH_SIZE), n_readers)
 
@@ -121,12 +120,14 @@ def _in_threads(dataset: Dataset, n_threads: int | None) -> Dataset:
     if n_threads:
         options.threading.private_threadpool_size = n_threads
     else:
+        # TensorFlow would parallelize some maps by itself.
         options.experimental_optimization.map_parallelization = False
     return dataset.with_options(options)
 
 
 def _rate(dataset: Dataset, seconds: float) -> Rate:
     batches = iter(dataset.repeat())
+    # The first batch includes the start of threads and prefetching.
     next(batches)
     began_s, used_s = time.monotonic(), time.process_time()
     n_images = 0
@@ -142,8 +143,9 @@ def _length(batch: Any) -> int:
 
 
 def main() -> None:
-    """Measure what standard input says."""
+    """Measure what standard input asks for."""
     order = Order(**json.load(sys.stdin))
+    # Standard output carries the result and nothing else.
     with contextlib.redirect_stdout(sys.stderr):
         rates = measure_all(order)
     json.dump({name: asdict(rate) for name, rate in rates.items()}, sys.stdout)

@@ -1,7 +1,7 @@
-"""How images come to a model through tf.data: the obvious ways, and the tuned ones.
+"""tf.data pipelines for JPEG files and shards, simple and tuned.
 
-All give batches of float32 (n, 224, 224, 3), 0 to 1, and labels: a random part of each image, as
-ImageNet trainings take it. They differ in how the bytes are read and when they are decoded.
+All give batches of float32 (n, 224, 224, 3), 0 to 1, and labels: a random crop of each image, as
+usual for ImageNet. They differ in how the bytes are read and when they are decoded.
 
     from portal.data import read_jpegs, read_shards
 
@@ -21,7 +21,7 @@ from portal.data.shards import open_shards
 
 SIDE = 224
 _KEPT_SIDE = 256
-# Reads that wait for storage at a time, each in a thread of its own.
+# Reads in flight, each in a thread of its own: they wait for storage, not for a core.
 N_READERS = 32
 _CYCLE = 16
 _SHUFFLED_IMAGES = 2_048
@@ -36,17 +36,17 @@ def read_jpegs(folder: str | os.PathLike[str], *, batch_size: int, tuned: bool =
     """Read a folder of JPEG files.
 
     Args:
-        folder: Folder with one folder for each class.
-        batch_size: Images of a batch.
-        tuned: Many readers in threads of their own, decoding fused with cropping, and batches
-            prefetched; else one file after the other.
+        folder: Folder with one subfolder for each class.
+        batch_size: Images in a batch.
+        tuned: Use many readers in threads of their own, decode only the crop, and prefetch batches;
+            otherwise read one file after the other.
 
     Returns:
-        The dataset, one pass over all images.
+        A dataset: one pass over all images.
     """
     found = find_images(folder)
     files = tf.data.Dataset.from_tensor_slices((found.paths(), found.labels()))
-    # Consecutive files are of one class; names are small, so all of them are shuffled.
+    # Consecutive files share a class. Names are small, so all of them are shuffled.
     files = files.shuffle(len(found.images))
     if not tuned:
         return _one_by_one(files.map(_loaded(decode_then_crop)).batch(batch_size))
@@ -56,18 +56,18 @@ def read_jpegs(folder: str | os.PathLike[str], *, batch_size: int, tuned: bool =
 def read_shards(
     folder: str | os.PathLike[str], *, batch_size: int, tuned: bool = True, cache: bool = False
 ) -> Dataset:
-    """Read shards of TFRecords, as `write_shards` makes them.
+    """Read shards of TFRecords written by `write_shards`.
 
     Args:
         folder: Folder of the shards.
-        batch_size: Images of a batch.
-        tuned: Several shards at a time, decoding fused with cropping and on all cores, in threads
-            of their own, and batches prefetched; else one record after the other.
-        cache: Decode each image once only, and keep it in memory with 256 x 256 pixels, 192 KiB;
-            the random part is then a square of 224 x 224 of it.
+        batch_size: Images in a batch.
+        tuned: Read several shards at a time, decode only the crop, on all cores in threads of their
+            own, and prefetch batches; otherwise read one record after the other.
+        cache: Decode each image only once and keep it in memory at 256 x 256 pixels, 192 KiB; the
+            random crop is then a 224 x 224 square of it.
 
     Returns:
-        The dataset, one pass over all images.
+        A dataset: one pass over all images.
     """
     paths = open_shards(folder).paths()
     if not tuned:
@@ -84,8 +84,9 @@ def read_shards(
         decoded = _side_by_side(records, _parsed(decode_small)).cache()
         images = _side_by_side(decoded.shuffle(_SHUFFLED_IMAGES), _cropped)
     else:
-        # Records are shuffled before they are decoded: they are small then.
+        # Shuffled before decoding, while they are small.
         images = _side_by_side(records.shuffle(_SHUFFLED_IMAGES), _parsed(crop_while_decoding))
+    # Batched after decoding: every image has the same size by then.
     return _fed(images.batch(batch_size))
 
 
@@ -95,10 +96,10 @@ def n_cores() -> int:
 
 
 def decode_then_crop(data: Tensor) -> Tensor:
-    """Decode a whole JPEG, cut a random part out and scale it.
+    """Decode a whole JPEG, then crop it randomly and resize.
 
     Args:
-        data: The file's bytes.
+        data: Bytes of the file.
 
     Returns:
         float32 (224, 224, 3), 0 to 1.
@@ -109,10 +110,10 @@ def decode_then_crop(data: Tensor) -> Tensor:
 
 
 def crop_while_decoding(data: Tensor) -> Tensor:
-    """Decode only the random part of a JPEG that is wanted, and scale it.
+    """Decode only the random crop of a JPEG, and resize it.
 
     Args:
-        data: The file's bytes.
+        data: Bytes of the file.
 
     Returns:
         float32 (224, 224, 3), 0 to 1.
@@ -123,10 +124,10 @@ def crop_while_decoding(data: Tensor) -> Tensor:
 
 
 def decode_small(data: Tensor) -> Tensor:
-    """Decode a whole JPEG and scale it to what is kept in memory.
+    """Decode a whole JPEG and resize it for the cache.
 
     Args:
-        data: The file's bytes.
+        data: Bytes of the file.
 
     Returns:
         uint8 (256, 256, 3).
@@ -137,7 +138,7 @@ def decode_small(data: Tensor) -> Tensor:
 
 
 def _window(shape: Tensor) -> tuple[Tensor, ...]:
-    """Return top, left, height and width of a random part, as Inception's training took it."""
+    """Return top, left, height and width of a random crop, as in Inception's training."""
     whole = tf.constant([0.0, 0.0, 1.0, 1.0], shape=(1, 1, 4))
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         shape,
@@ -182,7 +183,7 @@ def _parsed(decode: Callable[[Tensor], Tensor]) -> Callable[[Tensor], tuple[Tens
 
 
 def _one_by_one(batches: Dataset) -> Dataset:
-    # TensorFlow makes some maps parallel by itself, and others not.
+    # TensorFlow would parallelize some maps by itself.
     options = tf.data.Options()
     options.experimental_optimization.map_parallelization = False
     return batches.with_options(options)
@@ -193,7 +194,7 @@ def _n_threads() -> int:
 
 
 def _fed(batches: Dataset) -> Dataset:
-    # Threads that no other part of TensorFlow uses.
+    # A thread pool of its own: waiting reads do not take threads from the rest of TensorFlow.
     options = tf.data.Options()
     options.threading.private_threadpool_size = _n_threads()
     options.deterministic = False

@@ -1,4 +1,4 @@
-"""What storage gives a training: images/s by the way of reading, and what the limit is.
+"""Storage throughput for a training: images/s for each way to read, and what limits it.
 
     from portal.data import storage_report
 
@@ -36,7 +36,7 @@ WAYS = {
     "cache": "decoded once, kept in memory",
 }
 _COLUMNS = ("how the images are read", "images/s", "MB/s", "cores busy", "limit")
-# A measurement that takes this many times what it should has met storage that does not answer.
+# A measurement that takes this many times as long as planned waits for storage that hangs.
 _PATIENCE = 20
 _IMPORT_S = 120
 
@@ -47,12 +47,12 @@ class StorageReport:
 
     Args:
         place: The folder of JPEG files.
-        n_images: How many images it has.
-        image_bytes: Mean size of one.
+        n_images: Number of images in it.
+        image_bytes: Mean size of a JPEG file.
         n_cores: Cores of this process.
-        open_ms: By how much each opening of a file was made slower, milliseconds.
-        gpu_images_per_s: What the model takes; 0 where it is not known.
-        rates: Rates by name, of `portal.data.measure`.
+        open_ms: Delay that was added to each opening of a file, milliseconds.
+        gpu_images_per_s: Rate at which the model trains; 0 if not known.
+        rates: By name, as from `portal.data.measure.measure_all`.
     """
 
     place: Path
@@ -64,10 +64,10 @@ class StorageReport:
     rates: dict[str, Rate]
 
     def images_per_s(self, way: str) -> float:
-        """Return how fast images come.
+        """Return the measured rate of one way to read.
 
         Args:
-            way: One of WAYS.
+            way: A key of WAYS that was measured; "cache" is not if there are too many images.
 
         Returns:
             Images a second.
@@ -75,7 +75,7 @@ class StorageReport:
         return self.rates[way].images_per_s
 
     def mb_per_s(self, images_per_s: float) -> float:
-        """Return the throughput that a rate needs.
+        """Return the throughput of storage that a rate needs.
 
         Args:
             images_per_s: Images a second.
@@ -86,13 +86,13 @@ class StorageReport:
         return images_per_s * self.image_bytes / 1e6
 
     def limit(self, way: str) -> str:
-        """Say what keeps one way of reading from being faster.
+        """Return what limits one way to read.
 
         Args:
-            way: One of WAYS.
+            way: A key of WAYS that was measured.
 
         Returns:
-            "storage", "decoding", or "memory" where nothing is read or decoded.
+            "storage", "decoding", or "memory" if nothing is read or decoded.
         """
         if way in {"cache", "decode tuned"}:
             return "memory" if way == "cache" else "decoding"
@@ -101,10 +101,10 @@ class StorageReport:
         return "storage" if reading.images_per_s < decoding.images_per_s else "decoding"
 
     def advice(self) -> str:
-        """Say in words what the figures mean.
+        """Explain the figures.
 
         Returns:
-            One sentence about shards, and one about the GPU where its rate is known.
+            One sentence about shards, and one about the GPU if its rate is known.
         """
         files, shards = self.images_per_s("jpeg simple"), self.images_per_s("shards tuned")
         readers = self.images_per_s("jpeg tuned")
@@ -177,12 +177,12 @@ def storage_report(
 
     Args:
         jpegs: Folder of JPEG files.
-        shards: Folder of shards of them, from `write_shards`.
-        open_ms: Make each opening of a file so many milliseconds slower: a stand-in for a network
-            file system. Needs a C compiler.
-        gpu_images_per_s: What the model takes; says whether storage, decoding or the GPU is the
-            limit.
-        seconds: How long each of eleven measurements takes.
+        shards: Folder of shards made from them with `write_shards`.
+        open_ms: Delay each opening of a file by this many milliseconds, to simulate a network file
+            system. Needs a C compiler.
+        gpu_images_per_s: Rate at which the model trains, to say whether storage, decoding or the
+            GPU is the limit; 0 if not known.
+        seconds: Length of each of eleven measurements.
 
     Returns:
         The report.
@@ -205,6 +205,7 @@ def storage_report(
 
 
 def _measure_slowed(order: Order, open_ms: float) -> dict[str, Rate]:
+    # A process of its own, since a library is preloaded at the start of a process.
     with tempfile.TemporaryDirectory(prefix="slow-open-") as name:
         env = slow_environment([Path(order.jpegs), Path(order.shards)], open_ms, Path(name))
         try:

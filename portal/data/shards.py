@@ -1,12 +1,12 @@
-"""From a folder of JPEG files to shards of TFRecords: side by side, resumable, checksummed.
+"""Packs a folder of JPEG files into TFRecord shards: parallel, resumable, checksummed.
 
     from portal.data import verify_shards, write_shards
 
     shards = write_shards("isilon/photos", "isilon/photos-shards")
     verify_shards("isilon/photos-shards")
 
-The files are copied into the records as they are; nothing is decoded. The images are shuffled once,
-so that each shard holds images of all classes.
+Files are copied into the records unchanged; nothing is decoded. Images are shuffled once, so that
+each shard holds images of all classes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from portal.data.errors import DataError
 from portal.data.images import JPEG_START, ImageFolder, RawImage, find_images
 from portal.data.manifest import Shard, ShardFolder, checksum, read_manifest, write_manifest
 
-# TensorFlow's guide: at least 10 MB, and 10 times as many files as readers.
+# TensorFlow's guide: shards of 10 MB or more, and 10 times as many shards as readers.
 SHARD_BYTES = 128 << 20
 LEAST_SHARDS = 16
 N_WORKERS = 16
@@ -43,16 +43,16 @@ def write_shards(
     n_shards: int = 0,
     n_workers: int = N_WORKERS,
 ) -> ShardFolder:
-    """Write the JPEG files of a folder into shards; go on where an earlier call was stopped.
+    """Write the JPEG files of a folder into shards; continue if an earlier call was stopped.
 
     Args:
-        images: Folder with one folder for each class, or with the files themselves.
-        target: Folder of the shards; made if it is missing.
-        n_shards: How many; 0 for one for each 128 MiB, and 16 at least.
-        n_workers: Shards that are written at a time. They mostly wait for storage.
+        images: Folder with one subfolder for each class, or with the files themselves.
+        target: Folder of the shards; created if missing.
+        n_shards: Number of shards; 0 for one for each 128 MiB, at least 16.
+        n_workers: Shards to write at a time. Workers mostly wait for storage.
 
     Returns:
-        What is in the folder now.
+        The complete folder of shards.
 
     Raises:
         DataError: If there are no images, or if the target holds shards of something else, is
@@ -89,10 +89,10 @@ def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
         target: Folder of the shards.
 
     Returns:
-        What is in the folder.
+        The folder, if every shard is intact.
 
     Raises:
-        DataError: If a shard is missing or damaged, or the folder is not whole.
+        DataError: If a shard is missing or damaged, or the folder is incomplete.
     """
     found = open_shards(target)
     with ThreadPoolExecutor(N_WORKERS) as pool:
@@ -111,13 +111,13 @@ def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
 
 
 def open_shards(target: str | os.PathLike[str]) -> ShardFolder:
-    """Read what is in a folder of shards.
+    """Read the manifest of a complete folder of shards.
 
     Args:
-        target: The folder.
+        target: Folder of the shards.
 
     Returns:
-        Its content.
+        The folder. The shards themselves are not read.
 
     Raises:
         DataError: If it holds no shards, or not all of them.
@@ -135,7 +135,7 @@ def open_shards(target: str | os.PathLike[str]) -> ShardFolder:
 
 
 class _Writing:
-    """One call of write_shards."""
+    """One call of `write_shards`."""
 
     def __init__(self, source: ImageFolder, folder: ShardFolder) -> None:
         self._source = source
@@ -145,14 +145,7 @@ class _Writing:
         self._n_done = folder.n_images + len(folder.refused)
 
     def run(self, n_workers: int) -> ShardFolder:
-        """Write what is missing.
-
-        Args:
-            n_workers: Shards at a time.
-
-        Returns:
-            The whole folder.
-        """
+        """Write the missing shards and return the complete folder."""
         bar = Bar(len(self._source.images), "images", self._n_done)
         have = {shard.name for shard in self._folder.shards}
         parts = _parts(self._source.images, self._folder.n_shards)
@@ -162,6 +155,7 @@ class _Writing:
             }
             try:
                 while left:
+                    # The timeout keeps the bar moving while no shard is complete.
                     done, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
                     self._note(done)
                     bar.draw(self._n_done)
@@ -182,6 +176,7 @@ class _Writing:
 
     def _write(self, name: str, images: Sequence[RawImage]) -> Shard:
         path = self._folder.path / name
+        # A shard gets its name when it is complete; what a stopped call leaves is written again.
         new = path.with_name(f".{name}.new")
         refused = []
         with tf.io.TFRecordWriter(str(new)) as writer:
@@ -203,7 +198,7 @@ class _Writing:
 
 
 def _resumed(plan: ShardFolder) -> ShardFolder:
-    # The plan, with the shards that an earlier call has finished.
+    # The plan, with the shards that an earlier call completed.
     found = read_manifest(plan.path)
     if found is None:
         return plan
@@ -220,14 +215,15 @@ def _resumed(plan: ShardFolder) -> ShardFolder:
 
 def _parts(images: Sequence[RawImage], n_shards: int) -> Iterator[tuple[str, Sequence[RawImage]]]:
     shuffled = list(images)
-    # The same order in each call, or a stopped one could not be resumed.
+    # The same order in each call, so that a stopped one can be resumed.
     random.Random(_SEED).shuffle(shuffled)  # noqa: S311
     for number in range(n_shards):
+        # Every n-th image, so that shards differ by one image at most.
         yield f"shard-{number:05d}-of-{n_shards:05d}.tfrecord", shuffled[number::n_shards]
 
 
 def _record(image: RawImage, data: bytes) -> bytes:
-    """Return an example with the keys that ImageNet's shards have had since 2016."""
+    """Return a tf.train.Example with the keys used in ImageNet's shards since 2016."""
     name = os.fsencode(image.name)
     features = {
         "image/encoded": tf.train.Feature(bytes_list=tf.train.BytesList(value=[data])),
@@ -243,6 +239,7 @@ def _record(image: RawImage, data: bytes) -> bytes:
 def _lock(folder: Path) -> Iterator[None]:
     with (folder / _LOCK).open("w") as file:
         try:
+            # The kernel releases it when the process ends, however it ends.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise DataError(

@@ -4,7 +4,7 @@
 
     accuracy = run(train, epochs=3, gpus=2)             # inside the session
     accuracy = run(train, epochs=3, gpus=8, nodes=2)    # as a job of its own, across nodes
-    training = run(train, gpus=8, nodes=2, wait=False)  # goes on without the notebook
+    training = run(train, gpus=8, nodes=2, wait=False)  # continues without the notebook
     runs(), attach("k3v9").wait()                       # find it again
     accuracy = run(train, gpus=8, nodes=2, mpi=True)    # Horovod over MPI instead of Gloo
 
@@ -12,7 +12,7 @@
 
 The magic `%%ranks --gpus 2` runs the body of its cell on every rank.
 
-TensorBoard has the same way in: `tensorboard("logs")` shows the link to it.
+`tensorboard("logs")` starts a TensorBoard and shows the link to it.
 
 This package is installed into the environments of the frameworks, without dependencies.
 """
@@ -51,4 +51,5 @@ __all__ = [
     "tensorboard",
 ]
 
+# On import, so that `%%ranks` needs no %load_ext.
 register()

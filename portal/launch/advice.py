@@ -1,4 +1,4 @@
-"""How many GPUs should I use? A fitted model of the step time, in words."""
+"""How many GPUs pay for a training: predictions from a fitted model of the step time."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from portal.launch.scaling.step_time import Point, Prediction, StepTime, fit_step_time
 
 N_GPUS = (1, 2, 4, 8, 16, 32, 64)
-# Twice the GPUs have to bring so much; less, and two jobs side by side get more done.
+# Least speed-up for twice the GPUs; below it two jobs side by side get more done.
 PAYS_FROM = 1.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """Predictions and what follows from them.
+    """Predicted speed-ups, and how many GPUs pay.
 
     Attributes:
         predictions: For 1, 2, 4 ... 64 GPUs.
-        n_gpus: The most GPUs that pay.
+        n_gpus: Largest number of GPUs that pays.
         images_per_s: Throughput on one GPU.
-        images_per_epoch: Images of one epoch.
-        text: The advice.
+        images_per_epoch: 0 if not known; GPU hours are then left out.
+        text: The recommendation as sentences.
     """
 
     predictions: tuple[Prediction, ...]
@@ -34,10 +34,10 @@ class Advice:
         return f"{self.text}\n\n{self.table()}"
 
     def gpu_hours(self, prediction: Prediction) -> float:
-        """Return what one epoch costs.
+        """Return the cost of one epoch.
 
         Args:
-            prediction: For some number of GPUs.
+            prediction: One of `predictions`.
 
         Returns:
             GPU hours: GPUs times hours.
@@ -46,7 +46,7 @@ class Advice:
         return prediction.n_gpus * seconds / 3600
 
     def table(self) -> str:
-        """Return the predictions as a table of text."""
+        """Return the predictions as a plain-text table."""
         head = "GPUs  speed-up  (band)         efficiency  images/s"
         lines = [head + ("  GPU hours an epoch" if self.images_per_epoch else "")]
         for each in self.predictions:
@@ -60,12 +60,12 @@ class Advice:
 
 
 def advise(points: Sequence[Point], batch_size: int, images_per_epoch: int = 0) -> Advice:
-    """Say how many GPUs pay for a training.
+    """Advise how many GPUs pay for a training.
 
     Args:
-        points: Measured step times, each GPU with the same batch.
+        points: Measured step times, with the same batch on each GPU.
         batch_size: Images of a step on one GPU.
-        images_per_epoch: Images of one epoch; 0 where GPU hours are not wanted.
+        images_per_epoch: Images of one epoch; 0 leaves GPU hours out.
 
     Returns:
         The advice; a notebook shows its text and its table.
@@ -85,6 +85,7 @@ def advise(points: Sequence[Point], batch_size: int, images_per_epoch: int = 0) 
 def _most_that_pay(predictions: Sequence[Prediction]) -> Prediction:
     best = predictions[0]
     for each in predictions[1:]:
+        # The first doubling that does not pay ends it, whatever larger numbers promise.
         if each.speedup < PAYS_FROM * best.speedup:
             break
         best = each
@@ -105,6 +106,7 @@ def _words(
             f"Use {count}{gain}. More stop paying: {after.n_gpus} GPUs are "
             f"{_times(after)}, so run two jobs on {count} each instead."
         )
+    # Several fits: the points do not tell bandwidth and latency apart.
     if best.n_gpus > 2 * n_measured or len(model.fits) > 1:
         text += (
             f" Measured on at most {n_measured} GPUs: measure on more of them before you rely on "

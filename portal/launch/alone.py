@@ -1,6 +1,6 @@
 """A training script in a batch job, without a notebook: `python -m portal.launch.alone SCRIPT ...`.
 
-`dsportal job new` writes the job file that starts this on the job's first node.
+`dsportal job new` writes the job file that starts it on the first node of the job.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def main(argv: list[str]) -> int:
         argv: Program name, path of the script and its command line.
 
     Returns:
-        0 where all ranks ended well, else the status of Slurm's step, or 1.
+        0 if all ranks succeeded, otherwise srun's exit status, or 1 if nothing could be started.
     """
     try:
         call = make_call(argv[1], tuple(argv[2:]), {})
-        # As Python does it for a script.
+        # As `python SCRIPT` does, so that the script finds modules beside it.
         sys.path[0] = str(Path(argv[1]).absolute().parent)
         plan = plan_of_job(os.environ)
         if plan.mpi:
@@ -47,6 +47,7 @@ def main(argv: list[str]) -> int:
     print(f"{plan.n_ranks} ranks on {plan.n_nodes} nodes. Logs: {folder.path}", flush=True)
     status = batch.run_ranks(folder, shown=(0,))
     end = folder.read_end()
+    # A run that was stopped or saved a checkpoint did not fail.
     if end is not None and end.status and not end.was_stopped and not end.is_saved:
         failure = explain_failure(
             folder, n_ranks=plan.n_ranks, status=end.status, slurm_lines=end.slurm_lines
@@ -56,16 +57,10 @@ def main(argv: list[str]) -> int:
 
 
 def plan_of_job(environ: Mapping[str, str]) -> Plan:
-    """Return the plan that the job's own shape makes.
-
-    Args:
-        environ: Environment of the job's script.
-
-    Returns:
-        One rank for each task of the job.
+    """Return the plan that follows from the job's own tasks: one rank for each.
 
     Raises:
-        SessionError: If this is no job, or its tasks are not spread evenly.
+        SessionError: If this is no job, or its tasks are not spread evenly over the nodes.
 
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: where they are, when to save the last one, and how to go on from it.
+"""Checkpoints of a run: where they are, when to save the last one, and how to resume from it.
 
 In a function that runs on ranks:
 
@@ -10,7 +10,7 @@ In a function that runs on ranks:
         ...
         if checkpoint.is_due():                    # the time limit or a preemption is near
             save(checkpoint.path("state.pt"))
-            checkpoint.finish()                    # ends all ranks; run(..., resume=True) goes on
+            checkpoint.finish()                    # ends all ranks; run(..., resume=True) continues
 
 Slurm sends the warning 90 seconds before the limit. Keras: `hvd.callbacks.CheckpointCallback`.
 """
@@ -36,13 +36,13 @@ _warnings: list[int] = []
 
 
 def path(name: str) -> Path:
-    """Return the path of a file among the checkpoints of this run.
+    """Return the path of a checkpoint file of this run.
 
     Args:
-        name: Name of the file.
+        name: File name.
 
     Returns:
-        The path; its folder exists.
+        The path. Its folder exists; the file may not.
 
     Raises:
         LaunchError: If this is no rank of a run.
@@ -55,13 +55,13 @@ def path(name: str) -> Path:
 
 
 def latest(name: str) -> Path | None:
-    """Return a checkpoint that this run, or the one that it resumes, has saved.
+    """Return a checkpoint that this run, or the run that it resumes, has saved.
 
     Args:
-        name: Name of the file.
+        name: File name.
 
     Returns:
-        Its path, or None where there is none.
+        Its path, or None if there is none.
     """
     found = path(name)
     return found if found.exists() else None
@@ -71,7 +71,7 @@ def is_due() -> bool:
     """Return whether the time limit or a preemption is near, so that it is time to save.
 
     Returns:
-        True on every rank once Slurm has sent the warning; ranks may see it at different steps, so
+        True on every rank once Slurm has sent the warning. Ranks may see it at different steps, so
         let rank 0 alone save and finish.
     """
     return bool(_warnings)
@@ -83,11 +83,12 @@ def finish() -> NoReturn:
     sys.stderr.flush()
     if mark := os.environ.get(SAVED_VARIABLE):
         Path(mark).touch(mode=0o600)
+    # Not sys.exit: Horovod would wait at exit for ranks that do not end by themselves.
     os._exit(_EXIT_STATUS)
 
 
 def watch_for_warning() -> None:
-    """Note the warning from now on, in place of ending by it."""
+    """Record Slurm's warning, SIGUSR1, from now on instead of dying of it."""
 
     def note(number: int, frame: FrameType | None) -> None:
         _warnings.append(number)
@@ -96,13 +97,7 @@ def watch_for_warning() -> None:
 
 
 def find_checkpoints(name: str) -> Path:
-    """Return the checkpoints that the newest earlier run of a function or script has saved.
-
-    Args:
-        name: Name of the function or script.
-
-    Returns:
-        Their folder.
+    """Return the folder of checkpoints of the newest earlier run of a function or script.
 
     Raises:
         LaunchError: If no earlier run has saved any.
@@ -110,6 +105,7 @@ def find_checkpoints(name: str) -> Path:
     title, parent = folder_title(name), parent_folder()
     earlier = sorted(parent.glob(f"*-{title}-????"), reverse=True)
     for folder in map(RunFolder, earlier):
+        # The pattern also matches longer titles that end in this one.
         if folder.title == title and (folder.path / "run.json").is_file():
             checkpoints = Path(folder.read_plan().checkpoint_dir or folder.path / "checkpoints")
             if checkpoints.is_dir() and any(checkpoints.iterdir()):

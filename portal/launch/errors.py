@@ -1,14 +1,14 @@
-"""Everything that can go wrong with a run for a reason outside this code.
+"""Errors of a run that a user or a site can cause.
 
     LaunchError          str() is what was asked, the limit and the next step
       SessionError       this Python is in no session, or the session is too small
       StepError          Slurm did not start the ranks, or lost them
       RankError          the function failed on a rank
-      UnaveragedError    training would go on without averaging gradients
+      UnaveragedError    training would continue without averaging gradients
       BoardError         the notebook server starts no TensorBoard
 
-Notebooks show these errors without the frames of this package: the sentence, and for a
-rank its own traceback.
+Notebooks show these errors without frames of this package: only the sentences, and the rank's own
+traceback for a RankError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 class LaunchError(Exception):
-    """Base of all errors that a user or a site can cause.
+    """Base of all errors of a run that a user or a site can cause.
 
     Args:
         message: One or two sentences: what was asked, the limit, the next step.
@@ -33,7 +33,7 @@ class LaunchError(Exception):
 
 
 class SessionError(LaunchError):
-    """The session cannot give what was asked for."""
+    """The session cannot provide what the user asked for."""
 
 
 class StepError(LaunchError):
@@ -41,11 +41,11 @@ class StepError(LaunchError):
 
 
 class UnaveragedError(LaunchError):
-    """Ranks would train side by side without averaging their gradients."""
+    """Ranks would train independently, without averaging their gradients."""
 
 
 class BoardError(LaunchError):
-    """There is no TensorBoard for what was asked."""
+    """A TensorBoard cannot be started."""
 
 
 class RankError(LaunchError):
@@ -54,10 +54,10 @@ class RankError(LaunchError):
     Args:
         message: What failed, on which rank, and where its log is.
         rank: The rank that failed first.
-        node: Name of the node that it ran on.
+        node: Slurm's name of its node.
         log_path: File with everything that the rank printed.
-        traceback_text: The rank's own traceback, or the end of its log where it left none; empty
-            where the message says it all.
+        traceback_text: The rank's own traceback, or the end of its log if it left none; empty if
+            the message says it all.
     """
 
     def __init__(
