@@ -32,11 +32,11 @@ _NO_GPU = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """The way from one GPU to another.
+    """The path from one GPU to another.
 
     Attributes:
         gb_per_s: Bandwidth of large messages in 10^9 bytes a second.
-        latency_us: Time of a small message in microseconds.
+        latency_us: One-way time of a small message in microseconds.
     """
 
     gb_per_s: float
@@ -45,12 +45,12 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """One GPU, and the ways to it.
+    """One GPU, and the paths to it.
 
     Attributes:
         node: Slurm's name of its node.
-        gpu: What the GPU is called.
-        links: Way from each other rank, by the rank's number.
+        gpu: Model of the GPU, as CUDA names it.
+        links: Path from each other rank, by the rank's number.
     """
 
     node: str
@@ -59,7 +59,7 @@ class End:
 
 
 class Links:
-    """The ways between all GPUs; a notebook shows them as tables.
+    """The paths between all GPUs; a notebook shows them as tables.
 
     Args:
         ends: Each GPU, in the order of the ranks.
@@ -87,12 +87,12 @@ def p2p(gpus: int | None = None, nodes: int = 1) -> Links | None:
     """Measure bandwidth and latency from each GPU to each other one.
 
     Args:
-        gpus: GPUs on all nodes together, 2 or more; None for those of the session.
+        gpus: GPUs on all nodes together, 2 or more; None for as many a node as the session has.
         nodes: Nodes to use.
 
     Returns:
-        The figures; a notebook shows them as tables. None where GPUs are simulated: that is said
-        instead.
+        The figures; a notebook shows them as tables. None if the GPUs are simulated: a message says
+        so instead.
 
     Raises:
         LaunchError: If there are fewer than two GPUs or the kernel has no PyTorch.
@@ -113,14 +113,11 @@ def p2p(gpus: int | None = None, nodes: int = 1) -> Links | None:
 
 
 def measure_links(device: Literal["cuda", "cpu"], n_bytes: int = N_BYTES) -> End:
-    """Measure the ways to the GPU of this rank; runs on every rank.
+    """Measure the paths to the GPU of this rank; runs on every rank.
 
     Args:
         device: "cuda" for the GPUs; "cpu" sends the same messages through Gloo.
         n_bytes: Length of a large message, a multiple of 4.
-
-    Returns:
-        This rank's GPU and the ways to it.
 
     Raises:
         LaunchError: If PyTorch sees no GPU.
@@ -142,7 +139,7 @@ def measure_links(device: Literal["cuda", "cpu"], n_bytes: int = N_BYTES) -> End
     links = {}
     for source in range(dist.get_world_size()):
         for target in range(dist.get_world_size()):
-            # One pair at a time, so that pairs do not share a way.
+            # One pair at a time, so that pairs do not share a path.
             dist.barrier(gate)
             if source != target and dist.get_rank() in {source, target}:
                 link = _measure(source, target, device, n_bytes)
@@ -174,6 +171,7 @@ def _measure(source: int, target: int, device: str, n_bytes: int) -> Link:
             dist.send(small, source)
 
     large_s = _seconds(lambda: one_way(large), N_MESSAGES, device)
+    # Half a round trip, since the clocks of two nodes differ.
     small_s = _seconds(round_trip, N_ROUND_TRIPS, device) / 2
     return Link(gb_per_s=large.numel() * 4 / large_s / 1e9, latency_us=small_s * 1e6)
 

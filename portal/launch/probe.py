@@ -1,4 +1,4 @@
-"""How many GPUs should I use? A minute of measuring in the session, and the advice.
+"""How many GPUs pay: a minute of measuring in the session, then advice.
 
 from portal.launch.probe import probe
 
@@ -27,9 +27,10 @@ from portal.launch.slurm.layout import is_count
 from portal.launch.slurm.session import Session, read_session
 from portal.launch.study import name_of
 
-# Until ranks have a model and have made their first steps; later starts are as long as the last.
+# Estimate for the first start: ranks build the model and run their first steps. Later starts are
+# taken to be as long as the last one.
 FIRST_START_S = 12.0
-# A point with less is left out, once there are the two that the fit needs.
+# Points with less time than this are left out, once there are the two that the fit needs.
 LEAST_S = 3.0
 N_NEEDED = 2
 
@@ -45,23 +46,23 @@ def probe(
     seconds: float = 60.0,
     images_per_epoch: int = 0,
 ) -> Advice:
-    """Measure a training on some of the session's GPUs, and say how many pay.
+    """Measure a training on some of the session's GPUs, and advise how many pay.
 
     Args:
         train: Name of a model or a function `f(batch_size, precision)`, as for
             `portal.launch.study.scaling`.
         batch_size: Images of a step on each rank.
         precision: "fp32" or "mixed".
-        gpus: The most GPUs to measure on, of the session's; None for all of them.
-        seconds: How long it may take. One GPU and the most are measured in any case, three steps
-            or more; others as far as the time goes.
+        gpus: Most GPUs of the session to measure on; None for all of them.
+        seconds: Time it may take. One GPU and the largest number are always measured, with at least
+            three steps; other numbers as far as the time allows.
         images_per_epoch: Images of one epoch, for GPU hours; 0 leaves them out.
 
     Returns:
-        The advice with the band of its error; a notebook shows it.
+        The advice with its error band; a notebook shows it.
 
     Raises:
-        LaunchError: If the session has no two GPUs, or an argument cannot be.
+        LaunchError: If the session has fewer than two GPUs, or an argument is out of range.
     """
     name_of(train)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
@@ -81,13 +82,13 @@ def probe(
 
 
 def counts(n_gpus: int) -> list[int]:
-    """Return the numbers of GPUs to measure on, those that tell most first.
+    """Return the numbers of GPUs to measure on, the most informative first.
 
     Args:
-        n_gpus: The most.
+        n_gpus: The largest number.
 
     Returns:
-        1, the most, and then the powers of two between them from the middle on.
+        1, the largest, and then the powers of two between them, from the middle outwards.
     """
     between = [2**power for power in range(1, n_gpus.bit_length()) if 2**power < n_gpus]
     middle = n_gpus**0.5
@@ -100,17 +101,14 @@ def measure_points(
     measure: Measure,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Measurement]:
-    """Measure as many configurations as the time allows.
+    """Measure as many configurations as the time allows, two at least.
 
     Args:
-        configs: What to measure, the most telling first.
-        seconds: Time for all of it.
+        configs: The most informative first.
+        seconds: Time for all of them, including the starts of ranks.
         measure: Takes a configuration and the seconds for its steps, returns the seconds of each
             step for each rank.
-        clock: Seconds of a clock that only goes forward.
-
-    Returns:
-        Two measurements or more.
+        clock: Monotonic clock in seconds.
     """
     began_s = clock()
     start_s = FIRST_START_S
@@ -122,9 +120,11 @@ def measure_points(
         if len(found) >= N_NEEDED and left_s < start_s + LEAST_S:
             print(f"No time is left to measure {config}.", flush=True)
             break
+        # What is left is shared evenly by the points that are left.
         steps_of_ranks = measure(config, max(LEAST_S, left_s / n_more - start_s))
         found.append(summarize(config, steps_of_ranks))
         spent_s = clock() - point_began_s
+        # Whatever was no step of rank 0 was start.
         start_s = max(0.0, spent_s - sum(steps_of_ranks[0]))
         print(f"{config}: {_figures(found[-1])}", flush=True)
     print(f"{len(found)} points in {clock() - began_s:.0f} s.", flush=True)

@@ -1,4 +1,4 @@
-"""A scaling study: images/s over ranks, nodes, batch sizes, precisions and threads.
+"""A scaling study: images/s by ranks, nodes, batch size, precision and threads.
 
     from portal.launch.study import scaling
 
@@ -7,7 +7,7 @@
     study.advice(1_281_167)    # how many GPUs pay
     study.report()             # one HTML file with tables and plots
 
-A study that was stopped goes on where it was when it is called again in the same way.
+Calling `scaling` again with the same arguments resumes a study that was stopped.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Measure = Callable[[Config], Sequence[Sequence[float]]]
 
 
 class Study:
-    """The measurements of a study.
+    """Measurements of a study, kept in its folder.
 
     Args:
-        name: Its name.
-        folder: Where its figures and its report are.
-        measurements: What was measured so far.
+        name: Name of the model or function.
+        folder: Folder of `study.json` and the report; need not exist.
+        measurements: Measurements so far.
     """
 
     def __init__(self, name: str, folder: Path, measurements: list[Measurement]) -> None:
@@ -56,11 +56,11 @@ class Study:
         return render_table(self.measurements)
 
     def advice(self, images_per_epoch: int = 0, precision: str = "fp32") -> Advice:
-        """Say how many GPUs pay for this training.
+        """Advise how many GPUs pay for this training, from the measurements with the largest batch.
 
         Args:
-            images_per_epoch: Images of one epoch, for the price of it; 0 leaves that out.
-            precision: Which of the study's precisions.
+            images_per_epoch: Images of one epoch, for GPU hours; 0 leaves them out.
+            precision: One of the study's precisions.
 
         Returns:
             The advice; a notebook shows it.
@@ -70,6 +70,7 @@ class Study:
         """
         rows = [each for each in self.measurements if each.config.precision == precision]
         largest = max((each.config.batch_size for each in rows), default=0)
+        # The model is fitted to points with the same batch on each GPU.
         points = [point_of(each) for each in rows if each.config.batch_size == largest]
         try:
             return advise(points, largest, images_per_epoch)
@@ -80,14 +81,14 @@ class Study:
         """Write tables and plots into one HTML file.
 
         Returns:
-            Its path.
+            Path of the file.
         """
         path = self.folder / "report.html"
         path.write_text(render_report(self.name, self.measurements), encoding="utf-8")
         return path
 
     def save(self) -> None:
-        """Write the figures."""
+        """Write the measurements; a reader sees the old file or the new one."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         rows = [each.as_json() for each in self.measurements]
         new = self.folder / ".study.json.part"
@@ -111,23 +112,25 @@ def scaling(
 
     Args:
         train: Name of a model (alexnet, inceptionv3, resnet50, vgg16), trained with Keras and
-            Horovod on made-up images; or a function `f(batch_size, precision)` that runs on every
-            rank and returns a function that makes one training step.
-        shapes: Nodes and ranks on each: "2x4" is 8 GPUs on 2 nodes.
-        batch_sizes: Images of a step: on each rank, or on all of them for strong scaling.
+            Horovod on random images; or a function `f(batch_size, precision)` that runs on every
+            rank and returns a function that runs one training step.
+        shapes: Nodes x ranks on each: "2x4" is 8 GPUs on 2 nodes.
+        batch_sizes: Images of a step: on each rank for weak scaling, on all ranks together for
+            strong scaling.
         precisions: "fp32", "mixed" or both.
-        threads: Threads of each rank, to sweep; 0 is what the run gives it.
-        scaling: "weak" keeps the batch of each rank, "strong" that of all.
-        steps: Steps that count, 2 or more.
-        warmup_steps: Steps before them that do not.
-        folder: Where to keep the figures; None for a folder under ~/portal-runs/studies.
+        threads: Numbers of threads of each rank; 0 is the run's default.
+        scaling: "weak" keeps the batch of each rank constant, "strong" the batch of all ranks.
+        steps: Steps to measure, 2 or more.
+        warmup_steps: Steps before them that are not measured.
+        folder: Where to keep the measurements; None for a folder under ~/portal-runs/studies.
 
     Returns:
-        The study.
+        The study; a notebook shows its table.
     """
     configs = make_configs(shapes, batch_sizes, precisions, threads, scaling)
     name = name_of(train)
     settings = [name, steps, warmup_steps, [asdict(config) for config in configs]]
+    # Other settings get another folder, the same settings find their measurements again.
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:6]
     path = folder or parent_folder() / "studies" / f"{folder_title(name)}-{key}"
 
@@ -149,26 +152,18 @@ def scaling(
 
 
 def load(name: str, folder: Path) -> Study:
-    """Return a study with what was measured earlier.
-
-    Args:
-        name: Name of the model or function.
-        folder: Where its figures are, if there are any.
-
-    Returns:
-        The study.
-    """
+    """Return a study with its earlier measurements; without any if `folder` has none."""
     path = folder / "study.json"
     rows = json.loads(path.read_text())["measurements"] if path.is_file() else []
     return Study(name, folder, [measurement_of_json(row) for row in rows])
 
 
 def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study:
-    """Measure what a study lacks, and save it after each configuration.
+    """Measure the configurations that a study lacks, and save it after each.
 
     Args:
-        study: The study so far.
-        configs: What it shall hold.
+        study: Changed in place.
+        configs: All configurations that it shall have.
         measure: Returns the seconds of each step for each rank.
 
     Returns:
@@ -196,16 +191,13 @@ def _rest(took_s: Sequence[float], n_left: int) -> str:
 
 
 def name_of(train: object) -> str:
-    """Return what a training is called.
+    """Return the name of a model or function to train.
 
     Args:
-        train: Name of a model, or a function.
-
-    Returns:
-        The name.
+        train: Whatever the user passed.
 
     Raises:
-        LaunchError: If it is neither, with the models that there are.
+        LaunchError: If it is neither, naming the models that exist.
     """
     if isinstance(train, str):
         if train not in MODELS:

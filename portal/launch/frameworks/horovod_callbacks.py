@@ -23,12 +23,12 @@ __all__ = [
 
 
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
-    """Gives every rank the weights and the optimizer's state of one rank before training.
+    """Gives every rank the weights and optimizer state of one rank before training.
 
     It also refuses a model that would train without averaging: see `check_optimizer`.
 
     Args:
-        root_rank: The rank whose values all get.
+        root_rank: Rank whose values all others take.
     """
 
     def __init__(self, root_rank: int) -> None:
@@ -37,9 +37,6 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Build the optimizer, so that its state exists, and broadcast.
-
-        Args:
-            logs: Not used.
 
         Raises:
             LaunchError: If the model has no weights yet.
@@ -58,20 +55,16 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
 
 
 class MetricAverageCallback(keras.callbacks.Callback):
-    """Replaces the figures of an epoch by their averages over the ranks.
+    """Replaces the metrics of an epoch by their averages over the ranks.
 
-    Put it before callbacks that write or act on these figures.
+    Put it before callbacks that record these metrics or act on them.
     """
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Average.
-
-        Args:
-            epoch: Number of the epoch, from 0.
-            logs: Figures of this rank, the same names on every rank; changed in place.
-        """
+        """Average `logs` in place; it must have the same keys on every rank."""
         if not logs or _hvd.size() == 1:
             return
+        # One allreduce for all metrics, in the same order on every rank.
         names = sorted(logs)
         values = tf.constant([float(logs[name]) for name in names], dtype=tf.float64)
         averaged = _hvd.allreduce(values, op=_hvd.Average, name="portal_epoch_metrics").numpy()
@@ -79,12 +72,12 @@ class MetricAverageCallback(keras.callbacks.Callback):
 
 
 class LearningRateWarmupCallback(keras.callbacks.Callback):
-    """Raises the learning rate from that of one rank to that of all over the first epochs.
+    """Raises the learning rate from that of one rank to that of all ranks over the first epochs.
 
     Args:
-        initial_lr: The rate after the warm-up, usually that of one rank times `hvd.size()`.
+        initial_lr: Rate after the warm-up, usually that of one rank times `hvd.size()`.
         warmup_epochs: Epochs of the warm-up, 1 or more.
-        steps_per_epoch: Steps of an epoch; None takes what `fit` knows.
+        steps_per_epoch: Steps of an epoch; None takes it from `fit`.
         verbose: 1 prints the rate when the warm-up is over, on rank 0.
 
     Source:
@@ -106,13 +99,10 @@ class LearningRateWarmupCallback(keras.callbacks.Callback):
         self._epoch = 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Find out how many steps an epoch has.
-
-        Args:
-            logs: Not used.
+        """Determine the number of steps of an epoch.
 
         Raises:
-            LaunchError: If neither the caller nor `fit` knows.
+            LaunchError: If neither the caller nor `fit` knows it.
         """
         self._steps_per_epoch = self._steps_per_epoch or self.params.get("steps")
         if not self._steps_per_epoch:
@@ -122,29 +112,20 @@ class LearningRateWarmupCallback(keras.callbacks.Callback):
             )
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note the epoch."""
+        """Remember the epoch."""
         self._epoch = epoch
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Set the rate of this step.
-
-        Args:
-            batch: Number of the step in the epoch, from 0.
-            logs: Not used.
-        """
+        """Set the learning rate of this step."""
         if self._epoch >= self._warmup_epochs or not self._steps_per_epoch:
             return
         n_ranks = _hvd.size()
         progress = (self._epoch + (batch + 1) / self._steps_per_epoch) / self._warmup_epochs
+        # From 1 / n_ranks to 1: `initial_lr` is the rate of all ranks already.
         factor = (1 + progress * (n_ranks - 1)) / n_ranks
         self.model.optimizer.learning_rate = self._full_rate * factor
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Say that the warm-up is over, where asked.
-
-        Args:
-            epoch: Number of the epoch, from 0.
-            logs: Not used.
-        """
+        """Print that the warm-up is over, if `verbose` is set."""
         if epoch == self._warmup_epochs - 1 and self._verbose and _hvd.rank() == 0:
             print(f"Epoch {epoch + 1}: warm-up is over, learning rate {self._full_rate:g}.")

@@ -1,4 +1,4 @@
-"""A Keras 3 callback that saves a training and goes on from it: `horovod_keras.callbacks`."""
+"""A Keras 3 callback that saves a training and resumes it; reached as `horovod_keras.callbacks`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _EPOCH = "keras.epoch.json"
 
 
 class CheckpointCallback(keras.callbacks.Callback):
-    """Saves model, optimizer and epoch, and takes them up again in a run with resume=True.
+    """Saves model, optimizer and epoch, and restores them in a run with resume=True.
 
     Rank 0 saves after each epoch, and when the time limit or a preemption is near; then all ranks
-    end. An epoch that was cut short is trained again from its beginning, with the weights that it
-    had come to. Put it before BroadcastGlobalVariablesCallback.
+    end. An epoch that was cut short is trained again from its beginning, with the weights reached
+    so far. Put it before BroadcastGlobalVariablesCallback.
 
     Args:
-        every_epochs: Save after so many epochs, 1 or more.
+        every_epochs: Save after every so many epochs, 1 or more.
     """
 
     def __init__(self, every_epochs: int = 1) -> None:
@@ -35,15 +35,12 @@ class CheckpointCallback(keras.callbacks.Callback):
         self._epoch = 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Take up what an earlier run has saved.
-
-        Args:
-            logs: Not used.
-        """
+        """Restore what an earlier run has saved, if anything."""
         saved = checkpoint.latest(_EPOCH)
         if saved is None:
             return
         optimizer = self.model.optimizer
+        # An optimizer has no variables to assign before it is built.
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
         self.model.load_weights(checkpoint.path(_WEIGHTS))
@@ -55,23 +52,18 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.model._initial_epoch = self._epoch
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note the epoch."""
+        """Remember the epoch."""
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Save and end where the time limit or a preemption is near."""
+        """Save and end the run if the time limit or a preemption is near."""
         if _hvd.rank() == 0 and checkpoint.is_due():
             self._save(self._epoch)
             print(f"Saved in epoch {self._epoch + 1}; resume=True goes on there.", flush=True)
             checkpoint.finish()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Save after the epoch.
-
-        Args:
-            epoch: Number of the epoch, from 0.
-            logs: Not used.
-        """
+        """Save, every `every_epochs` epochs."""
         if _hvd.rank() == 0 and (epoch + 1) % self._every_epochs == 0:
             self._save(epoch + 1)
 
@@ -80,7 +72,7 @@ class CheckpointCallback(keras.callbacks.Callback):
             str(index): keras.ops.convert_to_numpy(variable)
             for index, variable in enumerate(self.model.optimizer.variables)
         }
-        # Under another name first: a node that fails now leaves the last checkpoint as it was.
+        # Under another name first: if the node fails now, the last checkpoint is still intact.
         new = {name: checkpoint.path(f"new.{name}") for name in (_WEIGHTS, _OPTIMIZER, _EPOCH)}
         self.model.save_weights(new[_WEIGHTS], overwrite=True)
         with Path(new[_OPTIMIZER]).open("wb") as file:

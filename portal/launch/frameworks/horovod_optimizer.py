@@ -13,7 +13,7 @@ from portal.launch.errors import LaunchError, UnaveragedError
 
 
 class _Averaging:
-    """Mixed into a Keras optimizer: averages gradients over the ranks before they are applied."""
+    """Mixin for a Keras optimizer: averages gradients over the ranks before they are applied."""
 
     _portal_compression: Any = _hvd.Compression.none
     _portal_op: Any = _hvd.Average
@@ -22,11 +22,8 @@ class _Averaging:
         """Average the gradients over all ranks, then apply them as the optimizer does.
 
         Args:
-            grads: One gradient for each variable; None where a variable has none.
-            trainable_variables: The variables; None where the optimizer is built.
-
-        Returns:
-            What the optimizer returns.
+            grads: One gradient for each variable; None for a variable without one.
+            trainable_variables: None if the optimizer is built.
         """
         averaged = _average(list(grads), op=self._portal_op, compression=self._portal_compression)
         return super().apply(averaged, trainable_variables)  # type: ignore[misc]
@@ -44,20 +41,20 @@ def DistributedOptimizer(  # noqa: N802
     that N ranks do what one process does with the batches of all of them.
 
     Args:
-        optimizer: A Keras 3 optimizer, new or with a state. For mixed precision a
-            LossScaleOptimizer around the real one.
-        compression: Compression.none or Compression.fp16, how gradients travel.
+        optimizer: A Keras 3 optimizer, new or with state. For mixed precision a LossScaleOptimizer
+            around the real one.
+        compression: Compression.none or Compression.fp16: how gradients are sent.
         op: Average or Sum.
 
     Returns:
-        The optimizer that was given, now of a subclass of its class. Models saved with it load as
-        with the stock optimizer.
+        The same object, now of a subclass of its class. Models saved with it load as with the stock
+        optimizer.
 
     Raises:
         LaunchError: If it is no Keras 3 optimizer, or averages already.
 
     Source:
-        Keras 3.15, BaseOptimizer.apply: the one way of all gradients into an optimizer.
+        Keras 3.15, BaseOptimizer.apply: all gradients pass through it.
     """
     if isinstance(optimizer, _Averaging):
         raise LaunchError("This optimizer averages already. Wrap it in DistributedOptimizer once.")
@@ -67,9 +64,10 @@ def DistributedOptimizer(  # noqa: N802
             "Give it an object such as keras.optimizers.Adam(1e-3)."
         )
     stock = type(optimizer)
-    # A saved model names the class of its optimizer; under the stock name it loads anywhere.
+    # A saved model names the class of its optimizer; with the stock name it loads anywhere.
     names = keras.saving.serialize_keras_object(optimizer)
     averaging = type(stock.__name__, (_Averaging, stock), {"__module__": names["module"]})
+    # In place, so that an optimizer with a state keeps it.
     object.__setattr__(optimizer, "__class__", averaging)
     object.__setattr__(optimizer, "_portal_compression", compression)
     object.__setattr__(optimizer, "_portal_op", op)
@@ -83,9 +81,9 @@ def check_optimizer(model: keras.Model) -> None:
         model: A compiled model.
 
     Raises:
-        UnaveragedError: If its optimizer is not a DistributedOptimizer of this module while there
-            is more than one rank, or a loss scale stands outside of it.
-        LaunchError: If the model was compiled with XLA, which Horovod's operations do not have.
+        UnaveragedError: If there are several ranks and its optimizer is not a DistributedOptimizer
+            of this module, or a LossScaleOptimizer wraps one.
+        LaunchError: If the model was compiled with XLA, which cannot run Horovod's operations.
     """
     if _hvd.size() == 1:
         return
@@ -126,7 +124,7 @@ def _average(gradients: list[Any], *, op: Any, compression: Any) -> list[Any]:
         for place, gradient in zip(dense, averaged, strict=True):
             result[place] = gradient
     for place, gradient in enumerate(gradients):
-        # Rows of an embedding: gathered, not summed, so they cannot be in the group.
+        # Sparse rows of an embedding are gathered, not summed, so they cannot join the group.
         if isinstance(gradient, tf.IndexedSlices):
             result[place] = _hvd.allreduce(gradient, op=op, compression=compression)
     return result

@@ -1,4 +1,4 @@
-"""The progress of a Keras training, for the bar in the cell."""
+"""A Keras callback that feeds the progress bar in the cell."""
 
 from __future__ import annotations
 
@@ -24,24 +24,15 @@ class ProgressCallback(keras.callbacks.Callback):
         self._batch = 0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note the epoch.
-
-        Args:
-            epoch: Number of the epoch, from 0.
-            logs: Not used.
-        """
-        # What the first epoch has counted is known where `fit` was not told of it.
+        """Remember the epoch and its number of steps."""
+        # If `fit` does not know the steps of an epoch, those counted in the last one.
         self._n_steps = self.params.get("steps") or self._batch
         self._epoch = epoch
         self._batch = 0
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Report the step.
-
-        Args:
-            batch: Number of the step in the epoch, from 0.
-            logs: Loss and metrics so far.
-        """
+        """Report the step, with the loss so far."""
+        # More than 1 if Keras ran several steps in one call.
         n_new = batch + 1 - self._batch
         self._batch = batch + 1
         report(
