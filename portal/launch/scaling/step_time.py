@@ -2,9 +2,9 @@
 
     step = computation and input + b * 2 (N - 1) / N + l * 2 (N - 1)
 
-The second term is the gradients' way around a ring at the network's bandwidth, the third the
-latency of the ring's 2 (N - 1) messages. All parts are zero or more. What the points cannot tell
-apart stays open and makes the band of a prediction wide.
+The second term is the transfer of the gradients around a ring at the network's bandwidth, the
+third the latency of the ring's 2 (N - 1) messages. No term is negative. If the points cannot tell
+two explanations apart, both are kept, and the band of a prediction is wide.
 
 Source:
     Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, 2009: cost of the ring.
@@ -18,20 +18,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Terms = tuple[float, float, float]
-# A part of the model may be missing where the points do not show it.
+# Subsets of the three terms: one that the points do not show is left out.
 _SHAPES = ((0,), (0, 1), (0, 2), (0, 1, 2))
-# Fits that are at most so much worse than the best one count as well, as a share of a step.
+# Fits that deviate at most this much more than the best one are kept too; share of a step.
 _AS_GOOD = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One measurement.
+    """One measured step time.
 
     Attributes:
         n_gpus: GPUs, and so ranks, 1 or more.
-        step_s: Seconds of one step on all of them, each with the same batch.
-        error: Standard error of that mean, as a share of it; 0 where it is not known.
+        step_s: Mean seconds of one step on all of them, each with the same batch.
+        error: Standard error of that mean, as a share of it; 0 if not known.
     """
 
     n_gpus: int
@@ -41,10 +41,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """The speed-up on some number of GPUs over one GPU.
+    """Predicted speed-up over one GPU.
 
     Attributes:
-        n_gpus: GPUs.
         speedup: Most likely speed-up.
         lowest: Lower end of the band.
         highest: Upper end of the band.
@@ -57,7 +56,7 @@ class Prediction:
 
     @property
     def efficiency(self) -> float:
-        """Speed-up for each GPU; 1 is ideal."""
+        """Speed-up per GPU; 1 is ideal."""
         return self.speedup / self.n_gpus
 
 
@@ -66,34 +65,21 @@ class StepTime:
     """The fitted model.
 
     Attributes:
-        fits: Values of the three terms in seconds, one set for each way to read the points.
-        spread: Mean deviation of the points from the best fit, and twice their own errors, as a
-            share of a step.
+        fits: Values of the three terms in seconds, one set for each fit that is about as good.
+        spread: Mean deviation of the points from the best fit combined with twice their own errors,
+            as a share of a step.
     """
 
     fits: tuple[Terms, ...]
     spread: float
 
     def step_s(self, n_gpus: int) -> float:
-        """Return the likely time of a step.
-
-        Args:
-            n_gpus: GPUs, 1 or more.
-
-        Returns:
-            Seconds.
-        """
+        """Return the most likely time of a step on `n_gpus` GPUs, in seconds."""
         return sum(_step_s(fit, n_gpus) for fit in self.fits) / len(self.fits)
 
     def predict(self, n_gpus: int) -> Prediction:
-        """Return the speed-up over one GPU.
-
-        Args:
-            n_gpus: GPUs, 1 or more.
-
-        Returns:
-            The prediction with its band.
-        """
+        """Return the speed-up over one GPU, with its band."""
+        # On one GPU the speed-up over one GPU is exactly 1.
         spread = self.spread if n_gpus > 1 else 0.0
         speedups = [n_gpus * _step_s(fit, 1) / _step_s(fit, n_gpus) for fit in self.fits]
         return Prediction(
@@ -108,10 +94,7 @@ def fit_step_time(points: Sequence[Point]) -> StepTime:
     """Fit the model to measured points.
 
     Args:
-        points: With two different numbers of GPUs or more, all with the same batch for each GPU.
-
-    Returns:
-        The model.
+        points: With at least two different numbers of GPUs, all with the same batch on each GPU.
 
     Raises:
         ValueError: If there are too few points, or a time is not above zero.
@@ -123,11 +106,12 @@ def fit_step_time(points: Sequence[Point]) -> StepTime:
     n_known = len({point.n_gpus for point in points})
     found = []
     for shape in _SHAPES:
+        # More terms than different numbers of GPUs would fit any noise.
         if len(shape) <= n_known and (fit := _least_squares(points, shape)) is not None:
             found.append((_deviation(fit, points), len(shape), fit))
     best = min(deviation for deviation, _, _ in found)
     good = [row for row in found if row[0] <= best + _AS_GOOD]
-    # Of equally good ones the simplest, and all that are as simple.
+    # Of about equally good fits those with the fewest terms.
     n_terms = min(n for _, n, _ in good)
     fits = tuple(fit for _, n, fit in good if n == n_terms)
     noise = math.sqrt(sum((2 * point.error) ** 2 for point in points) / len(points))
@@ -148,7 +132,7 @@ def _deviation(fit: Terms, points: Sequence[Point]) -> float:
 
 
 def _least_squares(points: Sequence[Point], shape: tuple[int, ...]) -> Terms | None:
-    """Return the terms that deviate least, relative to each point; None where one is negative."""
+    """Return the terms with the least deviation relative to each point; None if one is negative."""
     rows = [[_factors(point.n_gpus)[i] / point.step_s for i in shape] for point in points]
     n = len(shape)
     matrix = [[sum(row[i] * row[j] for row in rows) for j in range(n)] for i in range(n)]
@@ -163,7 +147,7 @@ def _least_squares(points: Sequence[Point], shape: tuple[int, ...]) -> Terms | N
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float] | None:
-    # Gaussian elimination; None where there is no single solution.
+    # Gaussian elimination by hand: this package has no dependencies. None without a single solution.
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     n = len(rows)
     for i in range(n):

@@ -1,4 +1,4 @@
-"""What a scaling study measures: its configurations, and the figures of each."""
+"""Configurations that a scaling study measures, and the figures of each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ PRECISIONS = ("fp32", "mixed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """One measurement of a study.
+    """One configuration to measure.
 
     Attributes:
-        n_nodes: Nodes.
-        ranks_per_node: Ranks on each node.
         batch_size: Images of a step on each rank.
         precision: "fp32" or "mixed".
-        n_threads: Threads of each rank; 0 for what the run gives it.
+        n_threads: Threads of each rank; 0 for the run's default.
     """
 
     n_nodes: int
@@ -52,11 +50,10 @@ class Measurement:
     """The figures of one configuration.
 
     Attributes:
-        config: What was measured.
         images_per_s: Images of all ranks over the time of all steps after the warm-up.
         spread: Standard deviation of the steps' images/s, in images/s.
-        step_s: Mean time of a step in seconds, that of the slowest rank.
-        n_steps: Steps that count.
+        step_s: Mean time of a step in seconds; a step lasts as long as on its slowest rank.
+        n_steps: Steps that were measured.
     """
 
     config: Config
@@ -66,19 +63,12 @@ class Measurement:
     n_steps: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return plain values that JSON can hold."""
         return asdict(self)
 
 
 def measurement_of_json(values: dict[str, Any]) -> Measurement:
-    """Return a measurement from plain values.
-
-    Args:
-        values: What `as_json` returned.
-
-    Returns:
-        The measurement.
-    """
+    """Return the measurement from `values`, which `as_json` returned."""
     return Measurement(**{**values, "config": Config(**values["config"])})
 
 
@@ -89,20 +79,18 @@ def make_configs(
     threads: Iterable[int],
     scaling: Literal["weak", "strong"],
 ) -> list[Config]:
-    """Return every combination.
+    """Return every combination, in the order given and without duplicates.
 
     Args:
-        shapes: Such as "2x4": nodes, and ranks on each.
-        batch_sizes: Images of a step: on each rank for weak scaling, on all for strong scaling.
+        shapes: Such as "2x4": nodes x ranks on each.
+        batch_sizes: Images of a step: on each rank for weak scaling, on all ranks together for
+            strong scaling.
         precisions: "fp32" or "mixed".
-        threads: Threads of each rank; 0 for what the run gives it.
+        threads: Threads of each rank; 0 for the run's default.
         scaling: "weak" or "strong".
 
-    Returns:
-        The configurations, in the order given.
-
     Raises:
-        LaunchError: If one cannot be, with what can.
+        LaunchError: If a value is invalid or a batch cannot be shared evenly, with valid choices.
     """
     if scaling not in {"weak", "strong"}:
         raise LaunchError(f"You asked for scaling={scaling!r}; choose 'weak' or 'strong'.")
@@ -143,16 +131,14 @@ def summarize(config: Config, steps_of_ranks: Sequence[Sequence[float]]) -> Meas
     Args:
         config: What was measured.
         steps_of_ranks: Seconds of each step after the warm-up, for each rank.
-
-    Returns:
-        The measurement: all images over all time, as the mean over all steps.
     """
-    # A step is over when its slowest rank is.
+    # Gradients are averaged over all ranks, so that none continues before the slowest.
     steps_s = [max(times) for times in zip(*steps_of_ranks, strict=True)]
     n_images = config.batch_size * config.shape.n_ranks
     rates = [n_images / step_s for step_s in steps_s]
     return Measurement(
         config=config,
+        # All images over all time; the mean of the rates would give slow steps too little weight.
         images_per_s=n_images * len(steps_s) / sum(steps_s),
         spread=statistics.stdev(rates) if len(rates) > 1 else 0.0,
         step_s=statistics.mean(steps_s),
@@ -161,13 +147,6 @@ def summarize(config: Config, steps_of_ranks: Sequence[Sequence[float]]) -> Meas
 
 
 def point_of(measurement: Measurement) -> Point:
-    """Return what the model of the step time is fitted to.
-
-    Args:
-        measurement: A configuration's figures.
-
-    Returns:
-        The time of a step, with its standard error.
-    """
+    """Return a measurement as a point that the model of the step time is fitted to."""
     error = measurement.spread / measurement.images_per_s / measurement.n_steps**0.5
     return Point(n_gpus=measurement.config.shape.n_ranks, step_s=measurement.step_s, error=error)

@@ -1,4 +1,4 @@
-"""What a scaling study runs on its ranks."""
+"""The training steps that a scaling study runs on its ranks."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 from portal.launch.rendezvous.client import StoreClient
 from portal.launch.scaling.study_config import Config
 
-# Side of the square images that each network was made for.
+# Side of the square images that each network was designed for, in pixels.
 MODELS = {"alexnet": 227, "inceptionv3": 299, "resnet50": 224, "vgg16": 224}
 N_CLASSES = 1000
 N_PROBE_WARMUP_STEPS = 2
 LEAST_PROBE_STEPS = 3
-# How far behind rank 0 another rank may be in its first steps.
+# How far behind rank 0 another rank may be.
 OTHERS_WITHIN_S = 300.0
 
 
 def measure_model(name: str, config: Config, n_steps: int, n_warmup_steps: int) -> list[float]:
-    """Train a network on made-up images; runs on a rank.
+    """Train a network on random images; runs on a rank.
 
     Args:
-        name: One of MODELS.
-        config: Batch size, precision and threads.
-        n_steps: Steps that count.
+        name: A key of MODELS.
+        config: Its batch size, precision and threads are used.
+        n_steps: Steps to measure.
         n_warmup_steps: Steps before them.
 
     Returns:
-        Seconds of each step that counts.
+        Seconds of each measured step.
     """
     _set_threads(config)
     return _timed(_keras_step(name, config), n_steps, n_warmup_steps)
@@ -42,16 +42,16 @@ def measure_function(
     n_steps: int,
     n_warmup_steps: int,
 ) -> list[float]:
-    """Run a user's own steps; runs on a rank.
+    """Run a user's own training steps; runs on a rank.
 
     Args:
-        make_step: Takes batch size and precision, returns a function that makes one step.
-        config: Batch size, precision and threads.
-        n_steps: Steps that count.
+        make_step: Takes batch size and precision, returns a function that runs one step.
+        config: Its batch size, precision and threads are used.
+        n_steps: Steps to measure.
         n_warmup_steps: Steps before them.
 
     Returns:
-        Seconds of each step that counts.
+        Seconds of each measured step.
     """
     _set_threads(config)
     step = make_step(config.batch_size, config.precision)
@@ -61,15 +61,15 @@ def measure_function(
 def measure_for(
     train: str | Callable[..., Callable[[], object]], config: Config, budget_s: float
 ) -> list[float]:
-    """Train for some time; runs on a rank.
+    """Train for a limited time; runs on a rank.
 
     Args:
-        train: One of MODELS, or a user's own function as in `measure_function`.
-        config: Batch size, precision and threads.
-        budget_s: How long the steps may take together, in seconds.
+        train: A key of MODELS, or a user's own function as in `measure_function`.
+        config: Its batch size, precision and threads are used.
+        budget_s: Time for all steps together, in seconds.
 
     Returns:
-        Seconds of each step that counts, as many on every rank: rank 0 tells the others how many.
+        Seconds of each measured step; the same number on every rank, as rank 0 decides it.
     """
     _set_threads(config)
     if isinstance(train, str):
@@ -83,12 +83,13 @@ def measure_for(
     while True:
         key = f"round-{len(rounds)}"
         if is_first:
+            # Ranks time their steps differently, and one with more steps would wait for the others.
             store.put(key, str(_n_more(rounds, budget_s)).encode())
         n_steps = int(store.wait(key, OTHERS_WITHIN_S))
         if not n_steps:
             break
         rounds.append(_timed(step, n_steps, 0))
-    # Frameworks still prepare in the first round; it counts only where there is no other.
+    # Frameworks still prepare in the first round; it counts only if there is no other.
     return [step_s for times in rounds[1:] or rounds for step_s in times]
 
 
@@ -110,7 +111,7 @@ def _timed(step: Callable[[], object], n_steps: int, n_warmup_steps: int) -> lis
 
 
 def _set_threads(config: Config) -> None:
-    # Before a framework is imported: later it no longer looks.
+    # Frameworks read these once, when they are imported.
     if config.n_threads:
         os.environ["OMP_NUM_THREADS"] = str(config.n_threads)
         os.environ["TF_NUM_INTRAOP_THREADS"] = str(config.n_threads)
@@ -128,6 +129,7 @@ def _keras_step(name: str, config: Config) -> Callable[[], object]:
     model = _keras_model(name)
     optimizer: Any = keras.optimizers.SGD(0.01 * hvd.size(), momentum=0.9)
     if config.precision == "mixed":
+        # Inside DistributedOptimizer: around it, ranks could skip different steps.
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer)
     model.compile(
         optimizer=hvd.DistributedOptimizer(optimizer),
@@ -180,6 +182,7 @@ def _alexnet() -> Any:
             layers.Dense(4096, activation="relu"),
             layers.Dropout(0.5),
             layers.Dense(4096, activation="relu"),
+            # float32 under mixed precision too, as Keras advises for the last softmax.
             layers.Dense(N_CLASSES, activation="softmax", dtype="float32"),
         ]
     )

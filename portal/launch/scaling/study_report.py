@@ -18,15 +18,13 @@ Series = dict[str, list[tuple[int, float]]]
 
 
 def speedups(measurements: Sequence[Measurement]) -> dict[Config, float]:
-    """Return each configuration's speed-up over the smallest one of its kind.
-
-    Args:
-        measurements: Of one study.
+    """Return each configuration's speed-up over the smallest comparable one.
 
     Returns:
         Speed-up by configuration: images/s over those of the fewest ranks with the same precision
-        and threads, times that number of ranks. Under weak scaling batches are compared with
-        their like; where none is, as under strong scaling, with the fewest ranks of all.
+        and threads, times that number of ranks. Configurations with the same batch on each rank are
+        preferred for comparison, as under weak scaling; if there are none, as under strong scaling,
+        it is the fewest ranks of all.
     """
     found = {}
     for each in measurements:
@@ -41,15 +39,7 @@ def speedups(measurements: Sequence[Measurement]) -> dict[Config, float]:
 
 
 def render_table(measurements: Sequence[Measurement]) -> str:
-    """Return the figures as a table of text.
-
-    Args:
-        measurements: Of one study.
-
-    Returns:
-        Lines: nodes x ranks, batch of a rank, precision, images/s with spread, speed-up and
-        efficiency.
-    """
+    """Return a plain-text table, one line for each configuration."""
     lines = ["nodes x ranks  batch  precision  threads   images/s  (spread)  speed-up  efficiency"]
     for config, cells in _rows(measurements):
         shape = f"{config.n_nodes}x{config.ranks_per_node}"
@@ -61,15 +51,7 @@ def render_table(measurements: Sequence[Measurement]) -> str:
 
 
 def render_report(name: str, measurements: Sequence[Measurement]) -> str:
-    """Return one HTML page.
-
-    Args:
-        name: Name of the study.
-        measurements: Its figures.
-
-    Returns:
-        HTML that needs nothing beside it.
-    """
+    """Return one self-contained HTML page; `name` is the study's."""
     title = html.escape(f"Scaling study: {name}")
     rows = "".join(
         f"<tr><td>{html.escape(str(config))}</td>"
