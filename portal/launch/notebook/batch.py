@@ -1,9 +1,9 @@
-"""The first node of a run with a job of its own.
+"""Entry point of a run with a job of its own, on the job's first node.
 
 Started as `python -m portal.launch.notebook.batch RUN_FOLDER`.
 
-It holds the rendezvous, starts the ranks on all nodes and writes their logs, so that the run needs
-no notebook any more.
+It serves the rendezvous, starts the ranks on all nodes and writes their logs, so that the run no
+longer needs the notebook.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WARNING_SIGNAL = signal.SIGUSR1
 
 
 class Told(BaseException):
-    """Slurm told the job to end."""
+    """Slurm told the job to end. A BaseException, so that no handler of errors catches it."""
 
 
 def main(argv: list[str]) -> int:
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
         argv: Program name and the folder of the run.
 
     Returns:
-        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+        Exit status for Slurm, as for `run_ranks`.
     """
     return run_ranks(RunFolder(Path(argv[1])))
 
@@ -50,10 +50,10 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
 
     Args:
         folder: Folder of the run, with its plan and call.
-        shown: Ranks whose output goes to the job's own.
+        shown: Ranks whose output is also written to the job's own output.
 
     Returns:
-        Exit status for Slurm: that of srun, 0 where the ranks saved what they need to go on.
+        Exit status for Slurm: srun's, or 0 if the ranks saved a checkpoint to resume from.
     """
     node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
     signal.signal(signal.SIGTERM, _told_to_end)
@@ -71,12 +71,14 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
             on_start=_pass_warnings_on,
         )
     except Told:
+        # As a shell reports a program that a signal ended.
         return 128 + signal.SIGTERM
     except LaunchError as error:
         failure = Failure(
             rank=0, node=node, time_s=time.time(), summary=str(error), traceback_text=""
         )
         folder.write_failure(failure)
+        # Nothing else tells the notebook: it reads the run's folder.
         folder.write_end(End(status=1))
         return 1
     return 0 if end.is_saved else end.status
@@ -87,7 +89,7 @@ def _host(plan: Plan, node: str) -> str:
 
 
 def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
-    # A second signal must not stop the stopping.
+    # A second signal must not interrupt the clean-up.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Told
 

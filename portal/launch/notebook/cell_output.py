@@ -1,6 +1,6 @@
-"""What ranks print, in a cell: in few messages, and no more than a page can hold.
+"""Output of ranks in a cell: batched into few messages, and limited to what a page can hold.
 
-A page gets slow with every message and every line of a cell. 100,000 lines, a message each, kept
+A page slows down with every message and every line of a cell. 100,000 lines, a message each, kept
 JupyterLab from answering for minutes.
 """
 
@@ -11,21 +11,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 SHOW_EVERY_S = 0.1
-# What a cell may show at once, and how much more with each second.
+# A token bucket: what a cell may show at once, and how much more with each second.
 MOST_CHARACTERS = 200_000
 MORE_PER_S = 2_000
-# After so much was left out, the newest of it is shown again when there is room for this.
+# Once something was left out, output resumes when there is room for this much, beginning with the
+# last characters that were left out.
 RESUME_AT_CHARACTERS = 10_000
 LAST_CHARACTERS = 4_000
 
 
 class CellOutput:
-    """Gathers text and shows it ten times a second; leaves out what is too much.
+    """Shows text ten times a second, and leaves out the middle of very long output.
 
     Args:
         show: Takes text for the cell.
-        place: Where all of the text is kept; None where nothing may be left out.
-        clock: Seconds of a clock that only goes forward.
+        place: File with the full text, named in place of what is left out; None to show everything.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(
@@ -44,20 +45,16 @@ class CellOutput:
         self._n_lines_left_out = 0
 
     def write(self, text: str) -> None:
-        """Take text.
-
-        Args:
-            text: One line or a part of one.
-        """
+        """Take a line or a part of one."""
         self._pending.append(text)
         if self._clock() - self._shown_at_s >= SHOW_EVERY_S:
             self.flush()
 
     def flush(self, *, is_end: bool = False) -> None:
-        """Show what was taken.
+        """Show what was written since the last flush.
 
         Args:
-            is_end: Nothing more will come, so the end of what was left out is shown.
+            is_end: Nothing more follows, so the end of what was left out is shown.
         """
         now_s = self._clock()
         self._room = min(MOST_CHARACTERS, self._room + MORE_PER_S * (now_s - self._filled_at_s))
@@ -67,6 +64,7 @@ class CellOutput:
         if self._place is None:
             self._write(text)
             return
+        # While a gap is open everything goes into it, so that the cell shows one gap and not many.
         fits = 0 if self._last else int(self._room)
         self._room -= min(fits, len(text))
         self._write(text[:fits])
@@ -79,7 +77,7 @@ class CellOutput:
         self._last = (self._last + text)[-LAST_CHARACTERS:]
 
     def _show_last(self) -> None:
-        # From the beginning of a line on.
+        # From the start of a line.
         last = self._last.partition("\n")[2] or self._last
         n_lines = max(0, self._n_lines_left_out - last.count("\n"))
         self._write(f"\n… {n_lines:,} lines are left out here. All of them: {self._place}\n{last}")

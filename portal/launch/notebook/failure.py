@@ -1,4 +1,4 @@
-"""Why a run failed: from what a rank wrote down, or else from what Slurm saw."""
+"""Explains why a run failed: from what a rank recorded, otherwise from what Slurm saw."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?
 def explain_failure(
     folder: RunFolder, *, n_ranks: int, status: int, slurm_lines: Sequence[str]
 ) -> LaunchError:
-    """Return the error to raise for a step that ended badly.
+    """Return the error to raise for a step that failed.
 
-    The tracebacks that ranks wrote down are added to their logs. They do not print them: the cell
+    Tracebacks that ranks recorded are appended to their logs. The ranks do not print them: the cell
     would show them twice.
 
     Args:
         folder: Folder of the run.
         n_ranks: Ranks of the run.
         status: srun's exit status.
-        slurm_lines: What srun itself printed.
+        slurm_lines: Lines of srun itself.
 
     Returns:
-        A RankError for the rank that failed first, where one can be named; else a StepError with
+        A RankError for the rank that failed first, if one can be named; otherwise a StepError with
         Slurm's own words.
     """
     failures = folder.read_failures(n_ranks)
@@ -39,6 +39,7 @@ def explain_failure(
         with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
             log.write(failure.traceback_text or failure.summary)
     if failures:
+        # The first in time: the others may have failed because it did.
         failure = failures[0]
         return _rank_error(
             folder,
@@ -49,6 +50,7 @@ def explain_failure(
             traceback_text=failure.traceback_text,
         )
     lost = [match for match in map(_LOST.match, slurm_lines) if match]
+    # slurmstepd's error about a missing program may be in the rank's log, not among srun's lines.
     for text in [*slurm_lines, *(log_tail(folder.log_path(rank)) for rank in range(n_ranks))]:
         if (absent := _NO_PROGRAM.search(text)) is not None:
             node = absent["node"] or (lost[0]["node"] if lost else "A node of the job")

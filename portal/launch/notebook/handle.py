@@ -1,4 +1,4 @@
-"""A run with a job of its own, as the notebook sees it: its state, output, result and end."""
+"""Handle of a run in the notebook: state, progress, output, result, and how to stop it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ POLL_S = 0.15
 ASK_SLURM_EVERY_S = 1.0
 END_WITHIN_S = 4.0
 KILL_WITHIN_S = 1.0
-# How long a file of another node may take to be seen here.
+# A file written on another node may become visible here this much later (NFS).
 FILES_LATE_S = 8.0
 
 
 class Run:
-    """A run that has been started; it goes on without this object.
+    """A run that was started; it continues without this object.
 
     Args:
         folder: Folder of the run.
-        job_id: Number of its own Slurm job, or None where it is a step of a session.
+        job_id: Its own Slurm job, or None if it is a step of a session.
         show: Takes text for the cell.
     """
 
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """One of waiting, running, done, failed, stopped, saved, lost; unknown without Slurm."""
+        """One of waiting, running, done, failed, stopped, saved, lost; unknown if Slurm is silent."""
         end = self.folder.read_end()
         if end is not None:
             return _word(end)
@@ -69,17 +69,17 @@ class Run:
 
     @property
     def progress(self) -> Pace | None:
-        """Step, images/s, loss and lag of the ranks; None where the function reports none."""
+        """Step, images/s, loss and lag of the ranks; None if the function reports none."""
         return self.folder.read_pace()
 
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.
 
         Args:
-            rank: Its number.
+            rank: Number of the rank, from 0.
 
         Returns:
-            The text.
+            The text; empty before it has printed anything.
 
         Raises:
             LaunchError: If the run has no such rank.
@@ -95,13 +95,13 @@ class Run:
     def wait(self, show: Literal["first", "all", "none"] = "first") -> Any:
         """Show what the run prints until it ends, and return its result.
 
-        The interrupt button ends the run; close the notebook to let it go on.
+        The interrupt button ends the run; close the notebook to let it continue.
 
         Args:
             show: "first" shows rank 0, "all" every rank with its number, "none" nothing.
 
         Returns:
-            What the function returned: on rank 0, or a list where the run was started with
+            What the function returned: on rank 0, or a list if the run was started with
             results="all"; None for a script, and for a run that saved a checkpoint.
 
         Raises:
@@ -116,7 +116,7 @@ class Run:
         return self.result()
 
     def result(self) -> Any:
-        """Return what the function returned.
+        """Return what the function returned, without waiting.
 
         Returns:
             As for `wait`.
@@ -124,7 +124,7 @@ class Run:
         Raises:
             LaunchError: If the run has not ended yet.
             StepError: If Slurm ended the run.
-            error: What `explain_failure` made of a rank that failed.
+            error: The RankError or StepError that explains why a rank failed.
         """
         end = self.folder.read_end()
         if end is None:
@@ -152,7 +152,7 @@ class Run:
         return values if plan.returns_list else values[0]
 
     def stop(self) -> None:
-        """End every rank: asked to first, killed after that, within 5 s.
+        """End every rank: SIGTERM first, SIGKILL after that, within 5 s.
 
         Raises:
             LaunchError: If the run belongs to a cell of a session, which has to be interrupted.
@@ -171,7 +171,7 @@ class Run:
         self._show("Stopped: all ranks have been ended.\n")
 
     def _last_state(self) -> str:
-        # Why Slurm told the ranks to end: it says so once it has cleaned up.
+        # Slurm reports the final state, such as TIMEOUT, only after it has cleaned up.
         give_up_at = time.monotonic() + FILES_LATE_S
         while self.job_id is not None and time.monotonic() < give_up_at:
             job = commands.job_state(self.job_id)
@@ -204,6 +204,7 @@ class Run:
                 asked_at = now
                 bar.draw(self.progress)
                 said, is_over = self._report(said)
+                # The job may be over before its last files are visible here.
                 over_since = (over_since or now) if is_over else 0.0
                 if is_over and now - over_since >= FILES_LATE_S:
                     break
@@ -212,7 +213,7 @@ class Run:
         bar.draw(self.progress, is_end=True)
 
     def _report(self, said: str) -> tuple[str, bool]:
-        # Says what is new about the job; gives back what was said and whether it is over.
+        # Shows news of the job; returns the last news and whether the job is over.
         if self.job_id is None:
             return said, self.state == "lost"
         job = commands.job_state(self.job_id)

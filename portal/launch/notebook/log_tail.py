@@ -1,4 +1,4 @@
-"""New lines of the ranks' logs, as they come."""
+"""Follows the ranks' logs and shows new lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from portal.launch.notebook.output import RankText
 
 
 class LogTail:
-    """Shows what is added to logs.
+    """Shows what is appended to logs.
 
     Args:
-        paths: Log of each rank that is shown, from rank 0 on; they may not exist yet.
-        show: Takes text for the cell; of very long output a part is left out.
+        paths: Logs of the shown ranks, from rank 0; they need not exist yet.
+        show: Takes text for the cell. Part of very long output is left out.
     """
 
     def __init__(self, paths: Sequence[Path], show: Callable[[str], object]) -> None:
@@ -25,13 +25,13 @@ class LogTail:
         self._cell = CellOutput(show, self._paths[0] if self._paths else None)
 
     def read(self, *, is_end: bool = False) -> None:
-        """Show the lines that are new.
+        """Show new lines.
 
         Args:
-            is_end: Nothing more will come, so a line without an end is shown too.
+            is_end: Nothing more follows, so a line without an end is shown too.
         """
         for rank, path in enumerate(self._paths):
-            # Opened anew each time: an NFS client looks at the server's file when it opens it.
+            # Opened again each time: an NFS client checks the server's file when it opens it.
             try:
                 with path.open("rb") as log:
                     log.seek(self._offsets[rank])
@@ -40,6 +40,7 @@ class LogTail:
                 continue
             self._offsets[rank] += len(new)
             lines = (self._rests[rank] + new).splitlines(keepends=True)
+            # The writer may be in the middle of a line, or even of a character.
             rest = b"" if is_end or not lines or lines[-1].endswith(b"\n") else lines.pop()
             self._rests[rank] = rest
             for line in lines:

@@ -1,11 +1,11 @@
-"""The magic `%%ranks`: the body of a cell on every rank.
+"""The magic `%%ranks`: runs the body of a cell on every rank.
 
     %%ranks --gpus 4 --nodes 2
     import portal.launch.horovod_keras as hvd
     hvd.init()
     ...
 
-Importing portal.launch in a notebook is enough to have it.
+Importing portal.launch in a notebook registers it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,19 @@ from portal.launch.task.cell import cell_names, run_cell
 
 
 class _Parser(argparse.ArgumentParser):
+    # argparse would print the usage and exit the kernel.
     def error(self, message: str) -> NoReturn:
         raise LaunchError(f"{message}. Write for example: %%ranks --gpus 4 --nodes 2")
 
 
 def parse_line(line: str) -> argparse.Namespace:
-    """Return the options in the line of the magic.
-
-    Args:
-        line: What stands after `%%ranks`.
+    """Parse the options after `%%ranks`.
 
     Returns:
         gpus (or None), nodes, show, results, wait, mpi and hours (or None), as for `run`.
 
     Raises:
-        LaunchError: If an option is unknown or has no number.
+        LaunchError: If an option is unknown or has an invalid value.
     """
     parser = _Parser(prog="%%ranks", add_help=False, allow_abbrev=False)
     parser.add_argument("--gpus", type=int)
@@ -53,7 +51,8 @@ def parse_line(line: str) -> argparse.Namespace:
 
 
 def register() -> None:
-    """Offer `%%ranks` in the notebook that this Python belongs to, if it belongs to one."""
+    """Register `%%ranks` if this Python is the kernel of a notebook."""
+    # The kernel of a notebook has imported it; ranks and scripts do not need it.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None:
@@ -61,14 +60,15 @@ def register() -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Offer `%%ranks`: `%load_ext portal.launch.notebook.magic`.
+    """Register `%%ranks`; IPython calls it for `%load_ext portal.launch.notebook.magic`.
 
     Args:
-        shell: IPython's shell.
+        shell: IPython's InteractiveShell.
     """
 
     def ranks(line: str, cell: str) -> Any:
         options = vars(parse_line(line))
+        # Ranks get only the names that the cell uses: the whole namespace may not be picklable.
         return run(run_cell, cell, cell_names(cell, shell.user_ns), **options)
 
     shell.register_magic_function(ranks, "cell", "ranks")

@@ -1,4 +1,4 @@
-"""What the ranks print: one labelled stream from srun, taken apart by rank."""
+"""Splits srun's labelled output by rank: into logs, and into text for the cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from portal.launch.notebook.cell_output import CellOutput
 
-# srun cuts longer lines and ends each piece with a line end of its own.
+# srun cuts lines that are longer, and adds a line end to each piece.
 PIECE_BYTES = 1024
 _LABEL = re.compile(rb"\s*(\d+): ?")
 
@@ -25,7 +25,7 @@ def split_label(line: bytes, n_ranks: int) -> tuple[int | None, bytes]:
         n_ranks: Ranks of the run.
 
     Returns:
-        Rank and text; None as the rank where srun itself says something.
+        Rank and text; None as the rank if the line is srun's own.
 
     Source:
         srun(1), --label, Slurm 22.05: "the task number, a colon and a space".
@@ -37,13 +37,10 @@ def split_label(line: bytes, n_ranks: int) -> tuple[int | None, bytes]:
 
 
 def without_cut(text: bytes) -> bytes:
-    """Take away the line end that srun put where it cut a line.
+    """Remove the line end that srun adds where it cuts a long line.
 
     Args:
         text: One line of a rank, without its label.
-
-    Returns:
-        The piece of a line, or the line with its end.
 
     Source:
         Slurm 22.05 sends 1,024 bytes of a rank at a time (slurmstepd, io.c) and, with --label, ends
@@ -53,10 +50,10 @@ def without_cut(text: bytes) -> bytes:
 
 
 class RankText:
-    """The lines of some ranks as text for one cell.
+    """Decodes the output of some ranks for one cell.
 
     Args:
-        n_ranks: Ranks that are shown; with more than one of them each line names its rank.
+        n_ranks: Number of ranks shown; with more than one, each line names its rank.
     """
 
     def __init__(self, n_ranks: int) -> None:
@@ -65,10 +62,10 @@ class RankText:
         self._is_in_line: dict[int, bool] = {}
 
     def of(self, rank: int, piece: bytes) -> str:
-        """Return what a rank printed next.
+        """Return what a rank printed next, as text.
 
         Args:
-            rank: The rank.
+            rank: Number of the rank.
             piece: A line or a part of one; a character may be cut.
 
         Returns:
@@ -85,10 +82,10 @@ class RankOutput:
     """Writes each rank's lines to its log, and shows those of some ranks.
 
     Args:
-        log_paths: One file for each rank.
-        shown: Ranks to show; with more than one of them, each line names its rank.
-        show: Takes text for the cell, and is given it ten times a second.
-        may_leave_out: Whether a part of very long output is left out, and the log named.
+        log_paths: One file for each rank, by rank.
+        shown: Ranks to show; with more than one, each line names its rank.
+        show: Takes text for the cell, ten times a second at most.
+        may_leave_out: True to leave out part of very long output and name the log instead.
     """
 
     def __init__(
@@ -121,15 +118,11 @@ class RankOutput:
 
     @property
     def slurm_lines(self) -> list[str]:
-        """The last lines that srun itself printed."""
+        """The last 50 lines that srun itself printed."""
         return list(self._slurm_lines)
 
     def feed(self, line: bytes) -> None:
-        """Take one line of srun's output.
-
-        Args:
-            line: The line with its end.
-        """
+        """Take one line of srun's output, with its end."""
         rank, text = split_label(line, len(self._logs))
         if rank is None:
             self._slurm_lines.append(text.decode(errors="replace").rstrip())
@@ -140,20 +133,12 @@ class RankOutput:
             self._cell.write(self._text.of(rank, text))
 
     def flush(self) -> None:
-        """Show what was printed and waits for more."""
+        """Show what was printed and still waits for more."""
         self._cell.flush()
 
 
 def log_tail(path: Path, n_lines: int = 30) -> str:
-    """Return the end of a rank's log.
-
-    Args:
-        path: The log.
-        n_lines: At most so many lines.
-
-    Returns:
-        The text, empty where there is none.
-    """
+    """Return the last lines of a rank's log; empty if there is none."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

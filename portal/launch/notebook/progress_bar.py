@@ -1,4 +1,4 @@
-"""The bar in the cell: drawn anew where there is a page, printed now and then elsewhere."""
+"""The progress bar in the cell: redrawn in place on a page, printed every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ProgressBar:
 
     Args:
         show: Takes text for the cell.
-        is_page: Whether the cell shows HTML; None finds out.
-        clock: Seconds of a clock that only goes forward.
+        is_page: True if the cell shows HTML; None to detect it.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class ProgressBar:
         """Show a pace.
 
         Args:
-            pace: The pace; None where no rank has reported, and there is nothing to show.
-            is_end: Nothing more will come.
+            pace: None if no rank has reported; nothing is shown then.
+            is_end: Nothing more follows.
         """
         if pace is None:
             return
@@ -68,15 +68,9 @@ class ProgressBar:
 
 
 def render_bar(pace: Pace) -> str:
-    """Return a bar with its figures.
-
-    Args:
-        pace: What it shows.
-
-    Returns:
-        HTML; with several ranks a line for each, to be opened.
-    """
+    """Return the bar and its figures as HTML; several ranks get a line each, folded away."""
     words = html.escape(str(pace))
+    # Without a value the browser shows that the end is not known.
     width = f' max="{pace.n_steps}" value="{pace.step}"' if pace.n_steps else ""
     bar = f'<progress{width} aria-label="Progress of the run" style="width:24em"></progress>'
     rows = "".join(

@@ -1,4 +1,4 @@
-"""Reads what the ranks report, beside their output, and passes it on."""
+"""Reads the ranks' progress reports from the store, in a thread."""
 
 from __future__ import annotations
 
@@ -56,12 +56,13 @@ class PaceReader:
 
     def _read(self, *, is_end: bool) -> None:
         for key, (heard_at_s, value) in self._store.received(SCOPE).items():
+            # Ranks run the user's code, so a report may be anything.
             with suppress(ValueError):
                 self._meter.feed(int(key), sample_of_bytes(value), heard_at_s)
         pace = self._meter.pace(time.monotonic())
         if pace is None:
             return
-        # A full disk stops the training where that writes, not here.
+        # Progress must not end a training: a full disk ends it only if the training itself writes.
         with suppress(OSError):
             self._folder.write_pace(pace)
         self._on_pace(pace, is_end)

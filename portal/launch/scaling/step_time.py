@@ -147,7 +147,7 @@ def _least_squares(points: Sequence[Point], shape: tuple[int, ...]) -> Terms | N
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float] | None:
-    # Gaussian elimination by hand: this package has no dependencies. None without a single solution.
+    # Gaussian elimination, by hand as this package has no dependencies. None: no single solution.
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     n = len(rows)
     for i in range(n):
