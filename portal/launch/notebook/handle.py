@@ -48,7 +48,7 @@ class Run:
 
     @property
     def state(self) -> str:
-        """One of waiting, running, done, failed, stopped, saved, lost; unknown if Slurm is silent."""
+        """One of waiting, running, done, failed, stopped, saved, lost; unknown without Slurm."""
         end = self.folder.read_end()
         if end is not None:
             return _word(end)

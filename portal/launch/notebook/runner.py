@@ -1,4 +1,4 @@
-"""One call that runs a function of the notebook as one rank for each GPU."""
+"""`run`: one call that runs a function of the notebook as one rank for each GPU."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def run(
 ) -> Any:
     """Run a function of the notebook as one rank for each GPU, and return what it returns.
 
-    Where the session has the GPUs, the ranks are a step of its own Slurm job. More GPUs, more than
-    one node, or wait=False make a Slurm job of its own, which waits in the queue like a session
-    and goes on when the notebook is closed. What rank 0 prints comes into the cell line by line;
+    If the session has the GPUs, the ranks are a step of its own Slurm job. More GPUs, several
+    nodes, hours or wait=False make a Slurm job of its own, which waits in the queue like a session
+    and continues when the notebook is closed. What rank 0 prints appears in the cell line by line;
     every rank has a log in the folder of the run, under `~/portal-runs`. The interrupt button ends
     all ranks.
 
@@ -56,12 +56,12 @@ def run(
         results: "first" returns what rank 0 returned, "all" a list with one result for each rank.
         show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
         wait: False returns a `Run` at once; the run outlives the session.
-        resume: Give the function the checkpoints of its newest earlier run: see
+        resume: True gives the function the checkpoints of its newest earlier run: see
             `portal.launch.checkpoint`.
         hours: Time limit of a job of its own; None for the length of the session.
-        mpi: True lets Horovod's ranks meet and add up over MPI, started by `srun --mpi=pmix`,
+        mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
             instead of over Gloo. Horovod has to be built with MPI.
-        **kwargs: Arguments of the function by name.
+        **kwargs: Keyword arguments of the function.
 
     Returns:
         What the function returned on rank 0, or on every rank; None for a script. With wait=False
@@ -101,6 +101,7 @@ def _plan(
     session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool, mpi: bool
 ) -> Plan:
     cores = session.cores_per_gpu or 1
+    # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
     usable = session.n_usable_cores // shape.n_ranks
     n_results = shape.n_ranks if returns_list else 1
     return Plan(
@@ -121,6 +122,7 @@ def _plan(
 def _walltime_s(hours: object, session: Session) -> int:
     if hours is None:
         return session.walltime_s or DEFAULT_WALLTIME_S
+    # True and False are ints in Python.
     if not isinstance(hours, (int, float)) or isinstance(hours, bool) or not 1 / 60 <= hours < 9000:
         raise LaunchError(f"You asked for hours={hours!r}; give a number, such as 8 or 0.5.")
     return round(hours * 3600)

@@ -1,4 +1,4 @@
-"""The runs of a user: those that go on and those that have ended."""
+"""`runs` and `attach`: a user's runs, both running and ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ N_SHOWN = 20
 
 
 class Runs(list[Run]):
-    """Runs, the newest first; a notebook shows them as a table."""
+    """A list of runs, the newest first; a notebook shows it as a table."""
 
     def __repr__(self) -> str:
         if not self:
@@ -28,12 +28,13 @@ def runs(n: int = N_SHOWN) -> Runs:
     """Return the newest runs of this user, from every session.
 
     Args:
-        n: At most so many.
+        n: Most runs to return.
 
     Returns:
         The runs, the newest first.
     """
     parent = parent_folder()
+    # Names begin with the time of the start, so they sort by age.
     paths = sorted(parent.iterdir(), reverse=True) if parent.is_dir() else []
     folders = [path for path in paths if (path / "run.json").is_file()]
     return Runs(_run_of(path) for path in folders[:n])
@@ -49,7 +50,7 @@ def attach(run_id: str | None = None) -> Run:
         The run: `wait()` shows its output from the start and returns its result.
 
     Raises:
-        LaunchError: If there is no such run, or the part is that of several.
+        LaunchError: If there is no such run, or several contain the part.
     """
     found = [run for run in runs(n=sys.maxsize) if run_id is None or run_id in run.id]
     exact = [run for run in found if run.id == run_id]
@@ -79,10 +80,6 @@ def _place(run: Run) -> str:
 
 
 def show(text: str) -> None:
-    """Write text into the cell.
-
-    Args:
-        text: The text with its line ends.
-    """
+    """Write text, with its line ends, into the cell."""
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -1,7 +1,7 @@
-"""Starts the ranks of a run, writes their logs and notes how they ended.
+"""Starts the ranks of a run, writes their logs and records how they ended.
 
-The notebook does this for a run inside its session, and the first node of the job for a run that
-has a job of its own.
+Runs in the notebook for a run inside its session, and on the job's first node for a run with a
+job of its own.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ def drive(
         host: IPv4 address for the rendezvous to listen on.
         shown: Ranks whose output is shown.
         show: Takes text to show.
-        on_start: Takes the step when it has been started.
-        on_pace: Takes how far the ranks are, once a second where they report it, and whether that
-            is the last; called from another thread.
-        may_leave_out: Whether a part of very long output is not shown.
+        on_start: Called once with the running step.
+        on_pace: Takes the ranks' progress, once a second if they report any, and whether it is the
+            last; called from another thread.
+        may_leave_out: True to leave out part of very long output.
 
     Returns:
-        How the ranks ended; it is written down too. What ends this function from outside, such as
-        the interrupt button, ends all ranks first.
+        How the ranks ended; also written into the folder. If this function is interrupted, all
+        ranks are ended first.
 
     Raises:
-        BaseException: What ended this function from outside.
+        BaseException: Whatever interrupted this function, such as the interrupt button.
     """
     name = folder.path.name
     argv = step_argv(
@@ -68,6 +68,7 @@ def drive(
     )
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
     with (
+        # The store opens first and closes last: ranks and the reader of their progress need it.
         Store(host) as store,
         RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
         PaceReader(store, folder, plan.n_ranks, on_pace),
@@ -87,6 +88,7 @@ def drive(
         except BaseException:
             for line in BytesIO(step.stop()):
                 output.feed(line)
+            # The interrupt matters more than a record that cannot be written, as on a full disk.
             with suppress(OSError):
                 _note(folder, End(status=1, was_stopped=True))
             raise
@@ -95,6 +97,7 @@ def drive(
 
 
 def _note(folder: RunFolder, end: End) -> End:
+    # Ranks that end after saving exit with a status other than 0: only the mark tells.
     if folder.saved_mark.exists():
         end = End(status=end.status, is_saved=True, slurm_lines=end.slurm_lines)
     folder.write_end(end)

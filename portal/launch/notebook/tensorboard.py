@@ -1,4 +1,4 @@
-"""TensorBoard from a cell: the session's notebook server starts it, the cell shows the link."""
+"""`tensorboard`: the session's notebook server starts a TensorBoard, the cell shows its link."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _NO_SERVER = (
 def tensorboard(*folders: str | os.PathLike[str]) -> None:
     """Start a TensorBoard on folders and show the link to it.
 
-    In a notebook the link can be clicked; elsewhere its path is printed. Folders that are open
-    already keep their TensorBoard.
+    In a notebook the link can be clicked; elsewhere its path is printed. Folders that already have
+    a TensorBoard keep it.
 
     Args:
-        folders: One folder with logs or more, from the working directory; several are compared in
-            one TensorBoard. They must exist.
+        folders: One or more folders with logs, relative to the working directory; several are
+            compared in one TensorBoard. They must exist.
 
     Raises:
-        BoardError: If the server cannot be asked, or refuses; the text says why.
+        BoardError: If the server does not answer, or refuses; the text says why.
     """
     if not folders:
         raise BoardError('You asked for a TensorBoard of no folder. Write tensorboard("logs").')
@@ -49,14 +49,14 @@ def ask_server(socket_path: str, folders: Sequence[str]) -> dict[str, Any]:
     """Ask the session's notebook server for a TensorBoard.
 
     Args:
-        socket_path: Its unix socket, which only the user can open; "" where there is none.
+        socket_path: Its unix socket, which only the user can open; "" if there is none.
         folders: Absolute paths.
 
     Returns:
         What the REST interface says about the TensorBoard: `logdirs`, `url`, `note`.
 
     Raises:
-        BoardError: If it cannot be asked, or refuses.
+        BoardError: If it does not answer, or refuses.
     """
     if not socket_path:
         raise BoardError(_NO_SERVER)
@@ -83,14 +83,14 @@ class _UnixConnection(http.client.HTTPConnection):
         self._socket_path = socket_path
 
     def connect(self) -> None:
-        """Connect to the socket."""
+        """Connect to the socket instead of to a host."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._socket_path)
 
 
 def _show(text: str, url: str) -> None:
-    # Only in a kernel is there a page that a link can stand on.
+    # Only a kernel has a page to show a link on.
     if "ipykernel" in sys.modules:
         from IPython.display import HTML, display
 

@@ -1,4 +1,4 @@
-"""A rank's side of the store of its run."""
+"""The ranks' client of the run's store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_PAUSE_S = 0.05
 
 
 class StoreClient:
-    """Puts and gets values of one scope of a run's store.
+    """Client of one scope of a run's store.
 
     Args:
         address: Host, port and secret, as in `Store.horovod_address`: "10.0.0.1:4242/SECRET".
@@ -29,38 +29,19 @@ class StoreClient:
 
     @property
     def token(self) -> bytes:
-        """32 bytes that only the ranks of the run can know, and that do not tell its secret."""
+        """32 bytes that only ranks of the run can know, and that do not reveal its secret."""
         return hashlib.sha256(f"{self._scope} {self._secret}".encode()).digest()
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value.
-
-        Args:
-            key: Its name.
-            value: The value, at most 1 MiB.
-        """
+        """Store a value of at most 1 MiB."""
         self._ask("PUT", key, value)
 
     def get(self, key: str) -> bytes | None:
-        """Return a value, or None where no rank has put it.
-
-        Args:
-            key: Its name.
-
-        Returns:
-            The value.
-        """
+        """Return a value, or None until a rank has put it."""
         return self._ask("GET", key)
 
     def wait(self, key: str, timeout_s: float) -> bytes:
         """Return a value as soon as a rank has put it.
-
-        Args:
-            key: Its name.
-            timeout_s: How long to wait, in seconds.
-
-        Returns:
-            The value.
 
         Raises:
             TimeoutError: If no rank has put it in time.
@@ -75,18 +56,11 @@ class StoreClient:
         return value
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a number.
-
-        Args:
-            key: Its name; it begins with 0.
-            amount: What to add.
-
-        Returns:
-            The sum.
-        """
+        """Return the sum after adding `amount` to a number, which is 0 at first."""
         return int(self._ask("POST", key, str(amount).encode()) or b"0")
 
     def _ask(self, method: str, key: str, body: bytes | None = None) -> bytes | None:
+        # The store speaks HTTP/1.0, so a connection serves one request.
         connection = http.client.HTTPConnection(self._host, timeout=_REQUEST_TIMEOUT_S)
         try:
             path = f"/{self._secret}/{self._scope}/{quote(key, safe='') or '-'}"

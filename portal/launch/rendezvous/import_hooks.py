@@ -1,8 +1,8 @@
-"""Guards against training that looks parallel and is not.
+"""Import hooks against training that looks parallel and is not.
 
-Two traps of Horovod 0.28.1 say nothing at all: its own DistributedOptimizer does not average under
-Keras 3, which never calls the methods it replaces; and a build that does not understand how it was
-started trains N times alone. In every rank both become errors.
+Horovod 0.28.1 has two silent traps: its own DistributedOptimizer does not average under Keras 3,
+which never calls the methods it replaces; and a build that does not understand how it was started
+trains N times alone. In every rank both become errors.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def install_guards(
     mpi: bool = False,
     simulated_gpus: bool = True,
 ) -> None:
-    """Watch what this rank imports, and refuse what would train without averaging.
+    """Patch frameworks as they are imported, and refuse what would train without averaging.
 
-    Rank 0 of a run on GPUs also says if Horovod is built without NCCL, once.
+    Rank 0 of a run on GPUs also says, once, if Horovod is built without NCCL.
 
     Args:
         n_ranks: Ranks of the run, which Horovod or PyTorch must find too.
         rank: Number of this rank.
         address: Host, port and secret of the run's store, for PyTorch and MXNet.
         n_nodes: Nodes of the run.
-        mpi: True where Horovod's ranks meet over MPI.
-        simulated_gpus: True where the GPUs of the session do not compute.
+        mpi: True if Horovod's ranks meet over MPI.
+        simulated_gpus: True if the site only counts GPUs and has none.
     """
     says_nccl = rank == 0 and n_ranks > 1 and not simulated_gpus
     horovod = "Horovod over MPI" if mpi else "Horovod"
@@ -82,16 +82,17 @@ def install_guards(
         "horovod.tensorflow.keras": _refuse_stock_optimizers,
     }
     for name, patch in patches.items():
+        # The finder is not asked about what is imported already.
         if name in sys.modules:
             patch(sys.modules[name])
     sys.meta_path.insert(0, _PatchingFinder(patches))
 
 
 def refuse_stock_optimizer(name: str) -> Callable[..., Any]:
-    """Return a function to stand where Horovod has an optimizer that does not average.
+    """Return a function that replaces one of Horovod's that does not average.
 
     Args:
-        name: The name of Horovod's function.
+        name: Name of Horovod's function.
 
     Returns:
         A function that takes anything and raises UnaveragedError.
@@ -105,11 +106,7 @@ def refuse_stock_optimizer(name: str) -> Callable[..., Any]:
 
 
 def is_keras_2() -> bool:
-    """Say whether Keras is Keras 2, which Horovod's own layer was made for.
-
-    Returns:
-        True for Keras 2.
-    """
+    """Return whether Keras is Keras 2, for which Horovod's own layer was made."""
     import keras
 
     return str(keras.__version__).startswith("2.")
@@ -126,6 +123,7 @@ def _refuse_stock_optimizers(module: ModuleType) -> None:
 def _check_after_init(module: ModuleType, n_ranks: int, framework: str, *, says_nccl: bool) -> None:
     basics = module.HorovodBasics
     stock_init = basics.init
+    # A list, so that it is said once even if hvd.init() is called again.
     unsaid = [_HOST_MEMORY] if says_nccl else []
 
     @functools.wraps(stock_init)
@@ -147,12 +145,12 @@ def _use_run_store(module: ModuleType, address: str, rank: int, n_ranks: int) ->
 
 
 def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
-    """Refuse to go on where the framework does not see all ranks.
+    """Refuse to continue if the framework does not see all ranks.
 
     Args:
         n_found: What `hvd.size()` says, or the world size.
-        n_ranks: Ranks that were asked for.
-        framework: Its name.
+        n_ranks: Ranks that were started.
+        framework: Name for the message.
 
     Raises:
         LaunchError: If the two differ.
@@ -167,7 +165,7 @@ def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
 
 
 class _PatchingFinder:
-    """Lets the usual finders find a module and changes it once it has been executed."""
+    """Lets the usual finders find a module and patches it once it has been executed."""
 
     def __init__(self, patches: Mapping[str, Patch]) -> None:
         self._patches = dict(patches)
@@ -175,8 +173,8 @@ class _PatchingFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module to change, or None for all others."""
-        # Taken out first: the search below comes back here.
+        """Return the spec of a module to patch, or None for all others."""
+        # Taken out first: the search below comes back to this finder.
         patch = self._patches.pop(name, None)
         if patch is None:
             return None

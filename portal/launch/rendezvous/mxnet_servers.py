@@ -1,9 +1,9 @@
 """MXNet's ranks exchange gradients through servers of the run, which rank 0 starts.
 
-`mxnet.kv.create("dist_sync")` needs a scheduler and servers beside the workers. Whoever reaches one
-of them is believed, and an optimizer is sent to them as a pickle: reaching it means to run code as
-the user. So they listen on sockets of the file system that only the user may open, which keeps a
-run within one node.
+`mxnet.kv.create("dist_sync")` needs a scheduler and servers besides the workers. They trust
+whoever reaches them, and an optimizer is sent to them as a pickle: reaching them is running code
+as the user. So they listen on sockets of the file system that only the user may open, which keeps
+a run within one node.
 
 Source:
     MXNet 1.9.1, kvstore_server.py; ps-lite, zmq_van.h: DMLC_LOCAL has the sockets in /tmp, named
@@ -45,7 +45,7 @@ def serve_distributed_stores(
         module: The module mxnet.kvstore.base.
         address: Host, port and secret of the run's store.
         rank: Number of this rank.
-        n_ranks: Ranks of the run, the workers.
+        n_ranks: Ranks of the run, which are the workers.
         n_nodes: Nodes of the run.
     """
     stock_create = module.create
@@ -62,14 +62,11 @@ def serve_distributed_stores(
 
 
 def server_variables(socket_number: int, n_ranks: int) -> dict[str, str]:
-    """Return what scheduler, server and workers are told.
+    """Return the variables of ps-lite for scheduler, server and workers, all but the role.
 
     Args:
-        socket_number: Name of the scheduler's socket.
+        socket_number: Name of the scheduler's socket in /tmp.
         n_ranks: Workers.
-
-    Returns:
-        Variables of ps-lite, all but the role.
 
     Source:
         ps-lite, docs/env.md.
@@ -85,12 +82,14 @@ def server_variables(socket_number: int, n_ranks: int) -> dict[str, str]:
 
 
 def _join(address: str, rank: int, n_ranks: int) -> None:
+    # The servers are running: `create` may be called several times.
     if "DMLC_ROLE" in os.environ:
         return
-    # From here on this process makes sockets that only the user may open.
+    # From here on only the user may open the sockets that this process creates.
     os.umask(0o077)
     store = StoreClient(address, "mxnet")
     if rank == 0:
+        # Rank 0 chooses the name and tells the others, since another run may be on this node.
         number = _free_number()
         for role in ("scheduler", "server"):
             _start(role, server_variables(number, n_ranks))
@@ -106,7 +105,7 @@ def _free_number() -> int:
 
 
 def _start(role: str, variables: dict[str, str]) -> None:
-    # They end with this rank, also where it never says goodbye to them.
+    # They end with this rank, even if it never closes its connection to them.
     subprocess.Popen(
         [
             *(sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid())),

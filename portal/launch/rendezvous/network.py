@@ -1,4 +1,4 @@
-"""Addresses of this node on the cluster's network."""
+"""Addresses and interfaces of this node on the cluster's network."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ LOOPBACK = "127.0.0.1"
 
 
 def address_of_node(node: str) -> str:
-    """Return the address under which the other nodes reach a node.
+    """Return the IPv4 address by which other nodes reach a node.
 
     Args:
         node: Slurm's name of the node.
 
     Returns:
-        IPv4 address: what Slurm itself uses, or else what the name resolves to; 127.0.0.1 where
-        both are unknown.
+        What Slurm itself uses, otherwise what the name resolves to; 127.0.0.1 if both are unknown.
 
     Source:
         scontrol(1), show node, Slurm 22.05: NodeAddr.
@@ -46,13 +45,10 @@ def address_of_node(node: str) -> str:
 
 
 def address_towards(host: str) -> str:
-    """Return the address that this node has where it speaks to a host.
+    """Return this node's own IPv4 address on the route to a host.
 
     Args:
         host: IPv4 address of the other end.
-
-    Returns:
-        Our IPv4 address.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, 9))  # a datagram socket sends nothing here
@@ -60,13 +56,10 @@ def address_towards(host: str) -> str:
 
 
 def interface_of(address: str) -> str:
-    """Return the network interface that has an address.
+    """Return the network interface with an address, such as "ib0"; empty if there is none.
 
     Args:
         address: IPv4 address of this node.
-
-    Returns:
-        Such as "ib0"; empty where no interface has it.
 
     Source:
         netdevice(7), SIOCGIFADDR.
@@ -75,6 +68,7 @@ def interface_of(address: str) -> str:
         for _, name in socket.if_nameindex():
             request = array.array("B", struct.pack("256s", name.encode()[:15]))
             with suppress(OSError):
+                # Fails for an interface without an IPv4 address.
                 fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
                 if socket.inet_ntoa(request[20:24].tobytes()) == address:
                     return name

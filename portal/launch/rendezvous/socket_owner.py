@@ -1,4 +1,4 @@
-"""Which user holds the other end of a TCP connection within one host."""
+"""Finds the user at the other end of a TCP connection within one host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TCP_TABLE = Path("/proc/net/tcp")
 def socket_owner(
     here: tuple[str, int], there: tuple[str, int], table: Path = TCP_TABLE
 ) -> int | None:
-    """Return the uid that owns a socket of this host, asked for by its two ends.
+    """Return the uid that owns a socket of this host, identified by its two ends.
 
     Args:
         here: IPv4 address and port of the socket itself.
@@ -20,7 +20,7 @@ def socket_owner(
         table: The kernel's table of IPv4 sockets of this network namespace.
 
     Returns:
-        The uid, or None where this host has no such socket.
+        The uid, or None if this host has no such socket.
 
     Source:
         proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order; field 8 is
@@ -35,5 +35,6 @@ def socket_owner(
 
 
 def _table_form(address: str, port: int) -> str:
+    # The kernel prints the address as a number, in the machine's byte order.
     (number,) = struct.unpack("=I", socket.inet_aton(address))
     return f"{number:08X}:{port:04X}"

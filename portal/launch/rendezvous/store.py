@@ -1,11 +1,13 @@
 """The rendezvous of a run: a small HTTP store in which ranks find each other's addresses.
 
-What is guaranteed. The store answers only a client that knows the secret of the run, 32 random
-bytes in the path of each request. On one node it listens on 127.0.0.1 and answers only sockets
-that belong to the user of the run, as the kernel names their owner; everybody else gets 403. It
-holds addresses as bytes and never unpickles. It ends with the run. What is not: the secret crosses
-the cluster's network in clear where a run has several nodes, and once the ranks have found each
-other, Gloo's own connections between them are neither encrypted nor authenticated.
+Guarantees: the store answers only clients that know the secret of the run, 32 random bytes in the
+path of each request. On one node it listens on 127.0.0.1 and answers only sockets that belong to
+the user of the run, according to the kernel; everybody else gets 403. It holds values as bytes and
+never unpickles. It ends with the run.
+
+Not guaranteed: if a run has several nodes, the secret crosses the cluster's network in clear text.
+Once the ranks have found each other, Gloo's own connections between them are neither encrypted nor
+authenticated.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Store:
 
     Args:
         host: IPv4 address to listen on. On 127.0.0.1 the owner of each client is checked.
-        uid: The only user whose processes are answered on 127.0.0.1.
+        uid: The only user who is answered on 127.0.0.1; None for the user of this process.
     """
 
     def __init__(self, host: str = "127.0.0.1", uid: int | None = None) -> None:
@@ -46,16 +48,16 @@ class Store:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The address and port that the store listens on."""
+        """IPv4 address and port that the store listens on."""
         host, port = self._server.server_address[:2]
         return str(host), int(port)
 
     @property
     def horovod_address(self) -> tuple[str, int]:
-        """What HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT must say.
+        """Values for HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT.
 
-        Horovod joins the two by a colon and goes on with /scope/key. With our port and the secret
-        in the first and a 0 as the second, the secret becomes part of the path.
+        Horovod joins the two by a colon and appends /scope/key. With our port and the secret in the
+        first and 0 as the second, the secret becomes part of the path.
 
         Source:
             Horovod 0.28.1, http_store.h, constructor of HTTPStore.
@@ -65,9 +67,6 @@ class Store:
 
     def received(self, scope: str) -> dict[str, tuple[float, bytes]]:
         """Return what ranks have put into a scope.
-
-        Args:
-            scope: Name of the scope.
 
         Returns:
             By key the value and when it came, in seconds of the monotonic clock.
@@ -104,15 +103,7 @@ class _Server(ThreadingHTTPServer):
         self._done: dict[str, set[str]] = {}
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Refuse other users of the node before a line of theirs is read.
-
-        Args:
-            request: The accepted socket.
-            client_address: Address and port of the other end.
-
-        Returns:
-            True where the connection may go on.
-        """
+        """Refuse other users of the node before a line of theirs is read."""
         if not self._checks_owner:
             return True
         if socket_owner(client_address, request.getsockname()) == self._uid:
@@ -123,12 +114,7 @@ class _Server(ThreadingHTTPServer):
         return False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: a rank that has gone is reported by Slurm.
-
-        Args:
-            request: The socket.
-            client_address: Address and port of the other end.
-        """
+        """Print nothing: Slurm reports a rank that is gone."""
 
     def put(self, scope: str, key: str, value: bytes) -> None:
         with self._lock:
@@ -152,7 +138,7 @@ class _Server(ThreadingHTTPServer):
             return values[key]
 
     def finish(self, scope: str, key: str) -> None:
-        """Note that a rank has read all that it needs; the last one empties the scope.
+        """Record that a rank has read all that it needs; the last one empties the scope.
 
         A rank deletes its key while others may still have to read it, and a later start of Horovod
         in the same run must not find the addresses of the first.
@@ -185,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, value)
 
     def do_PUT(self) -> None:
-        """Keep a value."""
+        """Store a value."""
         place = self._place()
         body = self._body() if place is not None else None
         if place is not None and body is not None:
@@ -206,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, total)
 
     def do_DELETE(self) -> None:
-        """Note that a rank is done with a scope."""
+        """Record that a rank is done with a scope."""
         place = self._place()
         if place is None:
             return
@@ -215,6 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")
+        # int() would take signs, blanks and digits of other scripts too.
         if not length.isascii() or not length.isdigit() or int(length) > MAX_VALUE_BYTES:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return None
@@ -222,7 +209,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _place(self) -> tuple[str, str] | None:
         parts = self.path.removeprefix("/").split("/", 2)
+        # Horovod appends ":0", the port that it was told, to the secret.
         given_secret = parts[0].partition(":")[0]
+        # In constant time, so that the time of a refusal does not reveal the secret.
         if not hmac.compare_digest(given_secret.encode(), self.server.secret.encode()):
             self._answer(HTTPStatus.FORBIDDEN)
             return None

@@ -1,8 +1,8 @@
-"""PyTorch's ranks find each other through the store of the run.
+"""A store for PyTorch on top of the run's store.
 
 PyTorch's own TCP store answers everybody who reaches its port. In a rank,
-`torch.distributed.init_process_group()` takes this one in its place: nothing to change in a
-function or script that torchrun would start.
+`torch.distributed.init_process_group()` uses this one instead: nothing to change in a function or
+script that torchrun would start.
 
 Source:
     PyTorch 2.13, torch/distributed/rendezvous.py: handlers of init methods; c10d::Store may be
@@ -23,16 +23,16 @@ from portal.launch.errors import LaunchError
 from portal.launch.rendezvous.client import StoreClient
 from portal.launch.rendezvous.import_hooks import check_size
 
-# PyTorch keeps only its own half of a store, and calls into the Python half as long as it lives.
+# PyTorch holds only the C++ half of a store and calls into the Python half, so keep that alive.
 _stores: list[dist.Store] = []
 
 
 class RunStore(dist.Store):
-    """A store of PyTorch that is kept by the store of the run.
+    """A PyTorch store that keeps its values in the run's store.
 
     Args:
         address: Host, port and secret, as in `Store.horovod_address`: "10.0.0.1:4242/SECRET".
-        timeout: How long to wait for what another rank puts.
+        timeout: How long to wait for a value from another rank.
     """
 
     def __init__(self, address: str, timeout: timedelta) -> None:
@@ -42,79 +42,36 @@ class RunStore(dist.Store):
 
     @property
     def timeout(self) -> timedelta:
-        """How long to wait for what another rank puts."""
+        """How long to wait for a value from another rank."""
         return self._timeout
 
     def set_timeout(self, timeout: timedelta) -> None:
-        """Change how long to wait.
-
-        Args:
-            timeout: The time.
-        """
+        """Change how long to wait for a value from another rank."""
         self._timeout = timeout
 
     def set(self, key: str, value: bytes | str) -> None:
-        """Keep a value.
-
-        Args:
-            key: Its name.
-            value: The value.
-        """
+        """Store a value."""
         self._client.put(key, value.encode() if isinstance(value, str) else bytes(value))
 
     def get(self, key: str) -> bytes:
-        """Return a value, as soon as a rank has put it.
-
-        Args:
-            key: Its name.
-
-        Returns:
-            The value.
-        """
+        """Return a value as soon as a rank has put it."""
         return self._value(key, self._timeout)
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a number.
-
-        Args:
-            key: Its name; it begins with 0.
-            amount: What to add.
-
-        Returns:
-            The sum.
-        """
+        """Return the sum after adding `amount` to a number, which is 0 at first."""
         return self._client.add(key, amount)
 
     def check(self, keys: Sequence[str]) -> bool:
-        """Return whether all values are there.
-
-        Args:
-            keys: Their names.
-
-        Returns:
-            True if they are.
-        """
+        """Return whether all keys have a value."""
         return all(self._client.get(key) is not None for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
-        """Wait until values are there.
-
-        Args:
-            keys: Their names.
-            timeout: How long; None for the store's own time.
-        """
+        """Wait until all keys have a value; None waits for the store's own timeout."""
         for key in keys:
             self._value(key, timeout or self._timeout)
 
     def delete_key(self, key: str) -> bool:
-        """Leave a value: the store of a run ends with the run.
-
-        Args:
-            key: Its name.
-
-        Returns:
-            False, as nothing was deleted.
-        """
+        """Return False and delete nothing: values end with the run."""
         return False
 
     def _value(self, key: str, timeout: timedelta) -> bytes:
@@ -125,7 +82,7 @@ class RunStore(dist.Store):
 
 
 def use_run_store(rendezvous: ModuleType, *, address: str, rank: int, n_ranks: int) -> None:
-    """Let `init_process_group` with its default init method use the store of the run.
+    """Let `init_process_group` with its default init method use the run's store.
 
     Args:
         rendezvous: The module torch.distributed.rendezvous.
@@ -148,4 +105,5 @@ def use_run_store(rendezvous: ModuleType, *, address: str, rank: int, n_ranks: i
         _stores.append(store)
         yield store, rank, n_ranks
 
+    # register_rendezvous_handler refuses a name that is taken, as "env" is.
     rendezvous._rendezvous_handlers["env"] = handler

@@ -1,4 +1,4 @@
-"""What the notebook asks of Slurm beside steps: queue a job, look at it, end it."""
+"""Slurm commands of the notebook other than srun: queue a job, ask for its state, cancel it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class JobState:
     """What Slurm says about a job.
 
     Attributes:
-        state: Long name of its state; "UNKNOWN" where Slurm did not answer, "GONE" where it does
-            not know the job any more.
+        state: Long name of its state; "UNKNOWN" if Slurm did not answer, "GONE" if it does not know
+            the job any more.
         reason: Why it waits, in Slurm's words.
         nodes: Its nodes, in Slurm's short form; empty while it waits.
     """
@@ -41,19 +41,12 @@ class JobState:
 
     @property
     def is_over(self) -> bool:
-        """True where the job has ended; never where Slurm only did not answer."""
+        """True if the job has ended; never if Slurm just did not answer."""
         return self.state not in WAITING | RUNNING | {"UNKNOWN"}
 
 
 def submit(request: JobRequest, command: Sequence[str]) -> int:
-    """Queue a job.
-
-    Args:
-        request: What decides the job.
-        command: What it runs.
-
-    Returns:
-        Its number.
+    """Return the number of a newly queued job that runs `command`.
 
     Raises:
         StepError: If Slurm refuses it or does not answer.
@@ -63,19 +56,17 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
         raise StepError(_NO_ANSWER)
     job_id = re.match(r"(\d+)", done.stdout)
     if done.returncode != 0 or job_id is None:
+        # Slurm's own message does not say how many GPUs a node has.
         too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
         raise StepError(too_many or explain_rejection(done.stderr))
     return int(job_id[1])
 
 
 def most_gpus_per_node(partition: str) -> int:
-    """Return how many GPUs the node with the most has.
+    """Return the GPUs of the node that has the most; 0 if Slurm does not say.
 
     Args:
-        partition: The partition; empty for all.
-
-    Returns:
-        The number; 0 where Slurm did not say it.
+        partition: Empty for all partitions.
     """
     where = [f"--partition={partition}"] if partition else []
     done = _slurm(["sinfo", "--noheader", *where, "--format=%G"])
@@ -83,13 +74,10 @@ def most_gpus_per_node(partition: str) -> int:
 
 
 def parse_most_gpus(gres: str) -> int:
-    """Read the generic resources of nodes.
+    """Return the GPUs of the node that has the most, all types together.
 
     Args:
         gres: What sinfo prints for %G, a line for each kind of node, such as "gpu:v100:4(S:0-1)".
-
-    Returns:
-        GPUs of the node with the most, of all types together.
 
     Source:
         sinfo(1), Slurm 22.05.
@@ -99,19 +87,14 @@ def parse_most_gpus(gres: str) -> int:
 
 
 def job_state(job_id: int) -> JobState:
-    """Return what Slurm says about a job.
-
-    Args:
-        job_id: Its number.
-
-    Returns:
-        Its state; of a job that squeue has forgotten, the one that accounting kept.
+    """Return the state of a job; from accounting if squeue has forgotten it.
 
     Source:
         squeue(1), sacct(1), Slurm 22.05.
     """
     argv = ["squeue", "--noheader", f"--jobs={job_id}", "--states=all", "--format=%T|%N|%r"]
     done = _slurm(argv)
+    # squeue fails for a job that it has forgotten: no reason to give up.
     if done is None or (done.returncode != 0 and _UNKNOWN_JOB not in done.stderr):
         return JobState(state="UNKNOWN")
     state, _, rest = done.stdout.strip().partition("|")
@@ -122,24 +105,24 @@ def job_state(job_id: int) -> JobState:
 
 
 def cancel(job_id: int, *, kill: bool = False) -> None:
-    """End a job.
+    """Cancel a job.
 
     Args:
-        job_id: Its number.
-        kill: Kill its processes instead of asking them to end.
+        job_id: The Slurm job.
+        kill: True to kill its processes at once, those of the batch script too.
     """
     _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
 
 
 def my_step_names() -> set[str] | None:
-    """Return the names of the user's steps that run now, or None where Slurm did not answer."""
+    """Return the names of the user's running steps, or None if Slurm did not answer."""
     argv = ["squeue", "--noheader", "--steps", f"--user={os.getuid()}", "--format=%j"]
     done = _slurm(argv)
     return None if done is None or done.returncode else set(done.stdout.split())
 
 
 def mpi_plugins() -> frozenset[str] | None:
-    """Return the names of Slurm's plugins for MPI, or None where it did not say them.
+    """Return the names of Slurm's MPI plugins, or None if it did not list them.
 
     Source:
         srun(1), --mpi=list, and what it prints: a title, then one name a line; Slurm 22.05 and
@@ -148,6 +131,7 @@ def mpi_plugins() -> frozenset[str] | None:
     done = _slurm(["srun", "--mpi=list"])
     if done is None or done.returncode:
         return None
+    # The title has several words, the name of a plugin only one.
     lines = (done.stdout + done.stderr).replace("srun: ", "").splitlines()
     return frozenset(line.strip() for line in lines if len(line.split()) == 1)
 
@@ -169,7 +153,7 @@ def _slurm(argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProce
             text=True,
             timeout=_TIMEOUT_S,
             check=False,
-            # The notebook's interrupt button signals a whole group.
+            # The notebook's interrupt button signals the whole process group.
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Job files for sbatch: a training script on M nodes without a notebook. Pure."""
+"""Renders job files for sbatch: a training script on several nodes without a notebook. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from portal.launch.errors import LaunchError
 from portal.launch.slurm.sbatch import JobRequest, resource_options, warning_option
 
-# What starts the script, and the environment that it runs in.
+# Environment that each program runs in; "plain" needs none.
 PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
 
 
@@ -23,22 +23,19 @@ def render_job_file(
     simulated_gpus: bool,
     mpi: bool = False,
 ) -> str:
-    """Return a job file.
+    """Return the text of a job file.
 
     Args:
         request: Name, shape, time and resources of the job.
         script: Absolute path of the training script.
-        arguments: Its command line.
-        program: One of PROGRAMS.
+        arguments: Command line of the script.
+        program: A key of PROGRAMS.
         python: Interpreter of the program's environment; not used for "plain".
-        simulated_gpus: True where the GPUs of the site do not compute.
-        mpi: True where Horovod's ranks are to meet over MPI.
-
-    Returns:
-        Shell text.
+        simulated_gpus: True if the site only counts GPUs and has none.
+        mpi: True if Horovod's ranks are to meet over MPI.
 
     Raises:
-        LaunchError: If a name cannot stand in a job file.
+        LaunchError: If a name contains a line end.
     """
     options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
     if program != "plain":

@@ -1,4 +1,4 @@
-"""How many ranks a run has, on how many nodes, and whether the session can hold them."""
+"""Shape of a run: how many ranks on how many nodes, and whether the session can hold them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAX_GPUS_PER_NODE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Ranks of a run and where they go.
+    """Ranks and nodes of a run.
 
     Attributes:
-        n_ranks: Ranks, one for each GPU.
-        n_nodes: Nodes; each has the same number of ranks.
+        n_ranks: One rank for each GPU.
+        n_nodes: Each node has the same number of ranks.
     """
 
     n_ranks: int
@@ -31,18 +31,15 @@ class Shape:
 
 
 def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
-    """Return the shape that a user asked for.
+    """Check the numbers that a user passed to `run`.
 
     Args:
-        gpus: GPUs on all nodes together; None for all of the session.
+        gpus: GPUs on all nodes together; None for as many a node as the session has.
         nodes: Nodes, 1 or more.
         n_session_gpus: GPUs of the session, 0 or more.
 
-    Returns:
-        The shape.
-
     Raises:
-        SessionError: If one of them is no number, or the GPUs cannot be shared out evenly.
+        SessionError: If one of them is no number in range, or the GPUs cannot be divided evenly.
     """
     if not is_count(nodes) or not 1 <= nodes <= MAX_NODES:
         raise SessionError(f"You asked for nodes={nodes!r}; give a number from 1 to {MAX_NODES}.")
@@ -67,14 +64,14 @@ def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
 
 
 def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
-    """Return why no node has the GPUs that a shape wants of it, and what to ask for instead.
+    """Explain that no node has enough GPUs for a shape, and what to ask for instead.
 
     Args:
-        shape: Ranks and nodes.
-        most_per_node: GPUs of the node with the most; 0 if that is not known.
+        shape: The shape that was asked for.
+        most_per_node: GPUs of the node with the most; 0 if not known.
 
     Returns:
-        The sentences; None where a node has enough, or nobody knows.
+        Sentences for the user; None if a node has enough, or it is not known.
     """
     if not 0 < most_per_node < shape.ranks_per_node:
         return None
@@ -90,25 +87,10 @@ def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
 
 
 def fits_session(shape: Shape, session: Session) -> bool:
-    """Return whether the session's own GPUs suffice.
-
-    Args:
-        shape: Ranks and nodes.
-        session: The session.
-
-    Returns:
-        True where the ranks can be a step of the session's job.
-    """
+    """Return whether the ranks can be a step of the session's own job."""
     return shape.n_nodes == 1 and shape.n_ranks <= session.n_gpus
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether a value is a whole number and no truth value.
-
-    Args:
-        value: Anything.
-
-    Returns:
-        True for an int.
-    """
+    """Return whether `value` is an int and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)

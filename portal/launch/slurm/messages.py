@@ -1,7 +1,7 @@
-"""Slurm's words in sentences: the same that the portal's pages show for a session.
+"""Slurm's states and reasons as sentences, the same that the portal's pages show for a session.
 
-The sentences stand in `words.json`, which is made from the portal's own tables, since the
-environments of the frameworks do not hold these.
+The sentences are in `words.json`, generated from the portal's own tables, because the environments
+of the frameworks do not contain those.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def explain_waiting(reason: str, state: str = "PENDING") -> str:
         state: The job's state, squeue's long name.
 
     Returns:
-        What happened and the next step. An unknown reason is quoted, not guessed at.
+        What happened and the next step. An unknown reason is quoted.
     """
     words = _words()
     if state in words["waiting_states"]:
@@ -44,7 +44,7 @@ def explain_waiting(reason: str, state: str = "PENDING") -> str:
 
 
 def explain_end(state: str, node: str = "") -> str:
-    """Return why a run's job ended, where the run itself did not say it.
+    """Return why a run's job ended, if the run itself did not say.
 
     Args:
         state: The job's last state, the long name of squeue and sacct.
@@ -63,7 +63,7 @@ def explain_rejection(stderr: str) -> str:
     """Return why sbatch refused a run.
 
     Args:
-        stderr: What it printed on standard error.
+        stderr: What sbatch printed on standard error.
 
     Returns:
         What is wrong and the next step. Unknown text is quoted.
@@ -87,6 +87,7 @@ def _plain(reason: str) -> str:
 
 
 def _quoted(text: str) -> str:
+    # Slurm's text may hold what users and administrators typed: on one line, without control codes.
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f'"{line[:_N_CHARACTERS]}…"' if len(line) > _N_CHARACTERS else f'"{line}"'
 

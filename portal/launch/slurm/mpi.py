@@ -1,4 +1,4 @@
-"""Horovod over MPI: refused in words where this environment or this Slurm cannot do it."""
+"""Checks whether Horovod over MPI can run with this environment and this Slurm."""
 
 from __future__ import annotations
 
@@ -21,24 +21,18 @@ def check_mpi() -> None:
 
 
 def find_horovod() -> Path | None:
-    """Return the folder of this environment's Horovod, or None; nothing of it is imported."""
+    """Return the folder of this environment's Horovod, or None, without importing it."""
     spec = find_spec("horovod")
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(places[0]) if places else None
 
 
 def is_built_with_mpi(horovod_dir: Path) -> bool:
-    """Say whether a Horovod was compiled with MPI.
-
-    Args:
-        horovod_dir: Its folder.
-
-    Returns:
-        True where the library for one of its frameworks calls MPI.
+    """Return whether a Horovod was compiled with MPI for at least one framework.
 
     Source:
-        Horovod 0.28.1, mpi_context.cc: a build with MPI starts it by MPI_Init_thread, whose name
-        then stands in the library's table of symbols. Importing Horovod to ask it takes TensorFlow.
+        Horovod 0.28.1, mpi_context.cc: a build with MPI starts it by MPI_Init_thread, so the
+        library's symbol table has that name. Asking Horovod itself would import TensorFlow.
     """
     libraries = horovod_dir.glob("*/mpi_lib*.so")
     return any(_STARTS_MPI in library.read_bytes() for library in libraries)
@@ -48,7 +42,7 @@ def check_horovod(horovod_dir: Path | None) -> None:
     """Refuse an environment whose Horovod has no MPI.
 
     Args:
-        horovod_dir: Folder of Horovod, or None where there is none.
+        horovod_dir: Folder of Horovod, or None if there is none.
 
     Raises:
         LaunchError: If there is none, or it is built without MPI.
@@ -66,11 +60,10 @@ def check_horovod(horovod_dir: Path | None) -> None:
 
 
 def check_slurm(plugins: Collection[str] | None) -> None:
-    """Refuse a Slurm that cannot start ranks of MPI.
+    """Refuse a Slurm that cannot start ranks over MPI.
 
     Args:
-        plugins: Names of Slurm's plugins for MPI; None where it did not say them, which the step
-            then does.
+        plugins: Slurm's MPI plugins; None if it did not list them: then the step itself will tell.
 
     Raises:
         StepError: If there is none for PMIx.
