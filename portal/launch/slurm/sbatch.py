@@ -1,4 +1,4 @@
-"""The Slurm job of a run across nodes: the arguments of sbatch and the script. Pure."""
+"""The Slurm job of a run: sbatch's arguments, script and environment. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from portal.launch.slurm.layout import Shape
 
-# Seconds before the limit at which ranks are told to save what they need to go on; of a short run
-# the last third.
+# Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
+# last third.
 LONGEST_WARNING_S = 90
 DEFAULT_WALLTIME_S = 8 * 3600
-# What belongs to the session alone: its login at the hub, its GPUs, its place in Slurm.
+# Variables of the session alone: its login at the hub, its GPUs, its Slurm job.
 _OF_THE_SESSION = (
     *("SLURM", "SRUN_", "SBATCH_", "SQUEUE_", "JUPYTERHUB_", "JPY_", "OMP_NUM_THREADS"),
     *("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
@@ -24,7 +24,7 @@ _KEPT = frozenset({"SLURM_CONF"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
-    """Everything that decides what the job of a run looks like.
+    """Everything that decides the Slurm job of a run.
 
     Attributes:
         name: Name of the job, that of the run.
@@ -34,8 +34,8 @@ class JobRequest:
         cores_per_gpu: CPU cores for each GPU; 0 leaves it to the partition.
         memory_mib_per_gpu: Memory in MiB for each GPU; 0 leaves it to the partition.
         partition: Slurm partition, or empty for the default one.
-        account: Slurm account, or empty.
-        qos: Slurm quality of service, or empty.
+        account: Slurm account, or empty for the default one.
+        qos: Slurm quality of service, or empty for the default one.
     """
 
     name: str
@@ -50,14 +50,7 @@ class JobRequest:
 
 
 def resource_options(request: JobRequest) -> list[str]:
-    """Return the options of sbatch that say how large the job is and where it goes.
-
-    Args:
-        request: What decides the job.
-
-    Returns:
-        Long options, one word each: one task for each GPU, and for each GPU the cores and the
-        memory of the site's rule.
+    """Return sbatch's long options for the size and place of a job: one task for each GPU.
 
     Source:
         sbatch(1), Slurm 22.05.
@@ -82,14 +75,7 @@ def resource_options(request: JobRequest) -> list[str]:
 
 
 def sbatch_argv(request: JobRequest) -> list[str]:
-    """Return the sbatch command that queues a run.
-
-    Args:
-        request: What decides the job.
-
-    Returns:
-        The arguments, sbatch first; the script goes to its standard input. The job is never
-        started a second time by Slurm: `resume=True` does that.
+    """Return the sbatch command that queues a run; the script goes to its standard input.
 
     Source:
         sbatch(1), Slurm 22.05.
@@ -98,6 +84,7 @@ def sbatch_argv(request: JobRequest) -> list[str]:
         "sbatch",
         "--parsable",
         *resource_options(request),
+        # Slurm never starts a run a second time by itself: resume=True does.
         "--no-requeue",
         "--export=ALL",
         warning_option(request.walltime_s),
@@ -107,41 +94,25 @@ def sbatch_argv(request: JobRequest) -> list[str]:
 
 
 def warning_option(walltime_s: int) -> str:
-    """Return the option of sbatch that asks for a warning before the limit.
-
-    Args:
-        walltime_s: Time limit in seconds.
-
-    Returns:
-        The option. B: the warning goes to the shell of the script alone, whose place
-        `portal.launch.notebook.batch` has taken.
+    """Return sbatch's option for a warning before the time limit, at most 90 s before it.
 
     Source:
         sbatch(1), --signal, Slurm 22.05.
     """
+    # B: only the script's shell gets it, which exec has replaced by our program.
     return f"--signal=B:USR1@{min(LONGEST_WARNING_S, walltime_s // 3)}"
 
 
 def job_script(command: Sequence[str]) -> str:
-    """Return the script of the job.
-
-    Args:
-        command: What it runs, which takes the place of the shell and so gets its signals.
-
-    Returns:
-        Shell text.
-    """
+    """Return the job's script, whose shell `command` replaces, so that it gets the signals."""
     return f"#!/bin/bash\nexec {shlex.join(command)}\n"
 
 
 def job_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that a job of its own inherits.
+    """Return the environment of a job of its own: without the session's job, GPUs and hub login.
 
     Args:
         environ: Environment of the notebook.
-
-    Returns:
-        The same without the session's place in Slurm, its GPUs and its login at the hub.
     """
     return {
         name: value

@@ -1,4 +1,4 @@
-"""The session that a notebook runs in: one Slurm job on one node, with its GPUs and cores."""
+"""The session of a notebook: one Slurm job on one node, with its GPUs and cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from portal.launch.errors import SessionError
 
-# What Slurm calls partitions, accounts and qualities of service; "(null)" is none.
+# Names of partitions, accounts and QOS in Slurm; its "(null)" is no name.
 _NAME = re.compile(r"[A-Za-z0-9_.@+-]+", re.ASCII)
 _NO_SESSION = (
     "This Python runs in no Slurm job, so there are no GPUs to start ranks on. Start a session in "
@@ -24,16 +24,16 @@ class Session:
     Attributes:
         job_id: The Slurm job of the session.
         node: Slurm's name of the node.
-        n_gpus: GPUs of the session, real or simulated; 0 where the job asked for none.
-        n_cores: Cores that Slurm gave to the session.
-        n_usable_cores: Those of them that are there. Where Slurm was told of more cores than the
-            node has, this is the smaller number.
-        simulated_gpus: True where the site only counts GPUs and has none.
-        memory_mib: Memory of the session in MiB; 0 where Slurm does not say it.
-        walltime_s: Length of the session in seconds; 0 where the portal did not say it.
-        partition: Slurm partition of the session, or empty.
-        account: Slurm account of the session, or empty.
-        qos: Slurm quality of service of the session, or empty.
+        n_gpus: GPUs of the session, real or simulated; 0 if the job asked for none.
+        n_cores: Cores that Slurm allocated.
+        n_usable_cores: Cores that exist: fewer than `n_cores` if Slurm was told of more than the
+            node has.
+        simulated_gpus: True if the site only counts GPUs and has none.
+        memory_mib: Memory in MiB; 0 if Slurm does not say.
+        walltime_s: Length of the session in seconds; 0 if the portal did not say.
+        partition: Slurm partition, or empty if not known.
+        account: Slurm account, or empty if not known.
+        qos: Slurm quality of service, or empty if not known.
     """
 
     job_id: int
@@ -55,7 +55,7 @@ class Session:
 
     @property
     def memory_mib_per_gpu(self) -> int:
-        """Memory in MiB that came with each GPU; 0 where it is not known."""
+        """Memory in MiB that came with each GPU; 0 if not known."""
         return self.memory_mib // self.n_gpus if self.n_gpus else 0
 
 
@@ -67,10 +67,10 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
         n_usable_cores: Cores that the process may run on; None asks the system.
 
     Returns:
-        The session. PORTAL_N_GPUS, where the portal set it, goes before Slurm's own count.
+        The session. PORTAL_N_GPUS, if the portal set it, overrides Slurm's own count.
 
     Raises:
-        SessionError: If the environment is that of no Slurm job, or cannot be read.
+        SessionError: If the environment is not that of a Slurm job, or cannot be read.
 
     Source:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES, Slurm 22.05.
@@ -80,7 +80,7 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
         raise SessionError(_NO_SESSION)
     if n_usable_cores is None:
         n_usable_cores = len(os.sched_getaffinity(0))
-    # A job that was submitted from a session inherits what the portal said about that session.
+    # A job submitted from a session inherits the portal's variables of that session.
     is_session = environ.get("PORTAL_SESSION_JOB_ID", job_id) == job_id
     of_portal = environ if is_session else {}
     n_gpus = of_portal.get("PORTAL_N_GPUS") or environ.get("SLURM_GPUS_ON_NODE") or "0"

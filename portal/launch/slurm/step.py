@@ -1,4 +1,4 @@
-"""The Slurm step that holds the ranks of a run: `srun` inside the session's own job."""
+"""The Slurm step of a run's ranks: `srun` inside a job."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ def step_argv(
 ) -> list[str]:
     """Return the srun command that starts the ranks of a run.
 
+    The step shares all of the job's cores, memory and GPUs with the notebook server instead of
+    waiting for what the server holds, and one rank that fails ends all. No option names GPUs, so
+    Slurm shows every rank all GPUs of the job on its node.
+
     Args:
-        plan: Ranks, nodes and cores.
+        plan: The run's plan.
         job_id: The Slurm job that the step belongs to.
         name: Name of the step.
-        node: The session's node; empty where the step has all nodes of the job.
+        node: The session's node; empty if the step has all nodes of the job.
         working_dir: Folder to start in.
         command: What each rank runs.
-
-    Returns:
-        The arguments, srun first. The step shares all of the job's cores, memory and GPUs with the
-        notebook server instead of waiting for what the server holds, and one rank that fails ends
-        all. As nothing is said of GPUs, Slurm shows every rank those of the job on its node.
 
     Source:
         srun(1), Slurm 22.05. Open MPI 4.1 aborts under its plugins pmi2 and none.
@@ -52,6 +51,7 @@ def step_argv(
         "srun",
         f"--jobid={job_id}",
         f"--job-name={name}",
+        # The notebook server's own step holds cores and GPUs of the job.
         "--overlap",
         "--overcommit",
         f"--nodes={plan.n_nodes}",
@@ -78,8 +78,8 @@ class Step:
 
     Args:
         argv: The srun command, from `step_argv`.
-        environ: Environment of the notebook, with what the ranks need added.
-        name: Name of the step, by which it is found again.
+        environ: Environment of the notebook and what the ranks need in addition.
+        name: Name of the step, by which `stop` finds it.
 
     Raises:
         StepError: If there is no srun.
@@ -92,7 +92,7 @@ class Step:
         self._partial = b""
         self._unread: deque[bytes] = deque()
         try:
-            # In a session of its own: the notebook's interrupt button signals a whole group.
+            # In a session of its own: the interrupt button signals the notebook's process group.
             self._srun = subprocess.Popen(
                 [sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid()), *argv],
                 env=self._environ,
@@ -105,13 +105,10 @@ class Step:
             raise StepError(f"Slurm's srun could not be started: {error}.") from error
 
     def lines(self, on_pause: Callable[[], object] = lambda: None) -> Iterator[bytes]:
-        """Yield what the ranks and srun print, line by line, until all have ended.
+        """Yield what the ranks and srun print, line by line with their ends, until all have ended.
 
         Args:
-            on_pause: Called when nothing was printed for a tenth of a second.
-
-        Yields:
-            Lines with their ends.
+            on_pause: Called after a tenth of a second without output.
         """
         if self._srun.stdout is None:
             return
@@ -123,6 +120,7 @@ class Step:
                     yield self._unread.popleft()
                 if not selector.select(PAUSE_S):
                     on_pause()
+                    # Without a limit: on_pause is called once for each pause.
                     selector.select()
                 printed = os.read(descriptor, _READ_BYTES)
                 if not printed:
@@ -145,15 +143,15 @@ class Step:
         """Tell every rank that the time limit or a preemption is near.
 
         Source:
-            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05: SIGUSR1 goes on to all tasks.
+            srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05: SIGUSR1 is forwarded to all tasks.
         """
         self._srun.send_signal(signal.SIGUSR1)
 
     def stop(self) -> bytes:
-        """End all ranks: asked to within 2.5 s, killed after that.
+        """End all ranks: SIGTERM first, SIGKILL after 2.5 s.
 
         Returns:
-            What was printed since the last line that `lines` gave.
+            What was printed after the last line that `lines` yielded.
 
         Source:
             srun(1), SIGNALS AND ESCAPE SEQUENCES, Slurm 22.05.
@@ -161,6 +159,7 @@ class Step:
         with without_interrupts():
             self._srun.send_signal(signal.SIGTERM)
             if not self._ended_within(TERMINATE_WITHIN_S):
+                # srun did not pass the signal on in time, so Slurm kills the step itself.
                 for step_id in self._step_ids():
                     self._slurm("scancel", "--signal=KILL", step_id)
                 if not self._ended_within(KILL_WITHIN_S):
@@ -169,7 +168,7 @@ class Step:
         return b"".join(self._unread) + self._partial + self._rest
 
     def _ended_within(self, timeout_s: float) -> bool:
-        # Reads the output too: srun does not end while its pipe is full.
+        # Also reads the output: srun does not end while its pipe is full.
         with suppress(subprocess.TimeoutExpired):
             self._rest, _ = self._srun.communicate(timeout=timeout_s)
             return True

@@ -15,14 +15,14 @@ from portal.launch.errors import LaunchError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a rank runs: a function with its arguments, or a script.
+    """A function with its arguments, or a script.
 
     Attributes:
-        function: The function, or None for a script.
-        script: Absolute path of the script, or None for a function.
+        function: None for a script.
+        script: Absolute path, or None for a function.
         args: Positional arguments; for a script its command line.
-        kwargs: Arguments by name; none for a script.
-        cells: Source lines of the notebook's cells by the name that Python has for each.
+        kwargs: Keyword arguments; empty for a script.
+        cells: Source lines of the notebook's cells, by Python's file name of each.
     """
 
     function: Callable[..., Any] | None = None
@@ -38,29 +38,27 @@ class Call:
             What the function returned; None for a script.
         """
         for name, lines in self.cells.items():
-            # So that a traceback can show lines that are in no file here.
+            # So that a traceback can show lines of cells, which are in no file.
             linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
         if self.function is not None:
             return self.function(*self.args, **self.kwargs)
+        # As Python does for a script.
         sys.argv = [str(self.script), *map(str, self.args)]
         runpy.run_path(str(self.script), run_name="__main__")
         return None
 
 
 def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Return the call that a user asked for.
+    """Check what a user passed to `run`.
 
     Args:
         train: A function, or the path of a Python script.
         args: Positional arguments; for a script its command line.
-        kwargs: Arguments by name; for a script there are none.
-
-    Returns:
-        The call.
+        kwargs: Keyword arguments; a script takes none.
 
     Raises:
-        LaunchError: If `train` is neither, the script is not there, or it was given arguments by
-            name.
+        LaunchError: If `train` is neither, the script does not exist, or it was given keyword
+            arguments.
     """
     if callable(train):
         return Call(function=train, args=args, kwargs=kwargs, cells=_cell_sources())
@@ -81,19 +79,13 @@ def make_call(train: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
 
 
 def _cell_sources() -> dict[str, list[str]]:
+    # Entries of one element are loaded lazily and have no lines yet.
     entries = {name: entry for name, entry in linecache.cache.items() if len(entry) == 4}
     return {name: entry[2] for name, entry in entries.items() if not Path(name).exists()}
 
 
 def call_name(call: Call) -> str:
-    """Return a short name for the run.
-
-    Args:
-        call: What the ranks run.
-
-    Returns:
-        The script's name without its suffix, or the function's name.
-    """
+    """Return a name for the run: that of the function, or of the script without its suffix."""
     if call.script is not None:
         return Path(call.script).stem
     return str(getattr(call.function, "__name__", "run"))

@@ -1,4 +1,4 @@
-"""A cell of a notebook as a function that ranks can run."""
+"""A cell of a notebook as something that ranks can run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from portal.launch.errors import LaunchError
 
 FILE_NAME = "<cell of %%ranks>"
-# What IPython puts into the namespace of a notebook beside the user's own names.
+# Names that IPython puts into the namespace of a notebook.
 _OF_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "open", "display"})
 
 
@@ -19,14 +19,14 @@ def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a cell uses of its notebook.
 
     Args:
-        source: The cell's text.
+        source: Text of the cell.
         namespace: Variables, functions and modules of the notebook.
 
     Returns:
-        Those that the cell names, by name; functions bring along what they use themselves.
+        Those whose names occur in the cell; functions bring what they use themselves.
 
     Raises:
-        LaunchError: If the cell is no plain Python.
+        LaunchError: If the cell is not plain Python.
     """
     try:
         tree = ast.parse(source)
@@ -48,13 +48,14 @@ def run_cell(source: str, names: dict[str, Any]) -> object:
     """Run a cell on a rank.
 
     Args:
-        source: The cell's text.
-        names: What it uses of its notebook.
+        source: Text of the cell.
+        names: What it uses of its notebook, from `cell_names`.
 
     Returns:
-        The value of its last line, where that is an expression; what cannot be sent back, such as
-        a model, comes back as its text.
+        The value of its last line if that is an expression, as in a notebook; its text if it cannot
+        be sent back, such as a model.
     """
+    # So that a traceback can show lines of the cell, which is in no file.
     linecache.cache[FILE_NAME] = (len(source), None, source.splitlines(keepends=True), FILE_NAME)
     tree = ast.parse(source)
     namespace = {"__name__": "__main__", **names}

@@ -1,4 +1,4 @@
-"""Environments: the one srun is called with, and the one a rank runs in. Both are pure."""
+"""Environment variables for srun and for each rank. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from portal.launch.task.gpus import gpu_variables, visible_gpus
 from portal.launch.task.placement import Placement
 
-# What srun needs to know about the job that it runs in. Everything else that Slurm put into the
-# session describes the one task of the notebook server, and srun would take it as an option.
+# What srun needs to know about its job. Everything else that Slurm put into the session describes
+# the one task of the notebook server, and srun would take it as an option.
 _KEPT_SLURM_VARIABLES = frozenset(
     {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JOBID", "SLURM_JOB_ID", "SLURM_JWT"}
 )
@@ -51,24 +51,23 @@ def rank_environment(
     one_gpu_each: bool = True,
     mpi: bool = False,
 ) -> dict[str, str]:
-    """Return the variables to set in a rank before anything of a framework is imported.
+    """Return the variables to set in a rank before any framework is imported.
 
     Args:
         placement: The place of the rank.
         environ: Environment of the rank as srun made it.
         n_threads: Cores for this rank, 1 or more.
-        simulated_gpus: True where the GPUs of the session do not compute.
+        simulated_gpus: True if the site only counts GPUs and has none.
         rendezvous: Address and port for Horovod, from `Store.horovod_address`.
-        interface: Network interface towards the other nodes, such as "ib0"; empty where it is not
-            known. Ranks on one node use the loopback interface.
-        one_gpu_each: Show each rank its own GPU alone. Functions for PyTorch choose theirs by
-            LOCAL_RANK, as torchrun has it, and so see those of all ranks of the node.
-        mpi: Let Horovod's ranks meet over MPI, which srun has told their places, not over Gloo.
+        interface: Network interface towards the other nodes, such as "ib0"; empty if not known.
+            Ranks on one node use the loopback interface.
+        one_gpu_each: True to show each rank only its own GPU. Functions for PyTorch choose theirs
+            by LOCAL_RANK, as with torchrun, and so must see those of all ranks of the node.
+        mpi: True to let Horovod's ranks meet over MPI, started by srun, instead of over Gloo.
 
     Returns:
         Variables to set: Horovod's, PyTorch's, the number of threads, and the rank's GPU.
-        HOROVOD_CYCLE_TIME, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH stay as a user set
-        them.
+        HOROVOD_CYCLE_TIME, TF_CPP_MIN_LOG_LEVEL and TF_FORCE_GPU_ALLOW_GROWTH keep a user's value.
 
     Raises:
         StepError: If Slurm gave the node's ranks fewer GPUs than there are ranks.
@@ -83,7 +82,7 @@ def rank_environment(
         interface = "lo"
     defaults = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     if simulated_gpus:
-        # On cores, each look of Horovod's thread for new gradients takes time from the training.
+        # Without GPUs, Horovod's polling for new gradients takes time from the training itself.
         defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)
     return {
         **{name: environ.get(name) or value for name, value in defaults.items()},
@@ -127,7 +126,7 @@ def _gloo_variables(rendezvous: tuple[str, int], interface: str) -> dict[str, st
 
 
 def _torch_variables(placement: Placement) -> dict[str, str]:
-    # The address is not used: see torch_store.
+    # The address and port are required but not used: see torch_store.
     return {
         "RANK": str(placement.rank),
         "WORLD_SIZE": str(placement.size),

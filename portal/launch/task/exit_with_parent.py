@@ -1,4 +1,4 @@
-"""Runs a command that ends when the process that started it ends: `python tether.py COMMAND...`.
+"""Runs a command that is ended when its parent ends: `exit_with_parent.py PARENT_PID COMMAND...`.
 
 A notebook's kernel can be killed at any moment. Without this, srun would stay behind and its ranks
 would hold the session's cores.
@@ -25,6 +25,7 @@ def main(argv: list[str]) -> None:
     """
     parent_pid = int(argv[1])
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    # The parent ended before prctl: no signal will come.
     if os.getppid() != parent_pid:
         sys.exit(1)
     os.execvp(argv[2], argv[2:])  # noqa: S606

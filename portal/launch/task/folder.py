@@ -1,4 +1,4 @@
-"""The folder of a run: what the ranks are to do, what they printed, what they gave back.
+"""The folder of a run: what ranks are to do, what they printed, what they returned.
 
     ~/portal-runs/20261120-203845-train-k3v9/
         run.json            the plan: ranks, cores, working folder, search path of modules
@@ -6,11 +6,12 @@
         rank-0.log          everything that rank 0 printed
         rank-0.result.pkl   what the function returned on rank 0
         rank-0.error.json   its traceback, if it failed
-        job.json            number of the Slurm job, where the run has one of its own
+        job.json            number of the Slurm job, if the run has one of its own
         job.log             what that job itself printed
-        progress.json       how far the ranks are, where they report it
+        progress.json       how far the ranks are, if they report it
+        saved               left by a rank that saved a checkpoint and ended, to be resumed
         end.json            how the ranks ended, once they have
-        checkpoints/        what the function saved to go on from
+        checkpoints/        what the function saved to resume from
 
 Only the user can enter it. Functions and results pass between notebook and ranks through these
 files alone, never over the network.
@@ -31,7 +32,7 @@ from portal.launch.task.throughput import Pace
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Paths and contents of one run's folder."""
+    """Reads and writes the files of one run's folder."""
 
     path: Path
 
@@ -42,31 +43,21 @@ class RunFolder:
 
     @property
     def title(self) -> str:
-        """Name of its function or script, in the letters that folders have."""
+        """Name of its function or script, as `folder_title` made it."""
+        # DATE-TIME-TITLE-RANDOM; the title may have hyphens of its own.
         return self.name.split("-", 2)[-1].rpartition("-")[0]
 
     @property
     def saved_mark(self) -> Path:
-        """File that a rank leaves when it has saved a checkpoint and ends to go on later."""
+        """File that a rank leaves when it has saved a checkpoint and ends, to be resumed."""
         return self.path / "saved"
 
     def log_path(self, rank: int) -> Path:
-        """Return the path of a rank's log.
-
-        Args:
-            rank: Its number.
-
-        Returns:
-            The path, whether it exists or not.
-        """
+        """Return the path of a rank's log, whether it exists or not."""
         return self.path / f"rank-{rank}.log"
 
     def write_plan(self, plan: Plan) -> None:
-        """Write what every rank must know.
-
-        Args:
-            plan: The run's plan.
-        """
+        """Write what every rank must know."""
         self._write("run.json", json.dumps(asdict(plan), indent=2).encode())
 
     def read_plan(self) -> Plan:
@@ -75,10 +66,10 @@ class RunFolder:
         return Plan(**{**values, "module_paths": tuple(values["module_paths"])})
 
     def write_call(self, call: object) -> None:
-        """Write a function with its arguments, by value where the notebook defines it.
+        """Write a function with its arguments, by value if the notebook defines it.
 
         Args:
-            call: Anything that cloudpickle takes.
+            call: A `Call`, or anything else that cloudpickle takes.
 
         Raises:
             LaunchError: If it cannot be pickled.
@@ -86,14 +77,14 @@ class RunFolder:
         self._write("call.pkl", pickled(call, "The function or its arguments cannot be sent"))
 
     def read_call(self) -> Any:
-        """Return the function with its arguments."""
+        """Return the `Call` that `write_call` wrote."""
         return unpickled(self.path / "call.pkl")
 
     def write_result(self, rank: int, result: object) -> None:
         """Write what a rank returned.
 
         Args:
-            rank: Its number.
+            rank: Number of the rank.
             result: Anything that cloudpickle takes.
 
         Raises:
@@ -105,14 +96,8 @@ class RunFolder:
     def read_result(self, rank: int) -> Any:
         """Return what a rank returned.
 
-        Args:
-            rank: Its number.
-
-        Returns:
-            The object.
-
         Raises:
-            LaunchError: If there is none, or it cannot be read here.
+            LaunchError: If there is none, or it cannot be unpickled here.
         """
         try:
             return unpickled(self.path / f"rank-{rank}.result.pkl")
@@ -123,23 +108,12 @@ class RunFolder:
             ) from error
 
     def write_failure(self, failure: Failure) -> None:
-        """Write how a rank failed.
-
-        Args:
-            failure: Which rank, and what it raised.
-        """
+        """Write how a rank failed."""
         text = json.dumps(asdict(failure), indent=2)
         self._write(f"rank-{failure.rank}.error.json", text.encode())
 
     def read_failures(self, n_ranks: int) -> list[Failure]:
-        """Return how ranks failed.
-
-        Args:
-            n_ranks: Ranks of the run.
-
-        Returns:
-            The failures that ranks reported, the first in time before those that came of it.
-        """
+        """Return the failures that ranks reported, by time: the later may follow from the first."""
         failures = []
         for rank in range(n_ranks):
             path = self.path / f"rank-{rank}.error.json"
@@ -148,28 +122,20 @@ class RunFolder:
         return sorted(failures, key=lambda failure: failure.time_s)
 
     def write_job_id(self, job_id: int) -> None:
-        """Write the number of the run's own Slurm job.
-
-        Args:
-            job_id: The number.
-        """
+        """Write the number of the run's own Slurm job."""
         self._write("job.json", json.dumps({"job_id": job_id}).encode())
 
     def read_job_id(self) -> int | None:
-        """Return the number of the run's own Slurm job, or None where it has none."""
+        """Return the number of the run's own Slurm job, or None if it has none."""
         values = self._read("job.json")
         return None if values is None else int(values["job_id"])
 
     def write_pace(self, pace: Pace) -> None:
-        """Write how far the ranks are.
-
-        Args:
-            pace: The newest.
-        """
+        """Write the newest progress of the ranks."""
         self._write("progress.json", json.dumps(asdict(pace)).encode())
 
     def read_pace(self) -> Pace | None:
-        """Return how far the ranks are, or None where none has reported it."""
+        """Return the newest progress of the ranks, or None if none has reported any."""
         values = self._read("progress.json")
         if values is None:
             return None
@@ -177,15 +143,11 @@ class RunFolder:
         return Pace(**{**values, **lists})
 
     def write_end(self, end: End) -> None:
-        """Write how the ranks ended.
-
-        Args:
-            end: What srun saw.
-        """
+        """Write how the ranks ended."""
         self._write("end.json", json.dumps(asdict(end), indent=2).encode())
 
     def read_end(self) -> End | None:
-        """Return how the ranks ended, or None where nobody has written it."""
+        """Return how the ranks ended, or None if that is not known yet."""
         values = self._read("end.json")
         return values and End(**{**values, "slurm_lines": tuple(values["slurm_lines"])})
 
@@ -200,4 +162,5 @@ class RunFolder:
         part = path.with_name(f".{name}.part")
         part.write_bytes(content)
         part.chmod(0o600)
+        # Renamed when complete: the notebook and other nodes read these files at any moment.
         part.replace(path)

@@ -1,4 +1,4 @@
-"""Where the folders of runs are, what they are called, and how one is made."""
+"""Where the folders of runs are, how they are named, and how one is created."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ from portal.launch.errors import LaunchError
 from portal.launch.task.folder import RunFolder
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
+# Without l, o, 0 and 1, which look alike: users type these names.
 _RANDOM_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 def parent_folder() -> Path:
-    """Return the folder of all runs of this user."""
+    """Return the folder with all runs of this user."""
     return Path.home() / "portal-runs"
 
 
 def folder_title(name: str) -> str:
-    """Return the name of a function or script in the letters that folders have.
+    """Return a name of a function or script in the characters that folders use.
 
     Args:
         name: Any text.
 
     Returns:
-        Small letters, digits, underscores and hyphens, at most 30.
+        Lower-case letters, digits, underscores and hyphens, at most 30; "run" if none are left.
     """
     return _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
 
 
 def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
-    """Make the folder of a new run, open to its user alone.
+    """Create the folder of a new run, accessible to its user alone.
 
     Args:
         name: Name of the function or script.
         now: Local time of the start.
         parent: Folder of all runs; None for `~/portal-runs`.
 
-    Returns:
-        The folder.
-
     Raises:
-        LaunchError: If it cannot be made.
+        LaunchError: If it cannot be created.
     """
     parent = parent_folder() if parent is None else parent
     letters = folder_title(name)

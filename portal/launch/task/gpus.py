@@ -1,7 +1,7 @@
 """Which GPUs a rank sees, out of those that Slurm shows to all ranks of its node.
 
-A part of a GPU (MIG) differs from a whole one: a process of CUDA uses one part and no more, the
-first of those that it sees. Numbers name GPUs and not their parts, so parts need their UUIDs.
+MIG instances (parts of a GPU) differ from whole GPUs: a CUDA process uses only one, the first that
+it sees. Numbers name GPUs and not their instances, so instances need their UUIDs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def visible_gpus(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the GPUs that an environment shows to CUDA.
 
     Args:
-        environ: An environment; CUDA_VISIBLE_DEVICES holds numbers, or UUIDs of GPUs or of MIG.
+        environ: CUDA_VISIBLE_DEVICES holds numbers, or UUIDs of GPUs or of MIG instances.
 
     Returns:
         One name for each. Words that name no GPU, such as Slurm's "NoDevFiles", are left out.
@@ -43,7 +43,7 @@ def name_mig(
     capabilities: Path = CAPABILITIES,
     nvidia_smi: str = "nvidia-smi",
 ) -> dict[str, str]:
-    """Return an environment that names parts of GPUs by their UUIDs.
+    """Return an environment that names MIG instances by their UUIDs.
 
     Args:
         environ: Environment of a rank as srun made it.
@@ -51,9 +51,9 @@ def name_mig(
         nvidia_smi: The driver's program.
 
     Returns:
-        The same; with UUIDs for numbers where the node has MIG and the driver shows this job as
-        many parts as Slurm gave it. A site whose gres.conf lists the device files of MIG by hand
-        gets numbers from Slurm.
+        The same, but with UUIDs instead of numbers if the node has MIG and the driver shows this
+        job as many instances as Slurm gave it. A site whose gres.conf lists the device files of MIG
+        by hand gets numbers from Slurm.
 
     Source:
         gres.html, "MIG Management", Slurm 22.05; NVIDIA MIG User Guide, "Device Nodes and
@@ -61,6 +61,7 @@ def name_mig(
     """
     numbers = visible_gpus(environ)
     has_uuids = any(not name.isdecimal() for name in numbers)
+    # With one GPU there is nothing to choose.
     if len(numbers) < 2 or has_uuids or not any(capabilities.glob("gpu*/mig/gi*")):
         return dict(environ)
     uuids: tuple[str, ...] = ()
@@ -77,14 +78,14 @@ def name_mig(
 
 
 def parse_mig(listing: str) -> tuple[str, ...]:
-    """Return the UUIDs of the parts of GPUs.
+    """Return the UUIDs of MIG instances.
 
     Args:
         listing: What `nvidia-smi -L` prints.
 
     Returns:
-        Such as "MIG-63feeb45-94c6-51fc-be72-dd5d5f1db02a", in the order of the list; none where
-        a whole GPU is listed too, since a number may then mean that.
+        Such as "MIG-63feeb45-94c6-51fc-be72-dd5d5f1db02a", in the order of the list; empty if a
+        whole GPU is listed too, because a number may then mean that.
     """
     if _WHOLE_GPU.search(listing):
         return ()
@@ -99,12 +100,12 @@ def gpu_variables(
     Args:
         placement: The place of the rank.
         gpus: What Slurm shows to the ranks of the node, from `visible_gpus`.
-        simulated_gpus: True where the GPUs of the session do not compute.
-        one_gpu_each: Show each rank its own GPU alone; else those of all ranks of the node, of
-            which LOCAL_RANK is the index of its own.
+        simulated_gpus: True if the site only counts GPUs and has none.
+        one_gpu_each: True to show each rank only its own GPU; otherwise it sees those of all ranks
+            of the node, and LOCAL_RANK is the index of its own.
 
     Returns:
-        CUDA_VISIBLE_DEVICES. A part of a GPU is always shown alone, and LOCAL_RANK is then 0.
+        CUDA_VISIBLE_DEVICES. A MIG instance is always shown alone, and LOCAL_RANK is then 0.
 
     Raises:
         StepError: If there are fewer GPUs than ranks.

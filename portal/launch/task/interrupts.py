@@ -1,4 +1,4 @@
-"""Interrupts while something is being stopped."""
+"""Blocks the interrupt button while something is being stopped."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Let nobody who presses the button again stop the stopping.
+    """Ignore SIGINT, so that pressing the interrupt button again does not stop the clean-up.
 
     Yields:
-        Once; only the main thread can be interrupted, elsewhere nothing is changed.
+        Once. Only the main thread can be interrupted; elsewhere nothing is changed.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Functions, arguments and results as files of a run's folder."""
+"""Pickles functions, arguments and results for a run's folder."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from portal.launch.errors import LaunchError
 
 
 def pickled(value: object, refusal: str) -> bytes:
-    """Return an object as bytes, by value where the notebook defines it.
+    """Return an object as bytes, by value if the notebook defines it.
 
     Args:
         value: Anything that cloudpickle takes.
-        refusal: What cannot be done where it does not take it, without a full stop.
-
-    Returns:
-        The bytes.
+        refusal: What cannot be done if cloudpickle does not take it, without a full stop.
 
     Raises:
         LaunchError: If it cannot be pickled, or there is no cloudpickle.
@@ -39,13 +36,6 @@ def pickled(value: object, refusal: str) -> bytes:
 
 
 def unpickled(path: Path) -> Any:
-    """Return the object in a file of a run's folder, which its user alone can write.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The object.
-    """
+    """Return the object in a file that only the user can write, such as those of a run's folder."""
     with path.open("rb") as file:
         return pickle.load(file)  # noqa: S301

@@ -1,4 +1,4 @@
-"""Where a rank stands: its number in the whole run, on its node, and across nodes."""
+"""Place of a rank: its number in the run, on its node, and across nodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _TASKS = re.compile(r"(\d+)(?:\(x(\d+)\))?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The place of one rank among all.
+    """The place of one rank, counted as Horovod counts.
 
     Attributes:
         rank: Number in the run, 0 to size - 1.
         size: Ranks of the run.
         local_rank: Number on its node, from 0.
         local_size: Ranks on its node.
-        cross_rank: Number of this node among those that have a rank `local_rank`.
-        cross_size: How many nodes have a rank `local_rank`.
+        cross_rank: Index of this node among those that have a rank `local_rank`.
+        cross_size: Number of nodes that have a rank `local_rank`.
         node: Slurm's name of the node.
     """
 
@@ -63,14 +63,10 @@ def parse_tasks_per_node(text: str) -> tuple[int, ...]:
 
 
 def read_placement(environ: Mapping[str, str]) -> Placement:
-    """Return the place of the rank that this environment belongs to.
+    """Return the place of the rank that an environment belongs to.
 
     Args:
         environ: Environment of a task that srun started.
-
-    Returns:
-        The placement, counted as Horovod counts: cross rank and size go over those nodes that
-        run at least `local_rank + 1` tasks.
 
     Raises:
         StepError: If this is no task of a Slurm step.

@@ -1,4 +1,4 @@
-"""What ranks of a run are to do, and how they and the run ended; kept in the run's folder."""
+"""What the ranks of a run are to do, and how they and the run ended; kept in the run's folder."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every rank of a run must know; the secret of the store is not among it.
+    """What every rank of a run must know; the secret of the store is not part of it.
 
     Attributes:
-        n_ranks: Ranks that were asked for.
-        cores_per_rank: Cores for each rank.
-        simulated_gpus: True where the GPUs of the session do not compute.
+        simulated_gpus: True if the site only counts GPUs and has none.
         working_dir: Folder that the notebook runs in.
-        module_paths: The notebook's search path of modules.
-        n_results: How many ranks give their result back, from rank 0 on.
-        n_nodes: Nodes that hold the same number of ranks each.
+        module_paths: The notebook's `sys.path`.
+        n_results: Number of ranks that return their result, from rank 0; 0 for a script.
+        n_nodes: Each node has the same number of ranks.
         cores_per_node: Cores to ask srun for on each node.
-        in_own_job: True where the run is a Slurm job, False where it is a step of the session.
-        returns_list: True where the results of all ranks were asked for.
-        checkpoint_dir: Folder of the checkpoints; that of an earlier run where it is resumed.
-        mpi: True where Horovod's ranks meet over MPI, False where over Gloo.
+        in_own_job: True if the run is a Slurm job, False if it is a step of the session.
+        returns_list: True if the results of all ranks were asked for.
+        checkpoint_dir: Folder of the checkpoints; that of the earlier run if it is resumed.
+        mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
     """
 
     n_ranks: int
@@ -39,14 +37,7 @@ class Plan:
     mpi: bool = False
 
     def with_checkpoints(self, folder: Path) -> Plan:
-        """Return the plan with a folder of checkpoints.
-
-        Args:
-            folder: The folder; it need not exist.
-
-        Returns:
-            The plan.
-        """
+        """Return the plan with a folder of checkpoints, which need not exist."""
         return replace(self, checkpoint_dir=str(folder))
 
 
@@ -55,7 +46,6 @@ class Failure:
     """How a rank failed.
 
     Attributes:
-        rank: Its number.
         node: Slurm's name of its node.
         time_s: When, in seconds since 1970 by the node's clock.
         summary: Name and text of the exception.
@@ -74,9 +64,9 @@ class End:
     """How the ranks of a run ended, as srun saw it.
 
     Attributes:
-        status: Exit status of srun; 0 where all ranks ended well.
-        was_stopped: True where the ranks were told to end.
-        is_saved: True where the function saved a checkpoint and ended to go on later.
+        status: Exit status of srun; 0 if all ranks succeeded.
+        was_stopped: True if the ranks were told to end.
+        is_saved: True if the function saved a checkpoint and ended, to be resumed.
         slurm_lines: What srun itself printed.
     """
 

@@ -1,4 +1,4 @@
-"""How far the ranks of a run are and how fast: what each of them reports, put together. Pure."""
+"""Progress and speed of a run: samples from each rank, combined. Pure."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-# A rank that computes sends a word each second; one that has sent none for so long is named.
+# A rank that computes reports every second; one that is silent for longer than this is named.
 SILENT_AFTER_S = 5.0
-# Ranks that train together stand at most so far apart between two words of theirs.
+# Ranks that train together are at most this far apart between two reports.
 TOGETHER_STEPS = 1
 Mark = tuple[float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one rank says about itself.
+    """Progress of one rank, as it reports it.
 
     Attributes:
         step: Steps that it has done.
-        n_steps: Steps of the whole training; 0 where the rank does not know.
+        n_steps: Steps of the whole training; 0 if the rank does not know.
         images_per_s: Images that it trained on in a second, over the last 10 s; 0 at first.
         loss: The loss that it reported last, or None.
-        is_done: True where its function has returned.
+        is_done: True if its function has returned.
     """
 
     step: int
@@ -38,17 +38,16 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """What all ranks say together.
+    """Progress of all ranks together.
 
     Attributes:
         step: Steps that the furthest rank has done.
-        n_steps: Steps of the whole training; 0 where no rank knows.
-        images_per_s: Images of all ranks in a second, over the last 10 s; 0 where none are
-            counted.
+        n_steps: Steps of the whole training; 0 if no rank knows.
+        images_per_s: Images of all ranks in a second, over the last 10 s; 0 if none are counted.
         loss: The loss of the lowest rank that reports one, or None.
-        behind: For each rank, steps behind the furthest one; None before its first word.
-        silent_s: For each rank, seconds since its last word; None before its first, 0 for one
-            that is done.
+        behind: For each rank, steps behind the furthest one; None before its first report.
+        silent_s: For each rank, seconds since its last report; None before its first, 0 once it is
+            done.
     """
 
     step: int
@@ -71,11 +70,7 @@ class Pace:
         return ", ".join(parts)
 
     def lag(self) -> str:
-        """Return which rank holds up the others.
-
-        Returns:
-            Words; empty for a single rank.
-        """
+        """Return a phrase about the rank that holds up the others; empty for a single rank."""
         if len(self.behind) < 2:
             return ""
         missing = [rank for rank, steps in enumerate(self.behind) if steps is None]
@@ -93,13 +88,7 @@ class Pace:
 
 
 def sample_of_bytes(value: bytes) -> Sample:
-    """Return what a rank has sent.
-
-    Args:
-        value: What `Sample.as_bytes` returned.
-
-    Returns:
-        The sample.
+    """Return a sample from JSON, as `Sample.as_bytes` made it.
 
     Raises:
         ValueError: If it is something else.
@@ -119,7 +108,7 @@ def sample_of_bytes(value: bytes) -> Sample:
 
 
 class PaceMeter:
-    """Puts together what ranks say at different moments.
+    """Combines samples that ranks send at different moments.
 
     Args:
         n_ranks: Ranks of the run.
@@ -131,27 +120,25 @@ class PaceMeter:
         self._n_ranks = n_ranks
 
     def feed(self, rank: int, sample: Sample, heard_at_s: float) -> None:
-        """Take a word of a rank.
+        """Add a sample of a rank.
 
         Args:
-            rank: Its number.
-            sample: What it says.
-            heard_at_s: When it was heard, by the one clock that all are heard by.
+            rank: Number of the rank.
+            sample: What it reports.
+            heard_at_s: When it arrived, by one clock for all ranks.
         """
         new = (heard_at_s, sample.step)
         _, last = self._marks.get(rank, (new, new))
+        # The store returns the newest value at each look, new or not.
         if heard_at_s > last[0] or rank not in self._samples:
             self._marks[rank] = (last, new)
             self._samples[rank] = sample
 
     def pace(self, now_s: float) -> Pace | None:
-        """Return what all say together.
+        """Return the progress of all ranks; None before the first sample.
 
         Args:
-            now_s: The time by the same clock.
-
-        Returns:
-            The pace; None before the first word of any rank.
+            now_s: The time by the clock of `feed`.
         """
         if not self._samples:
             return None
@@ -177,7 +164,7 @@ class PaceMeter:
         return 0.0 if self._samples[rank].is_done else now_s - self._marks[rank][1][0]
 
     def _steps_at_once(self, now_s: float) -> Mapping[int, float]:
-        # Each rank speaks at its own moment, so they are compared where all have been heard.
+        # Ranks report at different moments, so compare them at the last moment known of all.
         heard = [
             last[0] for rank, (_, last) in self._marks.items() if not self._samples[rank].is_done
         ]

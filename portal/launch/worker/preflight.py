@@ -1,7 +1,7 @@
-"""What is looked at before ranks on several nodes start: versions, and the network between them.
+"""Checks before ranks on several nodes start: equal versions, and a network between all nodes.
 
-A cluster where one node has another environment, or where a firewall stands between two nodes,
-would otherwise train wrongly or wait for ever.
+If a node had another environment, or a firewall stood between two nodes, the run would otherwise
+train wrongly or wait for ever.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _TOKEN_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a node says about itself.
+    """What a node reports about itself.
 
     Attributes:
         node: Slurm's name of it.
         address: Its IPv4 address on the network of the run.
         port: Port that it listens on.
-        interface: Network interface that has the address.
+        interface: Network interface of the address; empty if not known.
         versions: Version of Python and of each framework that is installed.
     """
 
@@ -47,13 +47,13 @@ def check_nodes(client: StoreClient, placement: Placement, address: str, interfa
     """Check that the nodes of a run fit together; the first rank of each node calls it.
 
     Args:
-        client: Scope of its own in the store of the run.
+        client: Client of a scope of its own in the run's store.
         placement: The place of this rank.
         address: IPv4 address of this node on the network of the run.
-        interface: Network interface that has the address.
+        interface: Network interface of the address; empty if not known.
 
     Raises:
-        StepError: If a node does not come, versions differ or two nodes cannot reach each other:
+        StepError: If a node is missing, versions differ or two nodes cannot reach each other:
             with the node and what to do.
     """
     n_nodes = placement.cross_size
@@ -73,13 +73,13 @@ def check_nodes(client: StoreClient, placement: Placement, address: str, interfa
                 check_way(mine, other, client.token)
         if client.add("n_done", 1) == n_nodes:
             client.put("all_done", b"1")
-        # Nobody stops listening before all have knocked; who is missing reports it itself.
+        # Keep listening until all nodes have connected; one that cannot reports it itself.
         with suppress(TimeoutError):
             client.wait("all_done", 2 * CONNECT_WITHIN_S)
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions that ranks must agree on."""
+    """Return the versions of Python and packages that all nodes must have in common."""
     versions = {"Python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -94,7 +94,7 @@ def check_versions(reports: list[Report]) -> None:
         reports: Of all nodes, that of rank 0 first.
 
     Raises:
-        StepError: If one has other versions than the first, with its name and both versions.
+        StepError: If a node has other versions than the first, with its name and both versions.
     """
     first = reports[0]
     for other in reports[1:]:
@@ -110,18 +110,19 @@ def check_versions(reports: list[Report]) -> None:
 
 
 def check_way(here: Report, there: Report, token: bytes) -> None:
-    """Check that this node reaches another one.
+    """Check that this node can connect to another one.
 
     Args:
         here: Report of this node.
         there: Report of the other node.
-        token: What both know of the run.
+        token: Known to the nodes of the run only.
 
     Raises:
-        StepError: If no traffic goes from one to the other, with both nodes and the interface.
+        StepError: If it cannot, with both nodes and their interfaces.
     """
     with suppress(OSError):
         target = (there.address, there.port)
+        # From the address of the run's network: a node may have several.
         with socket.create_connection(target, CONNECT_WITHIN_S, (here.address, 0)) as way:
             way.sendall(token)
             if way.recv(1) == b"+":
@@ -164,7 +165,7 @@ class _Listener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Wakes the thread up; closing alone would not.
+        # Wakes the thread; closing alone would not.
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

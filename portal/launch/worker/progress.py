@@ -1,4 +1,4 @@
-"""What a rank says about its training: the bar in the cell is fed by this.
+"""Reports the progress of a rank; feeds the bar in the cell.
 
 In the loop of a function that runs on ranks, with PyTorch or plain Python:
 
@@ -26,15 +26,15 @@ from portal.launch.task.throughput import Sample
 
 SCOPE = "progress"
 SEND_EVERY_S = 1.0
-# Words that the images/s are the average over.
+# Reports that the images/s are averaged over.
 N_AVERAGED = 11
 
 
 class Reporter:
-    """Sends the newest report of this rank, once a second, beside the training.
+    """Sends the newest report of this rank once a second, from a thread of its own.
 
     Args:
-        client: Scope of the run's store.
+        client: Client of the progress scope of the run's store.
         rank: Number of this rank.
     """
 
@@ -53,13 +53,13 @@ class Reporter:
     def note(
         self, step: int | None, n_steps: int, n_images: int, loss: SupportsFloat | None
     ) -> None:
-        """Take a report.
+        """Take a report; the thread sends it later.
 
         Args:
-            step: Steps that are done; None for one more than before.
-            n_steps: Steps of the whole training; 0 where not known.
-            n_images: Images since the report before.
-            loss: The loss; looked at once a second only, as a GPU has to be waited for.
+            step: Steps done; None for one more than before.
+            n_steps: Steps of the whole training; 0 if not known.
+            n_images: Images since the last report.
+            loss: Read once a second only, because that may wait for a GPU.
         """
         now_s = time.monotonic()
         before = self._sample
@@ -69,7 +69,7 @@ class Reporter:
         done = before.step if before is not None else 0
         with self._lock:
             if before is None:
-                # The time of the first step holds what a framework prepares: it does not count.
+                # The first step includes what a framework prepares: it does not count.
                 self._counted.append((now_s, 0))
             else:
                 self._n_images += n_images
@@ -84,7 +84,7 @@ class Reporter:
         """Send the last report; the rank has done its work."""
         self._over.set()
         if self._sample is not None:
-            # No earlier word may arrive after the last one.
+            # No earlier report may arrive after the last one.
             self._thread.join()
             self._send()
 
@@ -94,7 +94,7 @@ class Reporter:
             self._send()
 
     def _send(self) -> None:
-        # What only shows progress must never end a training.
+        # Reporting progress must never end a training.
         with suppress(LaunchError, OSError):
             self._client.put(self._key, self._word().as_bytes())
 
@@ -119,30 +119,27 @@ def report(
     images: int = 0,
     loss: SupportsFloat | None = None,
 ) -> None:
-    """Say how far this rank is; the cell that started the run shows all ranks in one bar.
+    """Report the progress of this rank; the cell that started the run shows all ranks in one bar.
 
-    Costs a few microseconds, so every step may call it. Outside of a run it does nothing, and the
+    Costs a few microseconds, so every step may call it. Outside a run it does nothing, so that the
     same function can be tried in the notebook itself.
 
     Args:
-        step: Steps that are done, from 1; None counts the calls.
-        steps: Steps of the whole training; 0 where not known.
-        images: Images of this rank since it last called.
-        loss: The loss as a number or a tensor with one; looked at once a second.
+        step: Steps done, from 1; None counts the calls.
+        steps: Steps of the whole training; 0 if not known.
+        images: Images of this rank since its last call.
+        loss: The loss as a number or a tensor with one; read once a second.
     """
     for reporter in _reporters:
         reporter.note(step, steps, images, loss)
 
 
 def begin(address: str, rank: int) -> Reporter:
-    """Let `report` of this process speak for a rank.
+    """Make `report` in this process report for a rank.
 
     Args:
         address: Host, port and secret of the run's store.
         rank: Number of the rank.
-
-    Returns:
-        The reporter, for `finish`.
     """
     reporter = Reporter(StoreClient(address, SCOPE), rank)
     _reporters[:] = [reporter]

@@ -1,7 +1,7 @@
 """One rank of a run: `python -m portal.launch.worker.rank RUN_FOLDER`, started by srun.
 
-Reads the plan, sets the environment of its place, runs the user's function and writes down what it
-returned or how it failed. Nothing of a framework is imported before the environment stands.
+Reads the plan, sets the environment for its place, runs the user's function and records what it
+returned or how it failed. No framework is imported before the environment is set.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def main(argv: list[str]) -> int:
         argv: Program name and the folder of the run.
 
     Returns:
-        The exit status: 0, or 1 where the node lacks the run's folder. Where the function failed,
-        the process ends with 1.
+        Exit status: 0, or 1 if the node lacks the run's folder. If the function failed, this does
+        not return: the process ends with 1.
     """
     folder = RunFolder(Path(argv[1]))
     placement = read_placement(os.environ)
@@ -55,6 +55,7 @@ def main(argv: list[str]) -> int:
         reporter = _prepare(folder, plan, placement)
         result = folder.read_call().run()
         reporter.finish()
+        # A run that ends to be resumed has no result yet.
         if placement.rank < plan.n_results and not folder.saved_mark.exists():
             folder.write_result(placement.rank, result)
     except BaseException as error:
@@ -116,7 +117,7 @@ def _enter(folder: str, node: str) -> None:
 
 
 def _n_threads(plan: Plan, placement: Placement) -> int:
-    # Slurm may have been told of more cores than a node has.
+    # Slurm may be configured with more cores than the node has.
     n_usable = len(os.sched_getaffinity(0))
     return max(1, min(plan.cores_per_rank, n_usable // placement.local_size))
 
