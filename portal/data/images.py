@@ -22,7 +22,6 @@ class RawImage:
     Args:
         name: Path relative to the folder.
         label: Index of its class, from 0; -1 if there are no classes.
-        n_bytes: Size of the file.
     """
 
     name: str

@@ -19,12 +19,10 @@ _COMPILERS = ("cc", "gcc", "clang")
 
 
 def slow_environment(folders: list[Path], open_ms: float, work_dir: Path) -> dict[str, str]:
-    """Return the environment for a process that opens files slowly.
+    """Return the environment for a process that opens files below `folders` slowly.
 
-    Args:
-        folders: Files below these are slow. The folders must share a parent other than the root.
-        open_ms: Delay of each opening, milliseconds.
-        work_dir: Empty folder for the compiled library, which must outlive the process.
+    Each opening takes `open_ms` milliseconds longer. The library compiled into `work_dir` must
+    outlive the process.
 
     Raises:
         DataError: If there is no C compiler, or the folders have only the root in common.

@@ -21,9 +21,6 @@ class Shard:
     """One complete file of records.
 
     Args:
-        name: File name.
-        n_images: Images in it.
-        n_bytes: Size of the file.
         sha256: Checksum of the file, hexadecimal.
         refused: Names of source files that were left out because they are not JPEG.
     """

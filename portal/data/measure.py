@@ -35,7 +35,6 @@ class Order:
     """What to measure.
 
     Args:
-        jpegs: Folder of JPEG files.
         shards: Folder of shards of the same images.
         seconds: Approximate length of each measurement.
     """
@@ -47,12 +46,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Throughput of one way to read.
-
-    Args:
-        images_per_s: Images a second.
-        cores: Cores that were busy on average.
-    """
+    """Throughput of one way to read, with the mean number of busy cores."""
 
     images_per_s: float
     cores: float

@@ -96,13 +96,10 @@ def n_cores() -> int:
 
 
 def decode_then_crop(data: Tensor) -> Tensor:
-    """Decode a whole JPEG, then crop it randomly and resize.
+    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1, after decoding all of it.
 
     Args:
         data: Bytes of the file.
-
-    Returns:
-        float32 (224, 224, 3), 0 to 1.
     """
     image = tf.io.decode_jpeg(data, channels=3)
     top, left, height, width = _window(tf.shape(image))
@@ -110,13 +107,10 @@ def decode_then_crop(data: Tensor) -> Tensor:
 
 
 def crop_while_decoding(data: Tensor) -> Tensor:
-    """Decode only the random crop of a JPEG, and resize it.
+    """Return a random crop of a JPEG as float32 (224, 224, 3), 0 to 1; nothing else is decoded.
 
     Args:
         data: Bytes of the file.
-
-    Returns:
-        float32 (224, 224, 3), 0 to 1.
     """
     window = _window(tf.io.extract_jpeg_shape(data))
     part = tf.io.decode_and_crop_jpeg(data, tf.stack(window), channels=3, dct_method="INTEGER_FAST")
@@ -124,13 +118,10 @@ def crop_while_decoding(data: Tensor) -> Tensor:
 
 
 def decode_small(data: Tensor) -> Tensor:
-    """Decode a whole JPEG and resize it for the cache.
+    """Return a whole JPEG resized for the cache, as uint8 (256, 256, 3).
 
     Args:
         data: Bytes of the file.
-
-    Returns:
-        uint8 (256, 256, 3).
     """
     image = tf.io.decode_jpeg(data, channels=3, dct_method="INTEGER_FAST")
     small = tf.image.resize(image, (_KEPT_SIDE, _KEPT_SIDE))

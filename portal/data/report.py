@@ -64,25 +64,11 @@ class StorageReport:
     rates: dict[str, Rate]
 
     def images_per_s(self, way: str) -> float:
-        """Return the measured rate of one way to read.
-
-        Args:
-            way: A key of WAYS that was measured; "cache" is not if there are too many images.
-
-        Returns:
-            Images a second.
-        """
+        """Return the measured rate of `way`, a key of WAYS; not every report has "cache"."""
         return self.rates[way].images_per_s
 
     def mb_per_s(self, images_per_s: float) -> float:
-        """Return the throughput of storage that a rate needs.
-
-        Args:
-            images_per_s: Images a second.
-
-        Returns:
-            Megabytes a second: images/s x mean size.
-        """
+        """Return the throughput of storage, in megabytes a second, that a rate needs."""
         return images_per_s * self.image_bytes / 1e6
 
     def limit(self, way: str) -> str:

@@ -34,14 +34,7 @@ class Advice:
         return f"{self.text}\n\n{self.table()}"
 
     def gpu_hours(self, prediction: Prediction) -> float:
-        """Return the cost of one epoch.
-
-        Args:
-            prediction: One of `predictions`.
-
-        Returns:
-            GPU hours: GPUs times hours.
-        """
+        """Return the cost of one epoch in GPU hours: GPUs times hours."""
         seconds = self.images_per_epoch / (self.images_per_s * prediction.speedup)
         return prediction.n_gpus * seconds / 3600
 

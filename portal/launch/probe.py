@@ -84,11 +84,7 @@ def probe(
 def counts(n_gpus: int) -> list[int]:
     """Return the numbers of GPUs to measure on, the most informative first.
 
-    Args:
-        n_gpus: The largest number.
-
-    Returns:
-        1, the largest, and then the powers of two between them, from the middle outwards.
+    That is 1, the largest, and then the powers of two between them, from the middle outwards.
     """
     between = [2**power for power in range(1, n_gpus.bit_length()) if 2**power < n_gpus]
     middle = n_gpus**0.5

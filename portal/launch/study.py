@@ -159,15 +159,9 @@ def load(name: str, folder: Path) -> Study:
 
 
 def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study:
-    """Measure the configurations that a study lacks, and save it after each.
+    """Measure the configurations that a study lacks, and return the same study.
 
-    Args:
-        study: Changed in place.
-        configs: All configurations that it shall have.
-        measure: Returns the seconds of each step for each rank.
-
-    Returns:
-        The same study.
+    It is saved after each configuration. `measure` returns the seconds of each step for each rank.
     """
     done = {each.config for each in study.measurements}
     left = [config for config in configs if config not in done]
@@ -191,10 +185,7 @@ def _rest(took_s: Sequence[float], n_left: int) -> str:
 
 
 def name_of(train: object) -> str:
-    """Return the name of a model or function to train.
-
-    Args:
-        train: Whatever the user passed.
+    """Return the name of a model or function that a user passed as `train`.
 
     Raises:
         LaunchError: If it is neither, naming the models that exist.

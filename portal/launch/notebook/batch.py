@@ -34,14 +34,7 @@ class Told(BaseException):
 
 
 def main(argv: list[str]) -> int:
-    """Run the ranks of one run.
-
-    Args:
-        argv: Program name and the folder of the run.
-
-    Returns:
-        Exit status for Slurm, as for `run_ranks`.
-    """
+    """Return the exit status of `run_ranks` for the folder in `argv`."""
     return run_ranks(RunFolder(Path(argv[1])))
 
 

@@ -18,14 +18,9 @@ _LABEL = re.compile(rb"\s*(\d+): ?")
 
 
 def split_label(line: bytes, n_ranks: int) -> tuple[int | None, bytes]:
-    """Return the rank that printed a line, and the line without its label.
+    """Return the rank that printed a line of `srun --label`, and the line without its label.
 
-    Args:
-        line: A line as `srun --label` writes it, with its end.
-        n_ranks: Ranks of the run.
-
-    Returns:
-        Rank and text; None as the rank if the line is srun's own.
+    The rank is None if the line is srun's own.
 
     Source:
         srun(1), --label, Slurm 22.05: "the task number, a colon and a space".
@@ -37,10 +32,7 @@ def split_label(line: bytes, n_ranks: int) -> tuple[int | None, bytes]:
 
 
 def without_cut(text: bytes) -> bytes:
-    """Remove the line end that srun adds where it cuts a long line.
-
-    Args:
-        text: One line of a rank, without its label.
+    """Return a rank's line, without its label, less the line end that srun adds where it cuts.
 
     Source:
         Slurm 22.05 sends 1,024 bytes of a rank at a time (slurmstepd, io.c) and, with --label, ends
@@ -62,14 +54,9 @@ class RankText:
         self._is_in_line: dict[int, bool] = {}
 
     def of(self, rank: int, piece: bytes) -> str:
-        """Return what a rank printed next, as text.
+        """Return the text of a rank's next `piece`: a line or a part of one.
 
-        Args:
-            rank: Number of the rank.
-            piece: A line or a part of one; a character may be cut.
-
-        Returns:
-            Text; a cut character comes with the next piece.
+        A character that is cut comes with the next piece.
         """
         decoder = self._decoders.setdefault(rank, codecs.getincrementaldecoder("utf-8")("replace"))
         text = decoder.decode(piece)

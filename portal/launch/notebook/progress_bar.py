@@ -37,12 +37,7 @@ class ProgressBar:
         self._printed = ""
 
     def draw(self, pace: Pace | None, *, is_end: bool = False) -> None:
-        """Show a pace.
-
-        Args:
-            pace: None if no rank has reported; nothing is shown then.
-            is_end: Nothing more follows.
-        """
+        """Show a pace; nothing if no rank has reported (None). `is_end`: nothing more follows."""
         if pace is None:
             return
         if self._is_page:

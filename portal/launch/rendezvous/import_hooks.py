@@ -89,14 +89,7 @@ def install_guards(
 
 
 def refuse_stock_optimizer(name: str) -> Callable[..., Any]:
-    """Return a function that replaces one of Horovod's that does not average.
-
-    Args:
-        name: Name of Horovod's function.
-
-    Returns:
-        A function that takes anything and raises UnaveragedError.
-    """
+    """Return a function that replaces Horovod's `name`: takes anything, raises UnaveragedError."""
 
     def refuse(*args: object, **kwargs: object) -> Any:
         raise UnaveragedError(_STOCK_REFUSAL.format(name=name))
@@ -150,7 +143,7 @@ def check_size(n_found: int, n_ranks: int, framework: str = "Horovod") -> None:
     Args:
         n_found: What `hvd.size()` says, or the world size.
         n_ranks: Ranks that were started.
-        framework: Name for the message.
+        framework: A key of _SIZE_CAUSES, or another name.
 
     Raises:
         LaunchError: If the two differ.

@@ -41,12 +41,7 @@ def serve_distributed_stores(
 ) -> None:
     """Let `mxnet.kv.create` find the servers of the run when it makes a distributed store.
 
-    Args:
-        module: The module mxnet.kvstore.base.
-        address: Host, port and secret of the run's store.
-        rank: Number of this rank.
-        n_ranks: Ranks of the run, which are the workers.
-        n_nodes: Nodes of the run.
+    `module` is mxnet.kvstore.base, `address` host, port and secret of the run's store.
     """
     stock_create = module.create
 
@@ -62,11 +57,9 @@ def serve_distributed_stores(
 
 
 def server_variables(socket_number: int, n_ranks: int) -> dict[str, str]:
-    """Return the variables of ps-lite for scheduler, server and workers, all but the role.
+    """Return the variables of ps-lite for scheduler, server and workers (ranks), all but the role.
 
-    Args:
-        socket_number: Name of the scheduler's socket in /tmp.
-        n_ranks: Workers.
+    `socket_number` names the scheduler's socket in /tmp.
 
     Source:
         ps-lite, docs/env.md.

@@ -17,13 +17,10 @@ LOOPBACK = "127.0.0.1"
 
 
 def address_of_node(node: str) -> str:
-    """Return the IPv4 address by which other nodes reach a node.
+    """Return the IPv4 address by which other nodes reach a node, by Slurm's name of it.
 
-    Args:
-        node: Slurm's name of the node.
-
-    Returns:
-        What Slurm itself uses, otherwise what the name resolves to; 127.0.0.1 if both are unknown.
+    It is what Slurm itself uses, otherwise what the name resolves to; 127.0.0.1 if both are
+    unknown.
 
     Source:
         scontrol(1), show node, Slurm 22.05: NodeAddr.
@@ -45,21 +42,14 @@ def address_of_node(node: str) -> str:
 
 
 def address_towards(host: str) -> str:
-    """Return this node's own IPv4 address on the route to a host.
-
-    Args:
-        host: IPv4 address of the other end.
-    """
+    """Return this node's own IPv4 address on the route to a host, given by its IPv4 address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, 9))  # a datagram socket sends nothing here
         return str(probe.getsockname()[0])
 
 
 def interface_of(address: str) -> str:
-    """Return the network interface with an address, such as "ib0"; empty if there is none.
-
-    Args:
-        address: IPv4 address of this node.
+    """Return the network interface with an IPv4 address, such as "ib0"; empty if there is none.
 
     Source:
         netdevice(7), SIOCGIFADDR.

@@ -12,15 +12,9 @@ TCP_TABLE = Path("/proc/net/tcp")
 def socket_owner(
     here: tuple[str, int], there: tuple[str, int], table: Path = TCP_TABLE
 ) -> int | None:
-    """Return the uid that owns a socket of this host, identified by its two ends.
+    """Return the uid that owns the socket at `here`, connected to `there`; None if there is none.
 
-    Args:
-        here: IPv4 address and port of the socket itself.
-        there: Address and port that it is connected to.
-        table: The kernel's table of IPv4 sockets of this network namespace.
-
-    Returns:
-        The uid, or None if this host has no such socket.
+    Both are IPv4 address and port. `table` lists the sockets of this network namespace.
 
     Source:
         proc(5), /proc/net/tcp: addresses in hexadecimal in the machine's byte order; field 8 is

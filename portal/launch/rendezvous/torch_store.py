@@ -84,11 +84,7 @@ class RunStore(dist.Store):
 def use_run_store(rendezvous: ModuleType, *, address: str, rank: int, n_ranks: int) -> None:
     """Let `init_process_group` with its default init method use the run's store.
 
-    Args:
-        rendezvous: The module torch.distributed.rendezvous.
-        address: Host, port and secret of the store.
-        rank: Number of this rank.
-        n_ranks: Ranks of the run, which PyTorch must find too.
+    `rendezvous` is torch.distributed.rendezvous, `address` host, port and secret of the store.
     """
 
     def handler(

@@ -41,13 +41,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """Predicted speed-up over one GPU.
-
-    Attributes:
-        speedup: Most likely speed-up.
-        lowest: Lower end of the band.
-        highest: Upper end of the band.
-    """
+    """Predicted speed-up over one GPU: the most likely one, and the ends of its band."""
 
     n_gpus: int
     speedup: float

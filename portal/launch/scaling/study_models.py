@@ -21,16 +21,9 @@ OTHERS_WITHIN_S = 300.0
 
 
 def measure_model(name: str, config: Config, n_steps: int, n_warmup_steps: int) -> list[float]:
-    """Train a network on random images; runs on a rank.
+    """Return the seconds of each step of a network on random images; runs on a rank.
 
-    Args:
-        name: A key of MODELS.
-        config: Its batch size, precision and threads are used.
-        n_steps: Steps to measure.
-        n_warmup_steps: Steps before them.
-
-    Returns:
-        Seconds of each measured step.
+    `name` is a key of MODELS; warm-up steps come first and are not measured.
     """
     _set_threads(config)
     return _timed(_keras_step(name, config), n_steps, n_warmup_steps)
@@ -42,16 +35,13 @@ def measure_function(
     n_steps: int,
     n_warmup_steps: int,
 ) -> list[float]:
-    """Run a user's own training steps; runs on a rank.
+    """Return the seconds of each step of a user's own training; runs on a rank.
 
     Args:
         make_step: Takes batch size and precision, returns a function that runs one step.
         config: Its batch size, precision and threads are used.
         n_steps: Steps to measure.
         n_warmup_steps: Steps before them.
-
-    Returns:
-        Seconds of each measured step.
     """
     _set_threads(config)
     step = make_step(config.batch_size, config.precision)

@@ -16,14 +16,9 @@ _OF_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "open", "di
 
 
 def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a cell uses of its notebook.
+    """Return what a cell uses of its notebook's namespace, by name.
 
-    Args:
-        source: Text of the cell.
-        namespace: Variables, functions and modules of the notebook.
-
-    Returns:
-        Those whose names occur in the cell; functions bring what they use themselves.
+    Functions bring what they use themselves. In `namespace` there are modules too.
 
     Raises:
         LaunchError: If the cell is not plain Python.
@@ -45,15 +40,10 @@ def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_cell(source: str, names: dict[str, Any]) -> object:
-    """Run a cell on a rank.
+    """Return the value of a cell's last line if that is an expression, as in a notebook.
 
-    Args:
-        source: Text of the cell.
-        names: What it uses of its notebook, from `cell_names`.
-
-    Returns:
-        The value of its last line if that is an expression, as in a notebook; its text if it cannot
-        be sent back, such as a model.
+    A value that cannot be sent back, such as a model, comes back as its text. Runs on a rank, with
+    the `names` that `cell_names` found.
     """
     # So that a traceback can show lines of the cell, which is in no file.
     linecache.cache[FILE_NAME] = (len(source), None, source.splitlines(keepends=True), FILE_NAME)

@@ -19,14 +19,9 @@ _MPI = {"HOROVOD_CONTROLLER": "mpi", "HOROVOD_CPU_OPERATIONS": "mpi"}
 
 
 def step_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment to call srun with.
+    """Return the environment for srun: the notebook's without the options of the session's job.
 
-    Args:
-        environ: Environment of the notebook.
-
-    Returns:
-        The same without the options of the session's own job, and with unbuffered Python, so that
-        lines reach the cell as they are printed.
+    Python is unbuffered, so that lines reach the cell as they are printed.
 
     Source:
         srun(1), INPUT ENVIRONMENT VARIABLES, Slurm 22.05: SLURM_CPUS_PER_TASK, SLURM_NTASKS,

@@ -66,10 +66,7 @@ class RunFolder:
         return Plan(**{**values, "module_paths": tuple(values["module_paths"])})
 
     def write_call(self, call: object) -> None:
-        """Write a function with its arguments, by value if the notebook defines it.
-
-        Args:
-            call: A `Call`, or anything else that cloudpickle takes.
+        """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.
 
         Raises:
             LaunchError: If it cannot be pickled.
@@ -81,11 +78,7 @@ class RunFolder:
         return unpickled(self.path / "call.pkl")
 
     def write_result(self, rank: int, result: object) -> None:
-        """Write what a rank returned.
-
-        Args:
-            rank: Number of the rank.
-            result: Anything that cloudpickle takes.
+        """Write what a rank returned: any `result` that cloudpickle takes.
 
         Raises:
             LaunchError: If it cannot be pickled.

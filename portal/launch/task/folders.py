@@ -22,24 +22,15 @@ def parent_folder() -> Path:
 
 
 def folder_title(name: str) -> str:
-    """Return a name of a function or script in the characters that folders use.
+    """Return the name of a function or script in the characters that folders use.
 
-    Args:
-        name: Any text.
-
-    Returns:
-        Lower-case letters, digits, underscores and hyphens, at most 30; "run" if none are left.
+    At most 30 lower-case letters, digits, underscores and hyphens; "run" if none are left.
     """
     return _NOT_IN_NAMES.sub("-", name.lower()).strip("-")[:30] or "run"
 
 
 def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFolder:
-    """Create the folder of a new run, accessible to its user alone.
-
-    Args:
-        name: Name of the function or script.
-        now: Local time of the start.
-        parent: Folder of all runs; None for `~/portal-runs`.
+    """Create the folder of a new run, accessible to its user alone; `now` is local time.
 
     Raises:
         LaunchError: If it cannot be created.

@@ -23,13 +23,9 @@ _MIG_DEVICE = re.compile(r"^\s+MIG .*\(UUID:\s*(MIG-[\w/-]+)\)", re.MULTILINE)
 
 
 def visible_gpus(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the GPUs that an environment shows to CUDA.
+    """Return the GPUs in CUDA_VISIBLE_DEVICES: numbers, or UUIDs of GPUs or of MIG instances.
 
-    Args:
-        environ: CUDA_VISIBLE_DEVICES holds numbers, or UUIDs of GPUs or of MIG instances.
-
-    Returns:
-        One name for each. Words that name no GPU, such as Slurm's "NoDevFiles", are left out.
+    Words that name no GPU, such as Slurm's "NoDevFiles", are left out.
 
     Source:
         CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES.
@@ -78,14 +74,10 @@ def name_mig(
 
 
 def parse_mig(listing: str) -> tuple[str, ...]:
-    """Return the UUIDs of MIG instances.
+    """Return the UUIDs of MIG instances that `nvidia-smi -L` lists, in its order.
 
-    Args:
-        listing: What `nvidia-smi -L` prints.
-
-    Returns:
-        Such as "MIG-63feeb45-94c6-51fc-be72-dd5d5f1db02a", in the order of the list; empty if a
-        whole GPU is listed too, because a number may then mean that.
+    Such as "MIG-63feeb45-94c6-51fc-be72-dd5d5f1db02a"; empty if a whole GPU is listed too, because
+    a number may then mean that.
     """
     if _WHOLE_GPU.search(listing):
         return ()

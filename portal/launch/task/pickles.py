@@ -10,11 +10,9 @@ from portal.launch.errors import LaunchError
 
 
 def pickled(value: object, refusal: str) -> bytes:
-    """Return an object as bytes, by value if the notebook defines it.
+    """Return a `value` as bytes, functions by value if the notebook defines them.
 
-    Args:
-        value: Anything that cloudpickle takes.
-        refusal: What cannot be done if cloudpickle does not take it, without a full stop.
+    `refusal` begins the message if cloudpickle does not take it, without a full stop.
 
     Raises:
         LaunchError: If it cannot be pickled, or there is no cloudpickle.

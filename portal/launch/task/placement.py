@@ -35,13 +35,9 @@ class Placement:
 
 
 def parse_tasks_per_node(text: str) -> tuple[int, ...]:
-    """Return the number of tasks on each node of a step.
+    """Return the number of tasks on each node of a step, in Slurm's order.
 
-    Args:
-        text: Value of SLURM_STEP_TASKS_PER_NODE, for example "2(x3),1".
-
-    Returns:
-        One number for each node, in Slurm's order: (2, 2, 2, 1).
+    SLURM_STEP_TASKS_PER_NODE has for example "2(x3),1", which means (2, 2, 2, 1).
 
     Raises:
         StepError: If the text has another form.
@@ -63,10 +59,7 @@ def parse_tasks_per_node(text: str) -> tuple[int, ...]:
 
 
 def read_placement(environ: Mapping[str, str]) -> Placement:
-    """Return the place of the rank that an environment belongs to.
-
-    Args:
-        environ: Environment of a task that srun started.
+    """Return the place of the rank that an environment, made by srun, belongs to.
 
     Raises:
         StepError: If this is no task of a Slurm step.

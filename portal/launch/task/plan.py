@@ -18,7 +18,7 @@ class Plan:
         n_nodes: Each node has the same number of ranks.
         cores_per_node: Cores to ask srun for on each node.
         in_own_job: True if the run is a Slurm job, False if it is a step of the session.
-        returns_list: True if the results of all ranks were asked for.
+        returns_list: True if the user wants the results of all ranks.
         checkpoint_dir: Folder of the checkpoints; that of the earlier run if it is resumed.
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
     """

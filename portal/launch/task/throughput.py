@@ -20,7 +20,7 @@ class Sample:
     Attributes:
         step: Steps that it has done.
         n_steps: Steps of the whole training; 0 if the rank does not know.
-        images_per_s: Images that it trained on in a second, over the last 10 s; 0 at first.
+        images_per_s: Average over the last 10 s; 0 at first.
         loss: The loss that it reported last, or None.
         is_done: True if its function has returned.
     """
@@ -120,13 +120,7 @@ class PaceMeter:
         self._n_ranks = n_ranks
 
     def feed(self, rank: int, sample: Sample, heard_at_s: float) -> None:
-        """Add a sample of a rank.
-
-        Args:
-            rank: Number of the rank.
-            sample: What it reports.
-            heard_at_s: When it arrived, by one clock for all ranks.
-        """
+        """Add a sample of a rank, which arrived at `heard_at_s` by one clock for all ranks."""
         new = (heard_at_s, sample.step)
         _, last = self._marks.get(rank, (new, new))
         # The store returns the newest value at each look, new or not.

@@ -29,11 +29,10 @@ class Report:
     """What a node reports about itself.
 
     Attributes:
-        node: Slurm's name of it.
         address: Its IPv4 address on the network of the run.
-        port: Port that it listens on.
+        port: Port that it listens on for the others.
         interface: Network interface of the address; empty if not known.
-        versions: Version of Python and of each framework that is installed.
+        versions: As from `installed_versions`.
     """
 
     node: str
@@ -88,10 +87,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def check_versions(reports: list[Report]) -> None:
-    """Refuse nodes with different environments.
-
-    Args:
-        reports: Of all nodes, that of rank 0 first.
+    """Refuse nodes whose environment differs from that of the first report.
 
     Raises:
         StepError: If a node has other versions than the first, with its name and both versions.
@@ -110,12 +106,7 @@ def check_versions(reports: list[Report]) -> None:
 
 
 def check_way(here: Report, there: Report, token: bytes) -> None:
-    """Check that this node can connect to another one.
-
-    Args:
-        here: Report of this node.
-        there: Report of the other node.
-        token: Known to the nodes of the run only.
+    """Check that this node can connect to another one, which knows the run's token.
 
     Raises:
         StepError: If it cannot, with both nodes and their interfaces.

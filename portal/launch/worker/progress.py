@@ -137,9 +137,7 @@ def report(
 def begin(address: str, rank: int) -> Reporter:
     """Make `report` in this process report for a rank.
 
-    Args:
-        address: Host, port and secret of the run's store.
-        rank: Number of the rank.
+    `address` is host, port and secret of the run's store.
     """
     reporter = Reporter(StoreClient(address, SCOPE), rank)
     _reporters[:] = [reporter]
