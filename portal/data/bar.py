@@ -48,6 +48,7 @@ class Bar:
             print(words, flush=True)
 
     def _words(self, n_done: int, seconds: float) -> str:
+        # What an earlier call has done took no time of this one.
         rate = (n_done - self._n_before) / max(seconds, 1e-9)
         words = f"{n_done:,} of {self._n_all:,} {self._unit}, {rate:,.0f} a second"
         if rate and n_done < self._n_all:
@@ -63,6 +64,7 @@ class Bar:
             f'style="width:24em"></progress> {html.escape(words)}'
         )
         if self._display is None:
+            # With an id the same output is redrawn, instead of one more for each update.
             self._display = display(HTML(bar), display_id=True)
         else:
             self._display.update(HTML(bar))

@@ -52,6 +52,7 @@ class ImageFolder:
     def digest(self) -> str:
         """SHA-256 of names, sizes and classes: changes when a file is added, removed or resized."""
         lines = (f"{image.name}\t{image.label}\t{image.n_bytes}\n" for image in self.images)
+        # Names need not be UTF-8: the bytes are hashed as they are.
         return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
     def paths(self) -> list[str]:

@@ -80,6 +80,7 @@ class StorageReport:
         Returns:
             "storage", "decoding", or "memory" if nothing is read or decoded.
         """
+        # Nothing is read for these two, so there is no rate of storage to compare.
         if way in {"cache", "decode tuned"}:
             return "memory" if way == "cache" else "decoding"
         how = way.rpartition(" ")[2]

@@ -181,9 +181,11 @@ class _Writing:
         refused = []
         with tf.io.TFRecordWriter(str(new)) as writer:
             for image in images:
+                # Checked for each image, so that an interrupt does not wait for a whole shard.
                 if self._stop.is_set():
                     break
                 data = (self._source.path / image.name).read_bytes()
+                # By content, not by name: a file called .jpg may hold anything.
                 if data.startswith(JPEG_START):
                     writer.write(_record(image, data))
                 else:

@@ -45,6 +45,7 @@ def main(argv: list[str]) -> int:
         print(f"portal.launch: {error}", file=sys.stderr)
         return 1
     print(f"{plan.n_ranks} ranks on {plan.n_nodes} nodes. Logs: {folder.path}", flush=True)
+    # Rank 0 alone, as in a cell; the logs have all ranks.
     status = batch.run_ranks(folder, shown=(0,))
     end = folder.read_end()
     # A run that was stopped or saved a checkpoint did not fail.
@@ -77,9 +78,11 @@ def plan_of_job(environ: Mapping[str, str]) -> Plan:
     return Plan(
         n_ranks=n_ranks,
         cores_per_rank=n_cores,
+        # The job file exports it, as it does PORTAL_MPI.
         simulated_gpus=environ.get("PORTAL_GPUS_SIMULATED") == "1",
         working_dir=str(Path.cwd()),
         module_paths=tuple(sys.path),
+        # A script returns nothing.
         n_results=0,
         n_nodes=n_nodes,
         cores_per_node=n_cores * shape.ranks_per_node,

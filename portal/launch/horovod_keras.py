@@ -37,6 +37,7 @@ from horovod.tensorflow import (
 from portal.launch.errors import LaunchError
 from portal.launch.rendezvous.import_hooks import is_keras_2
 
+# On import, before a model is built for the wrong layer.
 if is_keras_2():
     raise LaunchError(
         f"Keras is {keras.__version__} here. This layer is for Keras 3; under Keras 2 use "

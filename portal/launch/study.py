@@ -93,6 +93,7 @@ class Study:
         rows = [each.as_json() for each in self.measurements]
         new = self.folder / ".study.json.part"
         new.write_text(json.dumps({"name": self.name, "measurements": rows}, indent=1))
+        # Renamed when complete: a study that is stopped here keeps its measurements.
         new.replace(self.folder / "study.json")
 
 

@@ -57,6 +57,7 @@ class ProgressBar:
         from IPython.display import HTML, display
 
         if self._display is None:
+            # With an id the same output is redrawn, instead of one more for each update.
             self._display = display(HTML(markup), display_id=True)
         else:
             self._display.update(HTML(markup))

@@ -52,6 +52,7 @@ class PaceReader:
     def _read_on(self) -> None:
         while not self._over.wait(SEND_EVERY_S):
             self._read(is_end=False)
+        # Once more: ranks send their last report when they are done.
         self._read(is_end=True)
 
     def _read(self, *, is_end: bool) -> None:

@@ -82,6 +82,7 @@ def run(
     walltime_s = _walltime_s(hours, session)
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
+    # What can be refused is refused before the folder is created.
     checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
     if mpi:
         check_mpi()

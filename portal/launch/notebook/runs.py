@@ -36,6 +36,7 @@ def runs(n: int = N_SHOWN) -> Runs:
     parent = parent_folder()
     # Names begin with the time of the start, so they sort by age.
     paths = sorted(parent.iterdir(), reverse=True) if parent.is_dir() else []
+    # Without a plan it is no run, for example the folder of studies.
     folders = [path for path in paths if (path / "run.json").is_file()]
     return Runs(_run_of(path) for path in folders[:n])
 

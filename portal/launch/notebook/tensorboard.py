@@ -37,6 +37,7 @@ def tensorboard(*folders: str | os.PathLike[str]) -> None:
     """
     if not folders:
         raise BoardError('You asked for a TensorBoard of no folder. Write tensorboard("logs").')
+    # The server has a working directory of its own.
     names = [os.path.abspath(folder) for folder in folders]
     board = ask_server(os.environ.get(SOCKET_VARIABLE, ""), names)
     text = f"TensorBoard of {', '.join(board['logdirs'])}"

@@ -74,6 +74,7 @@ class StoreClient:
             ) from error
         finally:
             connection.close()
+        # Not there yet: the caller may ask again.
         if answer.status == HTTPStatus.NOT_FOUND:
             return None
         if answer.status != HTTPStatus.OK:

@@ -96,6 +96,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, 0), _Handler)
         self.secret = secret
         self._uid = uid
+        # The kernel knows the owner of the other end only if it is on this node.
         self._checks_owner = host.startswith("127.")
         self._lock = threading.Lock()
         self._values: dict[str, dict[str, bytes]] = {}
@@ -134,6 +135,7 @@ class _Server(ThreadingHTTPServer):
     def add(self, scope: str, key: str, amount: int) -> bytes:
         with self._lock:
             values = self._values.setdefault(scope, {})
+            # Under the lock, so that no rank's addition is lost.
             values[key] = str(int(values.get(key, b"0")) + amount).encode()
             return values[key]
 
@@ -150,6 +152,7 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             done = self._done.setdefault(scope, set())
             done.add(key)
+            # Keys are ranks: every rank that put an address has read all others.
             if done >= self._values.get(scope, {}).keys():
                 self._values.pop(scope, None)
                 del self._done[scope]

@@ -39,6 +39,7 @@ def render_job_file(
     """
     options = [*resource_options(request), "--output=%x-%j.out", "--no-requeue"]
     if program != "plain":
+        # A plain program would die of the signal.
         options.append(warning_option(request.walltime_s))
     words = [str(script), *arguments]
     if any("\n" in word for word in [*options, *words]):

@@ -75,6 +75,7 @@ def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
     """
     if not 0 < most_per_node < shape.ranks_per_node:
         return None
+    # Rounded up, twice: enough nodes, then as many GPUs as they share evenly.
     n_nodes = -(-shape.n_ranks // most_per_node)
     n_gpus = -(-shape.n_ranks // n_nodes) * n_nodes
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"

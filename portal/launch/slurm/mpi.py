@@ -35,6 +35,7 @@ def is_built_with_mpi(horovod_dir: Path) -> bool:
         library's symbol table has that name. Asking Horovod itself would import TensorFlow.
     """
     libraries = horovod_dir.glob("*/mpi_lib*.so")
+    # One library for each framework that Horovod was built for.
     return any(_STARTS_MPI in library.read_bytes() for library in libraries)
 
 

@@ -90,6 +90,7 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
     )
     return Session(
         job_id=_number("SLURM_JOB_ID", job_id),
+        # Slurm's name of a node may differ from the host name.
         node=environ.get("SLURMD_NODENAME") or os.uname().nodename,
         n_gpus=_number("the number of GPUs", n_gpus),
         n_cores=n_cores,

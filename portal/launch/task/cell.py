@@ -31,6 +31,7 @@ def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             "Put lines that begin with % or ! into a cell of their own."
         ) from error
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    # The rank has builtins of its own.
     used -= _OF_IPYTHON | set(dir(builtins))
     return {
         name: namespace[name]
@@ -63,6 +64,7 @@ def _sendable(value: object) -> object:
     import cloudpickle
 
     try:
+        # Whether it can be sent shows only in trying.
         cloudpickle.dumps(value)
     except Exception:
         return repr(value)

@@ -59,6 +59,7 @@ def main(argv: list[str]) -> int:
         if placement.rank < plan.n_results and not folder.saved_mark.exists():
             folder.write_result(placement.rank, result)
     except BaseException as error:
+        # A script may end by sys.exit(): that is no failure.
         if isinstance(error, SystemExit) and error.code in {None, 0}:
             return 0
         folder.write_failure(_failure(error, placement))
@@ -89,6 +90,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     os.environ[CHECKPOINT_VARIABLE] = plan.checkpoint_dir
     os.environ[SAVED_VARIABLE] = str(folder.saved_mark)
     watch_for_warning()
+    # One rank for each node is enough, and a single node needs no network.
     if placement.local_rank == 0 and placement.cross_size > 1:
         client = StoreClient(address, "preflight")
         check_nodes(client, placement, own_address, interface_of(own_address))
