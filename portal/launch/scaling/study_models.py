@@ -172,7 +172,7 @@ def _alexnet() -> Any:
             layers.Dense(4096, activation="relu"),
             layers.Dropout(0.5),
             layers.Dense(4096, activation="relu"),
-            # float32 under mixed precision too, as Keras advises for the last softmax.
+            # TensorFlow's guide to mixed precision: the last softmax stays in float32.
             layers.Dense(N_CLASSES, activation="softmax", dtype="float32"),
         ]
     )
