@@ -104,9 +104,11 @@ def test_each_access_of_a_full_administrator_is_in_the_log(ada: Browser) -> None
     assert "code=" in open_adas_session(margaret).headers["Location"]
     assert ask(margaret, "POST", "/users/ada/tokens").status_code == 201
 
+    asked = r"margaret asked for POST /hub/api/users/ada/tokens.* ada, from"
+    # The hub writes the line when it has answered.
+    eventually(lambda: re.search(asked, ada.hub.log_path.read_text()), timeout_s=10)
     log = ada.hub.log_path.read_text()
     assert "margaret opened the session of ada, from 127.0.0.1" in log
-    assert re.search(r"margaret asked for POST /hub/api/users/ada/tokens.* ada, from", log)
     assert "ada opened the session of" not in log
 
 
