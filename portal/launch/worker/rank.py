@@ -6,12 +6,15 @@ returned or how it failed. No framework is imported before the environment is se
 
 from __future__ import annotations
 
+import atexit
 import os
 import runpy
 import signal
 import sys
+import threading
 import time
 import traceback
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -38,8 +41,8 @@ def main(argv: list[str]) -> int:
         argv: Program name and the folder of the run.
 
     Returns:
-        Exit status: 0, or 1 if the node lacks the run's folder. If the function failed, this does
-        not return: the process ends with 1.
+        Exit status: 1 if the node lacks the run's folder. Else this does not return: the process
+        ends with 0, or with 1 if the function failed.
     """
     folder = RunFolder(Path(argv[1]))
     placement = read_placement(os.environ)
@@ -60,12 +63,32 @@ def main(argv: list[str]) -> int:
             folder.write_result(placement.rank, result)
     except BaseException as error:
         # A script may end by sys.exit(): that is no failure.
-        if isinstance(error, SystemExit) and error.code in {None, 0}:
-            return 0
-        folder.write_failure(_failure(error, placement))
-        # Not sys.exit: Horovod would wait for ranks that wait for this one.
-        os._exit(1)
-    return 0
+        if not (isinstance(error, SystemExit) and error.code in {None, 0}):
+            folder.write_failure(_failure(error, placement))
+            # Not sys.exit: Horovod would wait for ranks that wait for this one.
+            os._exit(1)
+    _run_exit_handlers()
+    os._exit(0)
+
+
+def _run_exit_handlers() -> None:
+    """Do what runs at exit, so that the process can end before Python takes itself apart.
+
+    Threads of PyTorch and Horovod would live on then. One that calls into Python, or that is not joined,
+    ends in the middle of C++, which now and then aborts a rank that has done its work
+    ("terminate called without an active exception").
+
+    Source:
+        https://docs.python.org/3.11/c-api/init.html, PyEval_RestoreThread.
+    """
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.current_thread():
+            thread.join()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        # A reader that is gone is no fault of the function.
+        with suppress(OSError, ValueError):
+            stream.flush()
 
 
 def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Reporter:
