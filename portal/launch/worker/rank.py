@@ -74,8 +74,8 @@ def main(argv: list[str]) -> int:
 def _run_exit_handlers() -> None:
     """Do what runs at exit, so that the process can end before Python takes itself apart.
 
-    Threads of PyTorch and Horovod would live on then. One that calls into Python, or that is not joined,
-    ends in the middle of C++, which now and then aborts a rank that has done its work
+    Threads of PyTorch and Horovod would live on then. One that calls into Python, or that is not
+    joined, ends in the middle of C++, which now and then aborts a rank that has done its work
     ("terminate called without an active exception").
 
     Source:
