@@ -34,11 +34,9 @@ def runs(n: int = N_SHOWN) -> Runs:
         The runs, the newest first.
     """
     parent = parent_folder()
-    # Names begin with the time of the start, so they sort by age.
-    paths = sorted(parent.iterdir(), reverse=True) if parent.is_dir() else []
     # Without a plan it is no run, for example the folder of studies.
-    folders = [path for path in paths if (path / "run.json").is_file()]
-    return Runs(_run_of(path) for path in folders[:n])
+    paths = [path for path in parent.glob("*") if (path / "run.json").is_file()]
+    return Runs(_run_of(path) for path in sorted(paths, key=_start, reverse=True)[:n])
 
 
 def attach(run_id: str | None = None) -> Run:
@@ -65,6 +63,12 @@ def attach(run_id: str | None = None) -> Run:
         names = ", ".join(run.id for run in found[:5])
         raise LaunchError(f"{run_id!r} is a part of several names: {names}. Give more of it.")
     return (exact or found)[0]
+
+
+def _start(path: Path) -> tuple[str, int]:
+    # Names begin with the second of the start; the plan is written once, when the run starts.
+    second = "-".join(path.name.split("-")[:2])
+    return second, (path / "run.json").stat().st_mtime_ns
 
 
 def _run_of(path: Path) -> Run:
