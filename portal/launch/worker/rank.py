@@ -81,9 +81,8 @@ def _run_exit_handlers() -> None:
     Source:
         https://docs.python.org/3.11/c-api/init.html, PyEval_RestoreThread.
     """
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
-            thread.join()
+    # As multiprocessing ends its processes: it also wakes the idle workers of pools.
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         # A reader that is gone is no fault of the function.
