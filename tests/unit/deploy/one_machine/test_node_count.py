@@ -1,0 +1,77 @@
+"""How many nodes the simulated cluster has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deploy.one_machine import cli, network
+from deploy.one_machine.cluster import simulated_hosts
+from deploy.one_machine.controller import node_names
+from deploy.one_machine.node import has_slurmd
+from deploy.one_machine.slurm import render_slurm_conf
+from tests.unit.deploy.one_machine.clusters import SIMULATED
+
+
+def test_each_node_has_a_name_and_an_address_of_its_own():
+    hosts = simulated_hosts(8)
+
+    assert [host.name for host in hosts][:2] == ["node01", "node02"]
+    assert len({host.address for host in hosts} | {network.HEAD_ADDRESS}) == 9
+
+
+def test_the_nodes_of_a_running_cluster_are_read_from_its_hosts_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
+
+    assert network.known_names() == []
+    network.HOSTS_FILE.write_text(network.render_hosts(simulated_hosts(4)))
+    assert network.known_names() == ["node01", "node02", "node03", "node04"]
+
+
+def test_a_change_of_nodes_is_seen_in_slurms_configuration():
+    assert node_names(render_slurm_conf(SIMULATED)) == ["node01", "node02"]
+
+
+@pytest.mark.parametrize("number", ["0", "9", "many"])
+def test_a_number_of_nodes_that_cannot_be_is_refused_with_those_that_can(capsys, number):
+    with pytest.raises(SystemExit):
+        cli.up(["--simulated-nodes", number])
+
+    assert "--simulated-nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["slurmd", "slurmd-wlm"])
+def test_slurmd_is_found_under_the_names_that_debian_gives_it(tmp_path: Path, name: str) -> None:
+    program = shutil.copy("/bin/sleep", tmp_path / name)
+    with subprocess.Popen([program, "60"]) as process:
+        try:
+            assert has_slurmd(os.getpid())
+        finally:
+            process.kill()
+
+
+def test_a_name_without_its_namespace_is_given_a_new_one(tmp_path, monkeypatch):
+    (host,) = simulated_hosts(1)
+    monkeypatch.setattr(network, "NAMESPACES_DIR", tmp_path)
+    # As a container that was killed and started again finds it.
+    network.namespace_path(host).touch()
+    asked = []
+
+    def run(argv):
+        if argv[1:3] == ["netns", "add"]:
+            asked.append((argv[3], network.namespace_path(host).exists()))
+        # ip(8) says nothing of note.
+        return ""
+
+    monkeypatch.setattr(network, "run", run)
+    monkeypatch.setattr(network, "_ensure_bridge", lambda: False)
+    monkeypatch.setattr(network, "has_capability", lambda *_: True)
+    monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
+
+    network.ensure_network([host])
+
+    assert asked == [("dsp-node01", False)]

@@ -1,0 +1,128 @@
+"""What users would miss at work on a node: kernels and data of templates, and space."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from portal.hub.settings.loader import Settings
+from portal.site.checks import workplace_probe
+from portal.site.checks.finding import Grade
+from portal.site.checks.test_job import text_of
+from portal.site.checks.workplace_findings import (
+    DATA,
+    describe_space,
+    judge_workplace,
+    workplace_question,
+)
+
+CHECKOUT = Path(__file__).parents[5]
+GOOD: dict[str, Any] = {
+    "lacking": {"mxnet": ["mxnet/digits.ipynb"]},
+    "data": {DATA[0]: ""},
+    "free_mib": {"/home/ada": 12288, "/srv/isilon": 922112},
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Return a folder with templates, their data, and an environment that has one kernel."""
+    (tmp_path / "server/bin").mkdir(parents=True)
+    (tmp_path / "server/bin/python").symlink_to(sys.executable)
+    spec = tmp_path / "server/share/jupyter/kernels/pytorch/kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": [str(tmp_path / "server/bin/python")]}))
+    for name in ("pytorch", "tensorflow"):
+        notebook = tmp_path / "templates" / name / "digits.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.write_text(json.dumps({"metadata": {"kernelspec": {"name": name}}}))
+    data = tmp_path / DATA[0]
+    data.parent.mkdir(parents=True)
+    data.write_bytes(b"PK")
+    return tmp_path
+
+
+def look(site: Path, settings: Settings) -> dict[str, Any]:
+    question = workplace_question(settings) | {
+        "server": str(site / "server"),
+        "templates": str(site / "templates"),
+        "storage": [str(site)],
+        "data_folders": [str(site / "isilon/datasets"), str(site)],
+    }
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", text_of(workplace_probe)],
+        input=json.dumps(question).encode(),
+        capture_output=True,
+        check=True,
+        env={"HOME": str(site)},
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_program_finds_what_templates_need(site: Path, settings: Settings) -> None:
+    found = look(site, settings)
+
+    assert found["lacking"] == {"tensorflow": ["tensorflow/digits.ipynb"]}
+    assert found["data"] == {DATA[0]: ""}
+    assert found["free_mib"][str(site)] > 0
+
+
+def test_the_program_finds_what_is_wrong(site: Path, settings: Settings) -> None:
+    (site / DATA[0]).write_bytes(b"")
+
+    found = look(site, settings)
+    findings = judge_workplace(found, settings, "node01")
+
+    said = " ".join(one.sentence for one in findings)
+    assert found["data"] == {DATA[0]: "empty"}
+    assert "mnist-10k.npz, which is not to be read on node01: empty" in said
+    assert "need the kernel tensorflow" in said
+
+
+def test_a_node_where_all_is_there_has_no_finding(settings: Settings) -> None:
+    assert judge_workplace(GOOD, settings, "node01") == []
+    assert describe_space(GOOD) == "/home/ada has 12.0 GiB free, /srv/isilon 900.5"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"lacking": {"tensorflow": ["a", "b", "c", "d"]}}, "lack: a, b, c and 1 more"),
+        ({"data": {DATA[0]: "missing"}}, "mnist-10k.npz"),
+        ({"free_mib": {"/home/ada": 500}}, "500 MiB free"),
+    ],
+)
+def test_each_lack_is_a_warning_with_its_cure(
+    settings: Settings, change: dict[str, Any], said: str
+) -> None:
+    (finding,) = judge_workplace(GOOD | change, settings, "node01")
+
+    assert said in finding.sentence
+    assert finding.grade is Grade.WARNING
+    assert finding.cure
+
+
+def test_kernels_of_the_site_itself_may_run_the_templates(site: Path) -> None:
+    templates = site / "templates"
+
+    assert list(workplace_probe.lacking_kernels(templates, {"ir"})) == ["pytorch", "tensorflow"]
+    assert workplace_probe.lacking_kernels(templates, {"ir", "site-deep"}) == {}
+
+
+def test_a_look_that_failed_is_told(settings: Settings) -> None:
+    (finding,) = judge_workplace("no answer in 60 s", settings, "node01")
+
+    assert finding.grade is Grade.WARNING
+    assert "no answer in 60 s" in finding.sentence
+
+
+def test_the_data_are_those_that_the_templates_read() -> None:
+    source = (CHECKOUT / "notebook_templates/shared/digits_data.py").read_text()
+
+    assert [f'Path("{one}")'.replace("/", '", "') in source for one in DATA] == [True]

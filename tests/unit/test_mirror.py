@@ -1,0 +1,43 @@
+"""The tests of a module are found where the module is: spawner/slurm/jobs.py in
+tests/unit/spawner/slurm/test_jobs.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+UNIT = Path(__file__).parent
+CHECKOUT = UNIT.parents[1]
+# Tests of no single module, and what they are about.
+OF_SEVERAL = {
+    "test_docstrings.py": "a rule for all modules",
+    "test_imports.py": "a rule for all modules",
+    "test_mirror.py": "a rule for these tests",
+    "test_packaging.py": "the wheel that is made of all packages",
+    "deploy/one_machine/test_ownership.py": "what is the machine's own stays, in three steps",
+    "deploy/one_machine/test_texts.py": "the configuration files of all steps",
+    "portal/server/tensorboard/test_idle_instances.py": "instances.py on a clock of the test",
+    "portal/site/checks/test_judgements.py": "what each check makes of what it saw",
+    "spawner/test_golden.py": "what a real Slurm printed, read by all parsers",
+}
+TESTS = sorted(str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py"))
+
+
+def is_of_a_module(test: str) -> bool:
+    """Whether the test file has the place and the name of a module, a program or a folder."""
+    path = CHECKOUT / test
+    tested = path.with_name(path.stem.removeprefix("test_"))
+    return tested.exists() or tested.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("test", [test for test in TESTS if test not in OF_SEVERAL])
+def test_a_file_of_tests_has_the_place_and_the_name_of_what_it_tests(test: str) -> None:
+    assert is_of_a_module(test), (
+        f"There is no module for tests/unit/{test}. Put the file where its module is, under the "
+        "same name, or into OF_SEVERAL if it tests several."
+    )
+
+
+def test_only_files_of_several_modules_are_excepted() -> None:
+    assert [test for test in OF_SEVERAL if test not in TESTS or is_of_a_module(test)] == []
