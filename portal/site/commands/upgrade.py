@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,28 +49,63 @@ def run_switch(arguments: argparse.Namespace) -> int:
 
     Raises:
         SettingsError: If the settings are wrong.
-        SiteError: If the version is not installed, or a step fails; the links are then as before.
+        SiteError: If the version is not installed, or a step fails; links and database are then as
+            before, and proxy and hub run again.
     """
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
         raise SiteError("Run this as root: it changes links and restarts proxy and hub.")
     switch = plan_switch(settings, arguments.version, prefix=installed_prefix(Path(sys.prefix)))
     has_systemd = SYSTEMD.is_dir()
+    database = _Database(settings, arguments.settings)
+    before = [os.readlink(link) for link in switch.links]
     if has_systemd:
         _run(["systemctl", "stop", *HUB_UNITS])
     elif http_status(f"{settings.hub.through_proxy_url}health") == 200:
-        raise SiteError("The hub runs. Stop it, switch, and start it again; sessions go on.")
+        raise SiteError("The hub runs. Stop it, switch, and start it again; sessions continue.")
     try:
-        _prepare_database(settings, arguments.settings, switch, arguments.database)
+        database.prepare(switch, arguments.database)
         turn_links(switch)
         if has_systemd:
             # Proxy and hub of one version belong together; connections are taken up again.
             _run(["systemctl", "try-restart", PROXY_UNIT])
-    finally:
-        if has_systemd:
             _run(["systemctl", "start", *HUB_UNITS])
+    except BaseException as error:
+        _go_back(error, switch, before, database, has_systemd=has_systemd)
+        raise
     print(f"The portal is now {switch.version}.{'' if has_systemd else ' Start the hub.'}")
     return 0
+
+
+def _go_back(
+    error: BaseException,
+    switch: Switch,
+    before: list[str],
+    database: _Database,
+    *,
+    has_systemd: bool,
+) -> None:
+    """Bring back links and database, and start what was stopped.
+
+    Raises:
+        SiteError: If that fails too; it names both faults.
+    """
+    try:
+        with ExitStack() as starts:
+            if has_systemd:
+                # One that was started by the new version would keep the database busy.
+                _run(["systemctl", "stop", *HUB_UNITS])
+                # Last in, first out; the hub is started whatever the proxy does.
+                starts.callback(_run, ["systemctl", "start", *HUB_UNITS])
+                if before != [os.readlink(link) for link in switch.links]:
+                    starts.callback(_run, ["systemctl", "try-restart", PROXY_UNIT])
+            _turn_back(switch, before)
+            database.restore_first_copy()
+    except (SiteError, OSError) as second:
+        raise SiteError(
+            f"{error} Going back failed too: {second} Look at 'systemctl status {PROXY_UNIT}"
+            f" {HUB_UNITS[0]}' and at the links {', '.join(map(str, switch.links))}."
+        ) from error
 
 
 def installed_prefix(environment: Path) -> Path:
@@ -130,10 +166,14 @@ def turn_links(switch: Switch) -> None:
         for link in switch.links:
             _turn(link, switch.version)
     except OSError as error:
-        for link, target in zip(switch.links, before, strict=True):
-            if os.readlink(link) != target:
-                _turn(link, target)
+        _turn_back(switch, before)
         raise SiteError(f"{error.filename} cannot be changed: {error.strerror}.") from error
+
+
+def _turn_back(switch: Switch, before: Sequence[str]) -> None:
+    for link, target in zip(switch.links, before, strict=True):
+        if os.readlink(link) != target:
+            _turn(link, target)
 
 
 def _turn(link: Path, target: str) -> None:
@@ -143,30 +183,47 @@ def _turn(link: Path, target: str) -> None:
     os.replace(new, link)
 
 
-def _prepare_database(
-    settings: Settings, settings_path: Path, switch: Switch, copy: Path | None
-) -> None:
-    hub = settings.hub
-    if not hub.db_url and not hub.sqlite_path.exists():
-        return
-    # A process of its own, because the command gives up root, which the switch still needs.
-    backup = [sys.executable, "-m", "portal.cli", "backup", "--settings", str(settings_path)]
-    print("copied to", _run(backup).strip())
-    if copy is not None:
-        _run([*backup, "--restore", str(copy)])
-        print("gone back to", copy)
-    account = pwd.getpwuid(hub.state_dir.stat().st_uid)
-    upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url={hub.sqlalchemy_url}"]
-    try:
-        _run([str(switch.hub / "bin/python"), *upgrade], account=account, cwd=hub.state_dir)
-    except SiteError as error:
-        if "Can't locate revision" not in error.message:
-            raise
-        raise SiteError(
-            f"{switch.version} is older than the database. Go back to a copy from its time:"
-            f" dsportal switch {switch.version} --database {hub.state_dir}/backups/NAME. Sessions"
-            " that were started since then are found and ended."
-        ) from error
+class _Database:
+    """The hub's database during a switch: copied first, so that it can be brought back."""
+
+    def __init__(self, settings: Settings, settings_path: Path) -> None:
+        # A process of its own, because the command gives up root, which the switch still needs.
+        words = ("-m", "portal.cli", "backup", "--settings", str(settings_path))
+        self._backup = (sys.executable, *words)
+        self._hub = settings.hub
+        self._first_copy = ""
+
+    def prepare(self, switch: Switch, copy: Path | None) -> None:
+        """Bring the database, or a copy of it from before, to the schema of a version.
+
+        Raises:
+            SiteError: If it cannot be copied, or the version is older than the database.
+        """
+        hub = self._hub
+        if not hub.db_url and not hub.sqlite_path.exists():
+            return
+        self._first_copy = _run(self._backup).strip()
+        print("copied to", self._first_copy)
+        if copy is not None:
+            _run([*self._backup, "--restore", str(copy)])
+            print("gone back to", copy)
+        account = pwd.getpwuid(hub.state_dir.stat().st_uid)
+        upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url={hub.sqlalchemy_url}"]
+        try:
+            _run([str(switch.hub / "bin/python"), *upgrade], account=account, cwd=hub.state_dir)
+        except SiteError as error:
+            if "Can't locate revision" not in error.message:
+                raise
+            raise SiteError(
+                f"{switch.version} is older than the database. Go back to a copy from its time:"
+                f" dsportal switch {switch.version} --database {hub.state_dir}/backups/NAME."
+                " Sessions that were started since then are found and ended."
+            ) from error
+
+    def restore_first_copy(self) -> None:
+        """Bring it back to where it was before `prepare`."""
+        if self._first_copy:
+            _run([*self._backup, "--restore", self._first_copy])
 
 
 def _run(

@@ -1,14 +1,19 @@
-"""Which links a change of version turns, and what stops it."""
+"""Which links a change of version turns, what stops it, and how it goes back."""
 
 from __future__ import annotations
 
+import argparse
 import os
-from dataclasses import replace
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from portal.hub.settings.loader import Settings
+from portal.site.commands import upgrade
 from portal.site.commands.upgrade import plan_switch, turn_links
 from spawner.errors import SiteError
 
@@ -64,3 +69,95 @@ def test_a_link_that_cannot_be_turned_leaves_all_as_they_were(
     with pytest.raises(SiteError, match="Read-only"):
         turn_links(switch)
     assert os.readlink(tmp_path / "here/current") == "1"
+
+
+@dataclass
+class Commands:
+    """Stands for systemctl and the portal's own commands; notes where the links are at each."""
+
+    links: Sequence[Path]
+    failing: Sequence[str] = ()
+    said: list[tuple[str, str]] = field(default_factory=list)
+
+    def run(self, argv: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        words = " ".join(argv).partition("-m ")[2] or " ".join(argv)
+        self.said.append((words, ",".join(os.readlink(link) for link in self.links)))
+        status = int(any(words.startswith(one) for one in self.failing) and self.is_failing())
+        return subprocess.CompletedProcess(argv, status, "/copy\n", "it said no")
+
+    def is_failing(self) -> bool:
+        return os.readlink(self.links[0]) == "2"
+
+
+@pytest.fixture
+def commands(installed: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """Return the commands of a switch from 1 to 2 on a host with systemd and a database."""
+    state = tmp_path / "state"
+    state.mkdir()
+    hub = replace(installed.hub, state_dir=state, db_url="")
+    hub.sqlite_path.touch()
+    commands = Commands([tmp_path / folder / "current" for folder in ("here", "shared")])
+    monkeypatch.setattr(upgrade, "load_settings", lambda _: replace(installed, hub=hub))
+    monkeypatch.setattr(upgrade, "installed_prefix", lambda _: tmp_path / "here")
+    monkeypatch.setattr(upgrade, "SYSTEMD", tmp_path)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("subprocess.run", commands.run)
+    return commands
+
+
+def switch_to_2() -> int:
+    arguments = argparse.Namespace(settings=Path("/portal.toml"), version="2", database=None)
+    return upgrade.run_switch(arguments)
+
+
+STOP = "systemctl stop dsportal-hub dsportal-culler"
+RESTART = "systemctl try-restart dsportal-proxy"
+START = "systemctl start dsportal-hub dsportal-culler"
+RESTORE = "portal.cli backup --settings /portal.toml --restore /copy"
+
+
+def test_a_switch_starts_proxy_and_hub_of_the_new_version(commands: Commands) -> None:
+    assert switch_to_2() == 0
+
+    assert commands.said[0] == (STOP, "1,1")
+    assert commands.said[-2:] == [(RESTART, "2,2"), (START, "2,2")]
+
+
+@pytest.mark.parametrize("failing", [RESTART, START])
+def test_a_failed_restart_goes_back_to_links_and_database_of_before(
+    commands: Commands, failing: str
+) -> None:
+    commands.failing = [failing]
+
+    with pytest.raises(SiteError, match="it said no"):
+        switch_to_2()
+
+    assert [os.readlink(link) for link in commands.links] == ["1", "1"]
+    assert commands.said[-3:] == [(RESTORE, "1,1"), (RESTART, "1,1"), (START, "1,1")]
+
+
+def test_a_database_that_cannot_be_upgraded_leaves_the_proxy_alone(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands.failing = ["jupyterhub upgrade-db"]
+    monkeypatch.setattr(commands, "is_failing", lambda: True)
+
+    with pytest.raises(SiteError, match="it said no"):
+        switch_to_2()
+
+    assert RESTART not in dict(commands.said)
+    assert commands.said[-2:] == [(RESTORE, "1,1"), (START, "1,1")]
+
+
+def test_a_way_back_that_fails_too_is_told_with_the_first_fault(
+    commands: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands.failing = [RESTART]
+    monkeypatch.setattr(commands, "is_failing", lambda: True)
+
+    with pytest.raises(SiteError, match="Going back failed too") as raised:
+        switch_to_2()
+
+    assert str(raised.value).count("it said no") == 2
+    assert commands.said[-1] == (START, "1,1")
+    assert [os.readlink(link) for link in commands.links] == ["1", "1"]
