@@ -37,6 +37,8 @@ class Kind(Enum):
 
 
 _PROGRAMS = {Language.PYTHON: "python3", Language.PYTHON2: "python2", Language.R: "R"}
+# Kernels that few sites have: of templates for them nobody is told that something is missing.
+RARE_KERNELS = frozenset({"ir", "mxnet"})
 _COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables", "packages")
 KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import look_at_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
@@ -27,8 +28,7 @@ _FRAMEWORKS = {
     "onnx": "ONNX",
     "r": "R",
 }
-# Need kernels or packages that a site has to add: shown if they run, else hidden.
-_RARE_KERNELS = frozenset({"ir", "mxnet"})
+# Need what a site has to add, as those for rare kernels do: shown if they run, else hidden.
 _RARE_FOLDERS = frozenset({"containers", "horovod"})
 # Needs a program that starts images, which no package contains.
 _OF_IMAGES = "containers"
@@ -106,7 +106,7 @@ def _cards_of(
 
 
 def _is_offered(folder: str, needs: Needs, match: Match) -> bool:
-    is_rare = folder in _RARE_FOLDERS or needs.kernel in _RARE_KERNELS
+    is_rare = folder in _RARE_FOLDERS or needs.kernel in RARE_KERNELS
     if match.lacks and is_rare:
         return False
     return folder != _OF_IMAGES or look_at_node().container is not None

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from portal.environments.entry import RARE_KERNELS
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, warning
 
 # Data that the portal's own templates read, below the folder of the data sets.
 DATA = ("mnist/mnist-10k.npz",)
-# Kernels that few sites have; the launcher leaves out templates for them.
-RARE_KERNELS = frozenset({"ir", "mxnet"})
 # A session starts with less, min_free_mib of [preflight], but a training soon ends there.
 LEAST_FREE_MIB = 1024
 MIB_PER_GIB = 1024
