@@ -83,6 +83,17 @@ class Suite:
         return bool(self.commands) or any(tests)
 
 
+def on_request(name: str, *, folder: str = "", needs_cluster: bool = True) -> Suite:
+    """Return a suite that runs only when it is named, and prints on its long way where it is."""
+    return Suite(
+        name=name,
+        folder=folder or name.replace("-", "_"),
+        options=("-s",),
+        needs_cluster=needs_cluster,
+        is_default=False,
+    )
+
+
 def python_programs() -> list[str]:
     """Return the programs that are written in Python but not named so.
 
@@ -127,41 +138,12 @@ SUITES = (
     Suite(name="security", folder="security"),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
-    Suite(
-        name="slurm-versions",
-        folder="slurm_versions",
-        options=("-s",),
-        needs_cluster=False,
-        is_default=False,
-    ),
-    Suite(
-        name="platforms",
-        folder="platforms",
-        options=("-s",),
-        needs_cluster=False,
-        is_default=False,
-    ),
-    Suite(
-        name="environments",
-        folder="environments",
-        options=("-s",),
-        needs_cluster=False,
-        is_default=False,
-    ),
+    on_request("slurm-versions", needs_cluster=False),
+    on_request("platforms", needs_cluster=False),
+    on_request("environments", needs_cluster=False),
     # As site: the environments are those of this machine, unless it is told --fresh.
-    Suite(
-        name="site-frameworks",
-        folder="foreign_frameworks",
-        options=("-s",),
-        is_default=False,
-    ),
-    Suite(
-        name="container",
-        folder="container",
-        options=("-s",),
-        needs_cluster=False,
-        is_default=False,
-    ),
+    on_request("site-frameworks", folder="foreign_frameworks"),
+    on_request("container", needs_cluster=False),
     Suite(name="nfs", folder="nfs", is_default=False),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
