@@ -1,9 +1,13 @@
-"""A small container image with Python and ipykernel, for the kernel tests."""
+"""A small container image with Python and ipykernel, for the kernel tests.
+
+Its Debian is that of this machine, whatever that is.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import shutil
 import tarfile
 import tempfile
@@ -12,6 +16,7 @@ from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import REGISTRY_HINT
+from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
@@ -19,19 +24,32 @@ from deploy.environments.builder.uv import run_pip
 
 TOOLS = ("mmdebstrap",)
 PACKAGES = ("python3", "dash", "coreutils", "libstdc++6")
-SOURCE = "deb http://deb.debian.org/debian bookworm main"
+MIRROR = "http://deb.debian.org/debian"
 _OCI = "application/vnd.oci.image"
-_SITE_PACKAGES = "usr/local/lib/python3.11/dist-packages"
 # Most of the files; a kernel starts without, and tests are quicker.
-_UNNEEDED = (
-    *("usr/share/doc", "usr/share/locale", "usr/share/man", "var/lib/apt", "var/lib/dpkg"),
-    *(f"{_SITE_PACKAGES}/{name}" for name in ("debugpy", "jedi", "tzdata")),
-)
+_UNNEEDED = ("usr/share/doc", "usr/share/locale", "usr/share/man", "var/lib/apt", "var/lib/dpkg")
+_UNNEEDED_PACKAGES = ("debugpy", "jedi", "tzdata")
 
 
 def image_dir(plan: Plan) -> Path:
     """Return the image's folder: an OCI layout, which is a docker-archive once it is a tar file."""
     return plan.prefix / "test-image"
+
+
+def debian_release() -> str:
+    """Return Debian's name of this machine's release, such as "trixie".
+
+    Raises:
+        StepError: If this is not Debian.
+    """
+    system = platform.freedesktop_os_release()
+    if system["ID"] != "debian" or "VERSION_CODENAME" not in system:
+        raise StepError(
+            f"The image for the kernel tests is made of this machine's Debian, and this is"
+            f" {system['PRETTY_NAME']}.",
+            "Run these tests on Debian 12 or 13.",
+        )
+    return system["VERSION_CODENAME"]
 
 
 def make_image(plan: Plan, log: IO[str]) -> None:
@@ -47,15 +65,31 @@ def make_image(plan: Plan, log: IO[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="image-") as name:
         root = Path(name) / "root"
         include = f"--include={','.join(PACKAGES)}"
-        run(["mmdebstrap", "--variant=extract", include, "bookworm", root, SOURCE], log=log)
-        packages = root / _SITE_PACKAGES
-        pins = ("--target", packages, "--constraints", plan.pins("server"), "ipykernel")
-        server = plan.environment("server")
-        run_pip(plan, "install", server, *pins, log=log, next_step=REGISTRY_HINT)
+        release = debian_release()
+        source = f"deb {MIRROR} {release} main"
+        run(["mmdebstrap", "--variant=extract", include, release, root, source], log=log)
+        _add_ipykernel(plan, root, log)
         for unneeded in _UNNEEDED:
             shutil.rmtree(root / unneeded, ignore_errors=True)
         _write_layout(root, new)
     replace_folder(image_dir(plan), new)
+
+
+def _add_ipykernel(plan: Plan, root: Path, log: IO[str]) -> None:
+    """Install ipykernel for the image's Python, which need not be that of the environments."""
+    release = python_release(root)
+    packages = root / f"usr/local/lib/python{release}/dist-packages"
+    lock = plan.locks_dir.with_name(release) / "server.txt"
+    words = ("--python-version", release, "--target", packages, "--constraints", lock, "ipykernel")
+    server = plan.environment("server")
+    run_pip(plan, "install", server, *words, log=log, next_step=REGISTRY_HINT)
+    for unneeded in _UNNEEDED_PACKAGES:
+        shutil.rmtree(packages / unneeded, ignore_errors=True)
+
+
+def python_release(root: Path) -> str:
+    """Return the release of a Debian's own Python, such as "3.13"."""
+    return (root / "usr/bin/python3").readlink().name.removeprefix("python")
 
 
 def _write_layout(root: Path, folder: Path) -> None:
