@@ -10,16 +10,14 @@ from typing import Any
 from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, PortalError, SlurmError
-from spawner.forecast.query import question_of
 from spawner.hub import port_api, session_api, state_disk, unreachable
 from spawner.hub.environment_mixin import EquippingSpawner
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import gpus_in_words
-from spawner.session.job_plan import plan_of
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
 from spawner.session.restore import keep, take_up
-from spawner.session.session import Session, comment_of
+from spawner.session.session import Session
 from spawner.session.session_end import Ending
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailed
@@ -132,8 +130,8 @@ class SlurmGPUSpawner(EquippingSpawner):
         self._job = job = self._make_job(session)
         try:
             await self.cluster.check_sight()
-            plan = plan_of(self, request, session, comment=comment_of(self.cluster.hub))
-            await expect_start(self.cluster, session, request, question_of(self, request))
+            plan = self._plan_of(request, session.job_name)
+            await expect_start(self.cluster, session, request, self._question_of(plan))
             await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as error:
             SESSION_STARTS.labels("refused").inc()

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from spawner.diagnosis.messages import Diagnosis
 from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
+from spawner.forecast.query import Question
 from spawner.slurm.no_answer import is_no_answer
 
 # Since 25.11 the name of the cluster and a stray "a" can follow the time.
@@ -25,36 +26,6 @@ class Rejection:
     """Slurm would refuse such a session."""
 
     diagnosis: Diagnosis
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A session to forecast. Users of one account share an answer, unless it is a refusal.
-
-    Attributes:
-        user: Who would own the job; empty for anybody of the account.
-        n_gpus: GPUs, 0 or more.
-        gpu_type: Type of GPU; None for any.
-        partition: Partition; None for Slurm's default.
-        account: Slurm account; None for the user's default one, whichever that is.
-        qos: Quality of service; None for the default.
-    """
-
-    user: str
-    n_gpus: int
-    n_cores: int
-    memory_mib: int
-    walltime_s: int
-    gpu_type: str | None = None
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    reservation: str | None = None
-
-    @property
-    def shared(self) -> Question:
-        """The same question from anybody of the account; unchanged if the account is not known."""
-        return self if self.account is None else replace(self, user="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,64 +1,48 @@
-"""What a forecast asks of Slurm: the job of a session that is not submitted."""
+"""What a forecast asks of Slurm: the plan of a session, with a script that does nothing."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
 
-from spawner.forecast.forecaster import Question
 from spawner.options.accounting_limits import Allowance
-from spawner.options.request import Request
-from spawner.slurm.gres import SHARD
-from spawner.slurm.job_script import Job, JobPlan, build_job
-from spawner.slurm.resources import Resources
+from spawner.slurm.job_script import JobPlan
 
-_JOB_NAME = "dsportal-forecast"
+JOB_NAME = "dsportal-forecast"
 
 
-def question_of(spawner: Any, request: Request) -> Question:
-    """Return the forecast question for a checked request.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A session to forecast. Users of one account share an answer, unless it is a refusal.
+
+    Attributes:
+        user: Who would own the job; empty for anybody of the account.
+        plan: The job as it would be submitted, without its script.
+        account: Slurm account of the job, the user's default one if the plan names none; None if
+            it is not known.
+    """
+
+    user: str
+    plan: JobPlan
+    account: str | None = None
+
+    @property
+    def shared(self) -> Question:
+        """The same question from anybody of the account; unchanged if the account is not known."""
+        if self.account is None:
+            return self
+        return replace(self, user="", plan=replace(self.plan, account=self.account))
+
+
+def question_of(plan: JobPlan, own: Allowance) -> Question:
+    """Return the forecast question for the plan of a user's session.
 
     Args:
-        spawner: A `SlurmGPUSpawner`: its user, and the operator's settings with batchspawner's
-            `req_*`.
-        request: What the user could ask for, checked.
+        plan: As it would be submitted.
+        own: The user's share of Slurm's accounting.
     """
-    options, resources = request.options, request.resources
+    # What the scheduler does not look at would keep users from sharing an answer.
+    scheduled = replace(
+        plan, job_name=JOB_NAME, server_argv=("true",), prologue="", epilogue="", is_rescue=False
+    )
     # Users of one account share answers, also those who do not name it.
-    own = Allowance(spawner.user.name, spawner.cluster.associations)
-    return Question(
-        user=spawner.user.name,
-        n_gpus=resources.n_gpus,
-        n_cores=resources.n_cores,
-        memory_mib=resources.memory_mib,
-        walltime_s=request.walltime_s,
-        gpu_type=options.gpu_type,
-        partition=request.partition,
-        account=options.account or spawner.req_account or own.default_account,
-        qos=options.qos or spawner.req_qos or None,
-        reservation=options.reservation or spawner.req_reservation or None,
-    )
-
-
-def job_of(question: Question, extra_options: tuple[str, ...] = ()) -> Job:
-    """Return the job for sbatch --test-only: the session's, with a script that does nothing."""
-    is_shard = question.gpu_type == SHARD
-    return build_job(
-        JobPlan(
-            job_name=_JOB_NAME,
-            comment="",
-            resources=Resources(
-                n_gpus=question.n_gpus,
-                n_cores=question.n_cores,
-                memory_mib=question.memory_mib,
-            ),
-            walltime_s=question.walltime_s,
-            server_argv=("true",),
-            gpu_type=None if is_shard else question.gpu_type,
-            gres=SHARD if is_shard else "gpu",
-            partition=question.partition,
-            account=question.account,
-            qos=question.qos,
-            reservation=question.reservation,
-            extra_options=extra_options,
-        )
-    )
+    return Question(user=own.user, plan=scheduled, account=plan.account or own.default_account)

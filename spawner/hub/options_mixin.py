@@ -11,7 +11,7 @@ from traitlets import default
 
 from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
-from spawner.forecast.query import question_of
+from spawner.forecast.query import JOB_NAME, Question, question_of
 from spawner.options.accounting_limits import Allowance
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import Bounds
@@ -20,8 +20,11 @@ from spawner.options.request import Request, limits_of, normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster, shared_cluster
 from spawner.session.database import HubRows
+from spawner.session.job_plan import plan_of
+from spawner.session.session import comment_of
 from spawner.session.spawn_error import StartFailed
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.job_script import JobPlan
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import Shape
 
@@ -104,7 +107,14 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         catalog = await self.read_catalog()
         own = Allowance(self.user.name, self.cluster.associations)
         request = Request.check(self, user_options, catalog, self._site_limits, own)
-        return await self.cluster.forecaster.forecast(question_of(self, request))
+        plan = self._plan_of(request, JOB_NAME)
+        return await self.cluster.forecaster.forecast(self._question_of(plan))
+
+    def _plan_of(self, request: Request, job_name: str) -> JobPlan:
+        return plan_of(self, request, job_name=job_name, comment=comment_of(self.cluster.hub))
+
+    def _question_of(self, plan: JobPlan) -> Question:
+        return question_of(plan, Allowance(self.user.name, self.cluster.associations))
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:

@@ -16,14 +16,14 @@ from spawner.client.slurm import Slurm
 from spawner.client.storage import Space
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
-from spawner.forecast.forecaster import Forecaster, Question
-from spawner.forecast.query import job_of
+from spawner.forecast.forecaster import Forecaster
+from spawner.forecast.query import Question
 from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
 from spawner.slurm.associations import Associations
-from spawner.slurm.job_script import parse_extra_options
+from spawner.slurm.job_script import build_job
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.usage import Allocation
 
@@ -91,7 +91,6 @@ class Cluster:
             asks_per_minute=traits.forecasts_per_minute,
             fresh_s=traits.forecast_age_s,
         )
-        self._extra_options = parse_extra_options(getattr(traits, "req_options", ""))
         self.forecasts = ForecastFile(
             Path(traits.forecast_path) if traits.forecast_path else None, log=log
         )
@@ -220,7 +219,7 @@ class Cluster:
         return address or node
 
     async def _ask_forecast(self, question: Question) -> str:
-        return await self.slurm.test_submit(question.user, job_of(question, self._extra_options))
+        return await self.slurm.test_submit(question.user, build_job(question.plan))
 
     async def _look_around(self) -> None:
         await self.read_associations()

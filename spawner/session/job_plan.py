@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from spawner.options.request import Request
-from spawner.session.session import Session
 from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import JobPlan, parse_extra_options
 
 
-def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -> JobPlan:
-    """Return the plan of a session's job.
+def plan_of(spawner: Any, request: Request, *, job_name: str, comment: str) -> JobPlan:
+    """Return the plan of a session's job; a forecast asks with the same.
 
     Args:
         spawner: Holds the operator's settings, batchspawner's `req_*` among them.
         request: The user's checked request.
-        session: The session.
+        job_name: Name of the job, which holds the session's mark.
         comment: Comment of the job, which names the hub.
 
     Raises:
@@ -24,19 +23,19 @@ def plan_of(spawner: Any, request: Request, session: Session, *, comment: str) -
     """
     options = request.options
     return JobPlan(
-        job_name=session.job_name,
+        job_name=job_name,
         comment=comment,
         resources=request.resources,
-        walltime_s=session.walltime_s,
+        walltime_s=request.walltime_s,
         server_argv=(*spawner.server_argv, *spawner.get_args()),
         gpu_type=None if options.gpu_type == SHARD else options.gpu_type,
-        gres="shard" if options.gpu_type == SHARD else "gpu",
+        gres=SHARD if options.gpu_type == SHARD else "gpu",
         partition=request.partition,
         account=options.account or spawner.req_account or None,
         qos=options.qos or spawner.req_qos or None,
         reservation=options.reservation or spawner.req_reservation or None,
         # A warning at the very start would warn of nothing.
-        warning_s=spawner.warning_s if spawner.warning_s < session.walltime_s else 0,
+        warning_s=spawner.warning_s if spawner.warning_s < request.walltime_s else 0,
         prologue=spawner.req_prologue,
         epilogue=spawner.req_epilogue,
         extra_options=parse_extra_options(spawner.req_options),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from spawner.errors import SlurmError
-from spawner.forecast.forecaster import Question
+from spawner.forecast.query import Question
 from spawner.metrics import (
     FORECAST_ERROR_SECONDS,
     SESSION_START_SECONDS,

@@ -9,11 +9,27 @@ import pytest
 
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.accuracy import ForecastRecord
-from spawner.forecast.forecaster import Forecast, Forecaster, Question, Rejection, parse_test_only
+from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
+from spawner.forecast.query import Question, question_of
+from spawner.options.accounting_limits import Allowance
+from spawner.slurm.associations import Association, Associations
+from spawner.slurm.job_script import JobPlan, build_job
+from spawner.slurm.resources import Shape
 
 NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=UTC)
-QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=28800)
+PLAN = JobPlan(
+    job_name="dsportal-forecast",
+    comment="c",
+    resources=Shape().resources(1),
+    walltime_s=28800,
+    server_argv=("true",),
+)
+QUESTION = Question(user="ada", plan=PLAN)
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "test-only.txt"
+
+
+def about(**changes: object) -> Question:
+    return replace(QUESTION, plan=replace(PLAN, **changes))  # type: ignore[arg-type]
 
 
 def answer(minutes: int = 20, *, job_id: int = 12) -> str:
@@ -117,11 +133,11 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
     forecaster = cluster.forecaster()
     for question in (
         QUESTION,
-        replace(QUESTION, n_gpus=2),
+        about(resources=Shape().resources(2)),
         replace(QUESTION, user="grace"),
-        replace(QUESTION, partition="long"),
-        replace(QUESTION, walltime_s=3600),
-        replace(QUESTION, account="lab"),
+        about(partition="long"),
+        about(walltime_s=3600),
+        about(account="lab"),
     ):
         await forecaster.forecast(question)
     assert len(cluster.questions) == 6
@@ -157,15 +173,15 @@ async def test_slurm_is_asked_only_so_often_a_minute() -> None:
     cluster = Cluster()
     forecaster = cluster.forecaster(asks_per_minute=3)
     for n_gpus in range(10):
-        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
     assert len(cluster.questions) == 3
     cluster.time_s += 20
     for n_gpus in range(10, 20):
-        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
     assert len(cluster.questions) == 4
     cluster.time_s += 3600
     for n_gpus in range(20, 30):
-        await forecaster.forecast(replace(QUESTION, n_gpus=n_gpus))
+        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
     assert len(cluster.questions) == 7
 
 
@@ -298,3 +314,32 @@ async def test_slurm_is_never_asked_where_the_site_allows_no_questions() -> None
 
     assert await cluster.forecaster(asks_per_minute=0).forecast(QUESTION) is None
     assert cluster.questions == []
+
+
+def test_a_forecast_asks_with_the_options_of_the_session_and_another_script() -> None:
+    plan = replace(
+        PLAN,
+        job_name="dsportal-0123456789abcdef",
+        server_argv=("/opt/server", "--debug"),
+        gpu_type="v100",
+        qos="interactive",
+        warning_s=600,
+        prologue="module load cuda",
+        extra_options=("--constraint=v100",),
+    )
+
+    submitted, asked = build_job(plan), build_job(question_of(plan, Allowance("ada")).plan)
+
+    assert asked.argv == ("--job-name=dsportal-forecast", *submitted.argv[1:])
+    assert asked.script.endswith("exec true\n")
+    assert "module" not in asked.script
+
+
+def test_who_names_the_default_account_shares_the_answer_of_those_who_name_none() -> None:
+    rows = (Association(account="research", is_default=True),)
+    own = Allowance("ada", Associations(by_user={"ada": rows}))
+
+    named = question_of(replace(PLAN, account="research"), Allowance("grace"))
+
+    assert question_of(PLAN, own).plan.account is None, "as it would be submitted"
+    assert question_of(PLAN, own).shared == named.shared

@@ -14,7 +14,8 @@ import pytest
 from prometheus_client import REGISTRY
 
 from spawner.errors import JobRejectedError, SlurmUnavailableError
-from spawner.forecast.forecaster import Forecaster, Question
+from spawner.forecast.forecaster import Forecaster
+from spawner.forecast.query import Question
 from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions, timed_call
 from spawner.options.job_options import JobOptions
@@ -22,13 +23,23 @@ from spawner.options.request import Request
 from spawner.session.session import Session
 from spawner.session.start_metrics import expect_start, has_room, tell_of_start
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.resources import Shape
 from spawner.slurm.states import JobState
 
 LOG = logging.getLogger("forecasts")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-QUESTION = Question(user="ada", n_gpus=1, n_cores=8, memory_mib=49152, walltime_s=3600)
+QUESTION = Question(
+    user="ada",
+    plan=JobPlan(
+        job_name="dsportal-forecast",
+        comment="c",
+        resources=Shape().resources(1),
+        walltime_s=3600,
+        server_argv=("true",),
+    ),
+)
 SINFO_LINE = (
     "jupyter|jupyter*|up|1-00:00:00|UNLIMITED|node01|10.77.0.1|mixed|"
     "{cores}/0/0/40|384000|{memory}|gpu:v100:4|gpu:v100:{used}(IDX:N/A)|\n"
