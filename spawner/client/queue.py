@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
+from spawner.cache import Cache
 from spawner.errors import SlurmError
 from spawner.slurm.jobs import NAME_PREFIX
 
@@ -127,25 +127,16 @@ class Queue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._list_queue = list_queue
-        self._age_s = age_s
-        self._stale_s = stale_s
-        self._clock = clock
-        self._places: dict[int, Place] = {}
-        self._asked_at = self._answered_at = -stale_s
-        self._asking: asyncio.Task[None] | None = None
+        # A Slurm that does not answer is asked no more often than one that does.
+        self._places = Cache(
+            self._read_places, fresh_s=age_s, stale_s=stale_s, failure_s=age_s, clock=clock
+        )
 
     async def place_of(self, job_id: int) -> Place | None:
         """Return the queue position of a pending job, some seconds old; None if it is not known."""
-        if self._clock() - self._asked_at >= self._age_s:
-            self._asked_at = self._clock()
-            self._asking = asyncio.ensure_future(self._ask())
-        if self._asking is not None:
-            # Unlike wait_for, wait neither cancels the shared request nor raises in the end.
-            await asyncio.wait([self._asking], timeout=_LONGEST_WAIT_S)
-        is_stale = self._clock() - self._answered_at > self._stale_s
-        return None if is_stale else self._places.get(job_id)
-
-    async def _ask(self) -> None:
         with contextlib.suppress(SlurmError):
-            self._places = places_of(await self._list_queue())
-            self._answered_at = self._clock()
+            await self._places.get_within(_LONGEST_WAIT_S)
+        return (self._places.latest() or {}).get(job_id)
+
+    async def _read_places(self) -> dict[int, Place]:
+        return places_of(await self._list_queue())

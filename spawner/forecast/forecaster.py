@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from spawner.cache import Cache
 from spawner.diagnosis.messages import Diagnosis
 from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.query import Question
+from spawner.slurm.job_script import JobPlan
 from spawner.slurm.no_answer import is_no_answer
 
 # Since 25.11 the name of the cluster and a stray "a" can follow the time.
@@ -114,10 +116,7 @@ class Forecaster:
         self._clock = clock
         self._now = now
         self._bucket = _TokenBucket(asks_per_minute, clock)
-        self._fresh_s = fresh_s
-        self._stale_s = stale_s
-        self._known: dict[Question, tuple[float, Forecast]] = {}
-        self._asking: dict[Question, asyncio.Task[None]] = {}
+        self._known = Cache(self._ask_slurm, fresh_s=fresh_s, stale_s=stale_s, clock=clock)
 
     async def forecast(self, question: Question) -> Forecast | None:
         """Return when a session would start.
@@ -129,47 +128,42 @@ class Forecaster:
             The answer, some minutes old at most; its start can have passed by now. None if nothing
             is known: too many questions, or no answer from Slurm.
         """
-        known = self._recall(question, self._fresh_s)
+        own = _Key(question.user, replace(question.plan, account=question.account), question)
+        shared = own if question.account is None else replace(own, user="")
+        known = self._known.fresh(own) or self._known.fresh(shared)
         if known is not None:
             return known
-        task = self._asking.get(question.shared)
-        if task is None:
-            if not self._bucket.take():
-                return self._recall(question, self._stale_s)
-            task = asyncio.create_task(self._ask_slurm(question))
-            self._asking[question.shared] = task
-            task.add_done_callback(lambda _: self._asking.pop(question.shared, None))
-        await asyncio.shield(task)
-        return self._recall(question, self._stale_s)
+        with contextlib.suppress(SlurmError):
+            await self._known.get(shared)
+        return self._known.latest(own) or self._known.latest(shared)
 
-    async def _ask_slurm(self, question: Question) -> None:
+    async def _ask_slurm(self, key: _Key) -> Forecast:
+        if not self._bucket.take():
+            raise _NoSharedAnswerError("Slurm was asked for too many forecasts in this minute.")
         try:
             async with self._at_once:
-                answer = parse_test_only(await self._ask(question), self._now())
+                answer = parse_test_only(await self._ask(key.question), self._now())
         except JobRejectedError as error:
             answer = Rejection(diagnosis=explain_rejection(error.stderr))
-        # Not remembered, so that the next reader asks again.
-        except SlurmError:
-            return
-        self._remember(question, Forecast(answer=answer, made_at=self._now()))
+        forecast = Forecast(answer=answer, made_at=self._now())
+        if isinstance(answer, Rejection) and not key.user:
+            # A refusal can be about this user alone, so it is not shared with the account.
+            self._known.put(forecast, replace(key, user=key.question.user))
+            raise _NoSharedAnswerError("Slurm refused the job of this user.")
+        return forecast
 
-    def _remember(self, question: Question, forecast: Forecast) -> None:
-        asked_s = self._clock()
-        self._known = {
-            other: (known_s, known)
-            for other, (known_s, known) in self._known.items()
-            if asked_s - known_s < self._stale_s
-        }
-        is_refused = isinstance(forecast.answer, Rejection)
-        # A refusal can be about this user alone, so it is not shared with the account.
-        self._known[question if is_refused else question.shared] = (asked_s, forecast)
 
-    def _recall(self, question: Question, age_s: float) -> Forecast | None:
-        for key in (question, question.shared):
-            known_s, forecast = self._known.get(key, (0.0, None))
-            if forecast and self._clock() - known_s < age_s:
-                return forecast
-        return None
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """Whom an answer is for: one user, or with an empty name everybody of the plan's account."""
+
+    user: str
+    plan: JobPlan
+    question: Question = field(compare=False)
+
+
+class _NoSharedAnswerError(SlurmError):
+    """There is no answer that others could use; never shown."""
 
 
 class _TokenBucket:

@@ -15,7 +15,7 @@ class Question:
     """A session to forecast. Users of one account share an answer, unless it is a refusal.
 
     Attributes:
-        user: Who would own the job; empty for anybody of the account.
+        user: Who would own the job.
         plan: The job as it would be submitted, without its script.
         account: Slurm account of the job, the user's default one if the plan names none; None if
             it is not known.
@@ -24,13 +24,6 @@ class Question:
     user: str
     plan: JobPlan
     account: str | None = None
-
-    @property
-    def shared(self) -> Question:
-        """The same question from anybody of the account; unchanged if the account is not known."""
-        if self.account is None:
-            return self
-        return replace(self, user="", plan=replace(self.plan, account=self.account))
 
 
 def question_of(plan: JobPlan, own: Allowance) -> Question:

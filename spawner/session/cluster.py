@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spawner.answers import Answers
-from spawner.cached import Cached
+from spawner.cache import Cache
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
 from spawner.client.storage import Space
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 # An administrator may fix what these answers say, and the next start should notice.
 _RESERVATIONS_AGE_S = 60.0
 _SIGHT_AGE_S = 60.0
+# A page that shows hours or space does not ask at each reload while there is no answer.
+_FAILURE_AGE_S = 30.0
 _SETTING = "data_scientist_portal_cluster"
 
 
@@ -95,25 +96,27 @@ class Cluster:
             Path(traits.forecast_path) if traits.forecast_path else None, log=log
         )
         show_sessions(self.watcher.count_states)
-        self._allocations: Answers[tuple[str, datetime], list[Allocation]] = Answers(
-            lambda key: self.slurm.accounting.read_allocations(*key), fresh_s=traits.usage_age_s
+        self._allocations = Cache(
+            self.slurm.accounting.read_allocations,
+            fresh_s=traits.usage_age_s,
+            failure_s=_FAILURE_AGE_S,
         )
-        self._spaces: Answers[tuple[str, tuple[str, ...]], dict[str, Space | None]] = Answers(
-            lambda key: self.slurm.storage.read_spaces(*key), fresh_s=traits.storage_age_s
+        self._spaces = Cache(
+            self.slurm.storage.read_spaces, fresh_s=traits.storage_age_s, failure_s=_FAILURE_AGE_S
         )
         self._log = log
-        self._catalog = Cached(self.slurm.read_catalog, age_s=traits.catalog_age_s)
-        self._associations = Cached(
-            self.slurm.accounting.read_associations, age_s=traits.associations_age_s
+        self._catalog = Cache(self.slurm.read_catalog, fresh_s=traits.catalog_age_s)
+        self._associations = Cache(
+            self.slurm.accounting.read_associations, fresh_s=traits.associations_age_s
         )
-        self._reservations = Cached(self.slurm.read_reservations, age_s=_RESERVATIONS_AGE_S)
-        self._hidden = Cached(self.slurm.explain_hidden, age_s=_SIGHT_AGE_S)
+        self._reservations = Cache(self.slurm.read_reservations, fresh_s=_RESERVATIONS_AGE_S)
+        self._hidden = Cache(self.slurm.explain_hidden, fresh_s=_SIGHT_AGE_S)
         self._beginning: asyncio.Future[None] | None = None
 
     @property
     def associations(self) -> Associations:
         """The last known users and limits of accounting; empty before the first answer."""
-        return self._associations.latest or Associations()
+        return self._associations.latest() or Associations()
 
     def begin(self) -> None:
         """Start the tasks that run as long as the hub does; does nothing the second time."""
@@ -124,7 +127,7 @@ class Cluster:
     @property
     def known_catalog(self) -> Catalog | None:
         """The last known catalog, however old; None before the first answer."""
-        return self._catalog.latest
+        return self._catalog.latest()
 
     def expire_catalog(self) -> None:
         """Query free resources again next time: a session has begun or ended."""
@@ -182,11 +185,11 @@ class Cluster:
         Raises:
             SlurmError: If accounting did not answer, or the cluster keeps none.
         """
-        return await self._allocations.read((user, since), patience_s=patience_s)
+        return await self._allocations.get_within(patience_s, user, since)
 
     def forget_allocations(self, user: str) -> None:
         """Query accounting again about a user whose session has ended."""
-        self._allocations.forget(lambda key: key[0] == user)
+        self._allocations.forget(lambda other, _: other == user)
 
     async def read_spaces(
         self, user: str, folders: tuple[str, ...], *, patience_s: float
@@ -204,7 +207,7 @@ class Cluster:
         Raises:
             SlurmError: If the launcher could not be run.
         """
-        return await self._spaces.read((user, folders), patience_s=patience_s)
+        return await self._spaces.get_within(patience_s, user, folders)
 
     async def read_address(self, node: str) -> str:
         """Return a node's NodeAddr, or its name if Slurm does not know the node.
@@ -212,7 +215,7 @@ class Cluster:
         Raises:
             SlurmUnavailableError: If Slurm did not answer and the node is in no earlier answer.
         """
-        catalog = self._catalog.latest
+        catalog = self._catalog.latest()
         address = catalog and _address_in(catalog, node)
         if not address:
             address = _address_in(await self.read_catalog(), node)

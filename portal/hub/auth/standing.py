@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
+
+from spawner.cache import Cache
 
 # A refused user's browser asks with each request; an account that is repaired works again soon.
 REFUSAL_AGE_S = 60.0
@@ -50,41 +51,25 @@ class Standings:
         ask: Callable[[str], Awaitable[Standing]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ask = ask
+        # Only refusals stay in it.
+        self._known = Cache(ask, fresh_s=REFUSAL_AGE_S, n_kept=_N_MOST_REMEMBERED, clock=clock)
         self._clock = clock
-        self._refused: dict[str, tuple[float, Standing]] = {}
         self._silent_until_s = 0.0
         self._silence = Standing(verdict=Verdict.UNKNOWN)
-        self._asking: dict[str, asyncio.Future[Standing]] = {}
 
     async def of(self, name: str) -> Standing:
         """Return a user's standing, a minute old at most; concurrent callers share one check."""
-        now_s = self._clock()
-        refused_at_s, refusal = self._refused.get(name, (float("-inf"), self._silence))
-        if now_s - refused_at_s <= REFUSAL_AGE_S:
-            return refusal
-        if now_s < self._silent_until_s:
+        if self._known.fresh(name) is None and self._clock() < self._silent_until_s:
             return self._silence
-        asking = self._asking.get(name)
-        if asking is None:
-            asking = self._asking[name] = asyncio.ensure_future(self._look(name))
-        # A request that is cancelled must not cancel the check that others wait for.
-        return await asyncio.shield(asking)
-
-    def forget(self, name: str) -> None:
-        """Check again next time, as after a login with the right password."""
-        self._refused.pop(name, None)
-
-    async def _look(self, name: str) -> Standing:
-        try:
-            standing = await self._ask(name)
-        finally:
-            self._asking.pop(name, None)
+        standing = await self._known.get(name)
         if standing.verdict is Verdict.MAY_NOT:
-            if len(self._refused) >= _N_MOST_REMEMBERED:
-                self._refused.clear()
-            self._refused[name] = (self._clock(), standing)
-        elif standing.verdict is Verdict.UNKNOWN:
+            return standing
+        self._known.expire(name)
+        if standing.verdict is Verdict.UNKNOWN:
             self._silent_until_s = self._clock() + NO_ANSWER_AGE_S
             self._silence = standing
         return standing
+
+    def forget(self, name: str) -> None:
+        """Check again next time, as after a login with the right password."""
+        self._known.expire(name)

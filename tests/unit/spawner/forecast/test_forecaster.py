@@ -137,7 +137,7 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
         replace(QUESTION, user="grace"),
         about(partition="long"),
         about(walltime_s=3600),
-        about(account="lab"),
+        replace(about(account="lab"), account="lab"),
     ):
         await forecaster.forecast(question)
     assert len(cluster.questions) == 6
@@ -335,11 +335,13 @@ def test_a_forecast_asks_with_the_options_of_the_session_and_another_script() ->
     assert "module" not in asked.script
 
 
-def test_who_names_the_default_account_shares_the_answer_of_those_who_name_none() -> None:
+async def test_who_names_the_default_account_shares_the_answer_of_those_who_name_none() -> None:
+    cluster = Cluster()
+    forecaster = cluster.forecaster()
     rows = (Association(account="research", is_default=True),)
     own = Allowance("ada", Associations(by_user={"ada": rows}))
 
-    named = question_of(replace(PLAN, account="research"), Allowance("grace"))
+    await forecaster.forecast(question_of(PLAN, own))
+    await forecaster.forecast(question_of(replace(PLAN, account="research"), Allowance("grace")))
 
-    assert question_of(PLAN, own).plan.account is None, "as it would be submitted"
-    assert question_of(PLAN, own).shared == named.shared
+    assert [question.plan for question in cluster.questions] == [PLAN], "as it would be submitted"

@@ -1,0 +1,149 @@
+"""A keyed async cache: concurrent callers share one request; values expire."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, TypeVarTuple
+
+from spawner.errors import PortalError
+
+Key = TypeVarTuple("Key")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[Value]):
+    value: Value
+    received_s: float
+    expires_s: float
+
+
+class Cache(Generic[*Key, Value]):
+    """Caches what an async function returns, by its arguments.
+
+    A caller that is cancelled, or whose patience ends, does not cancel the request: the others get
+    its answer, and so does the next caller.
+
+    Args:
+        request: Fetches the value of a key; never returns None.
+        fresh_s: Seconds until a value expires.
+        stale_s: Seconds for which `latest` still returns a value.
+        failure_s: Seconds for which a PortalError of `request` is raised again without another
+            request, `fresh_s` at most; 0 for none.
+        n_kept: Most values that are kept, 1 or more; the oldest go first.
+        clock: Monotonic, in seconds.
+    """
+
+    def __init__(
+        self,
+        request: Callable[[*Key], Awaitable[Value]],
+        *,
+        fresh_s: float,
+        stale_s: float = float("inf"),
+        failure_s: float = 0.0,
+        n_kept: int = 2000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._request = request
+        self._fresh_s = fresh_s
+        self._stale_s = stale_s
+        self._failure_s = min(failure_s, fresh_s)
+        self._n_kept = n_kept
+        self._clock = clock
+        self._kept: dict[tuple[*Key], _Kept[Value]] = {}
+        self._failures: dict[tuple[*Key], tuple[float, PortalError]] = {}
+        self._requests: dict[tuple[*Key], asyncio.Task[Value]] = {}
+
+    async def get(self, *key: *Key) -> Value:
+        """Return the value, which has not expired.
+
+        Raises:
+            PortalError: What the request raised.
+        """
+        value = self.fresh(*key)
+        if value is not None:
+            return value
+        failed_until_s, failure = self._failures.get(key, (0.0, None))
+        if failure is not None and self._clock() < failed_until_s:
+            raise failure.with_traceback(None)
+        return await asyncio.shield(self._requested(key))
+
+    async def get_within(self, patience_s: float, *key: *Key) -> Value | None:
+        """Return the value, or the `latest` one if a request takes longer than `patience_s`.
+
+        Raises:
+            PortalError: What the request raised.
+        """
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self.get(*key)
+        except TimeoutError:
+            return self.latest(*key)
+
+    def fresh(self, *key: *Key) -> Value | None:
+        """Return the value if there is one that has not expired; requests nothing."""
+        kept = self._kept.get(key)
+        return kept.value if kept and self._clock() < kept.expires_s else None
+
+    def latest(self, *key: *Key) -> Value | None:
+        """Return the last value, expired or not, up to `stale_s` old; requests nothing."""
+        kept = self._kept.get(key)
+        return kept.value if kept and self._clock() - kept.received_s < self._stale_s else None
+
+    def put(self, value: Value, *key: *Key) -> None:
+        """Keep a value as if it had been requested now."""
+        now_s = self._clock()
+        # An update in place would keep the old position, and the first ones go first.
+        self._kept.pop(key, None)
+        while len(self._kept) >= self._n_kept:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = _Kept(value, received_s=now_s, expires_s=now_s + self._fresh_s)
+
+    def expire(self, *key: *Key) -> None:
+        """Request the value again at the next `get`; it stays the `latest`."""
+        if key in self._kept:
+            self._kept[key] = replace(self._kept[key], expires_s=float("-inf"))
+
+    def forget(self, is_meant: Callable[[*Key], bool]) -> None:
+        """Drop values and failures whose key `is_meant` picks."""
+        self._kept = {key: kept for key, kept in self._kept.items() if not is_meant(*key)}
+        self._failures = {key: one for key, one in self._failures.items() if not is_meant(*key)}
+
+    def _requested(self, key: tuple[*Key]) -> asyncio.Task[Value]:
+        task = self._requests.get(key)
+        if task is None:
+            task = asyncio.create_task(self._fetch(key))
+            self._requests[key] = task
+            task.add_done_callback(lambda done: self._finish(key, done))
+        return task
+
+    async def _fetch(self, key: tuple[*Key]) -> Value:
+        try:
+            value = await self._request(*key)
+        except PortalError as error:
+            self._keep_failure(key, error)
+            raise
+        self._failures.pop(key, None)
+        self.put(value, *key)
+        return value
+
+    def _keep_failure(self, key: tuple[*Key], error: PortalError) -> None:
+        if not self._failure_s:
+            return
+        now_s = self._clock()
+        # Those of the past make room; a failing Slurm would leave one for each user.
+        self._failures = {
+            other: (until_s, failure)
+            for other, (until_s, failure) in self._failures.items()
+            if now_s < until_s
+        }
+        self._failures[key] = (now_s + self._failure_s, error)
+
+    def _finish(self, key: tuple[*Key], task: asyncio.Task[Value]) -> None:
+        del self._requests[key]
+        if not task.cancelled():
+            # If every caller has gone, asyncio would log a failure that nobody looked at.
+            task.exception()
