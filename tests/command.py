@@ -24,11 +24,11 @@ TIERS = ("push", "all")
 N_SLOWEST = 20
 EPILOG = """\
 'push', or no name: what every change must pass. It leaves out bench, which measures,
-slurm-versions, which tries newer Slurms, platforms, which sets up a newer Debian, environments,
-which installs everything from the ordinary index alone, site-frameworks, which runs templates on
-an installed site, container, which builds and runs the image, and nfs, which puts homes on a real
-NFS server; 'all', before a release, has them. Neither tries real GPUs, MPI or MXNet, which need
-other builds. 'tests/run gpu --help' is about the suite for a machine with a GPU.
+slurm-versions, which tries newer Slurms, platforms, which sets up a fresh machine of each Debian,
+environments, which installs everything from the ordinary index alone, site-frameworks, which runs
+templates on an installed site, container, which builds and runs the image, and nfs, which puts
+homes on a real NFS server; 'all', before a release, has them. Neither tries real GPUs, MPI or
+MXNet, which need other builds. 'tests/run gpu --help' is about the suite for a machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests
 fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap

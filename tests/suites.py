@@ -18,6 +18,8 @@ OUTPUT_DIR = CHECKOUT / "tests" / "output"
 BIN_DIR = Plan().environment("test") / "bin"
 # Ends a suite that hangs; the longest one, with real trainings, takes minutes.
 TIMEOUT_S = 3600
+# All suites, on one Debian after the other.
+PLATFORMS_TIMEOUT_S = 6 * 3600
 PYTEST_TESTS_FAILED = 1
 PYTEST_RAN_NO_TEST = 5
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
@@ -64,6 +66,7 @@ class Suite:
         needs_kernels: Whether it starts kernels from modules, images and Jython.
         needs_front_end: Whether it starts the TLS front end of the example.
         is_default: Whether it runs when no suite is named.
+        timeout_s: When it is ended as one that hangs, seconds.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Suite:
     needs_kernels: bool = False
     needs_front_end: bool = False
     is_default: bool = True
+    timeout_s: float = TIMEOUT_S
 
     @property
     def exists(self) -> bool:
@@ -139,7 +143,7 @@ SUITES = (
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
     on_request("slurm-versions", needs_cluster=False),
-    on_request("platforms", needs_cluster=False),
+    replace(on_request("platforms", needs_cluster=False), timeout_s=PLATFORMS_TIMEOUT_S),
     on_request("environments", needs_cluster=False),
     # As site: the environments are those of this machine, unless it is told --fresh.
     on_request("site-frameworks", folder="foreign_frameworks"),
@@ -200,7 +204,8 @@ def _run_pytest(
     OUTPUT_DIR.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-    status = _status_of([*pytest, *suite.options, *(str(word) for word in arguments)])
+    words = [*pytest, *suite.options, *(str(word) for word in arguments)]
+    status = _status_of(words, suite.timeout_s)
     return status, read_results(report)
 
 
@@ -269,7 +274,7 @@ def _report_of(suite: Suite, suffix: str = "") -> Path:
     return OUTPUT_DIR / f"{suite.name}{suffix}.xml"
 
 
-def _status_of(command: Sequence[str]) -> int:
+def _status_of(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> int:
     environment = clean_environment(
         PATH=f"{BIN_DIR}:{SYSTEM_PATH}",
         PYTHONPATH=str(CHECKOUT),
@@ -277,10 +282,10 @@ def _status_of(command: Sequence[str]) -> int:
     )
     try:
         return subprocess.run(
-            command, cwd=CHECKOUT, env=environment, timeout=TIMEOUT_S, check=False
+            command, cwd=CHECKOUT, env=environment, timeout=timeout_s, check=False
         ).returncode
     except subprocess.TimeoutExpired:
-        print(f"ended after {TIMEOUT_S} s: {' '.join(command)}", flush=True)
+        print(f"ended after {timeout_s} s: {' '.join(command)}", flush=True)
         return 124
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", flush=True)

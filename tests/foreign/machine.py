@@ -17,6 +17,8 @@ KEPT = ("DSPORTAL_PACKAGES", "PIP_", "SSL_", "NPM_CONFIG_", "npm_config_", "NODE
 # What the cluster has beside what deploy/up installs.
 PACKAGES = ("nginx-light", "logrotate", "python3-fusepy")
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
+# slirp4netns answers there, with what the resolver of the machine around says.
+RESOLVER = "10.0.2.3"
 POLICY = "/usr/sbin/policy-rc.d"
 
 
@@ -48,6 +50,29 @@ class Machine:
             raise RuntimeError(self.folder.with_suffix(".log").read_text())
         children = Path(f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children")
         self.pid = int(children.read_text().split()[0])
+        self._network: subprocess.Popen[str] | None = None
+
+    def connect(self) -> None:
+        """Let the machine's own network reach the registries, through a program of this machine.
+
+        Nothing reaches the machine by it, and it reaches nothing that listens on this one only.
+
+        Source:
+            https://github.com/rootless-containers/slirp4netns/blob/master/slirp4netns.1.md
+        """
+        options = ("--configure", "--mtu=65520", "--disable-host-loopback", "--ready-fd=1")
+        with self.folder.with_suffix(".log").open("ab") as log:
+            self._network = subprocess.Popen(
+                ["slirp4netns", *options, str(self.pid), "tap0"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._network.stdout is not None
+        if self._network.stdout.read(1) != "1":
+            raise RuntimeError(self.folder.with_suffix(".log").read_text())
+        self.write("/etc/resolv.conf", f"nameserver {RESOLVER}\n")
 
     def run(
         self,
@@ -119,6 +144,9 @@ class Machine:
 
     def close(self) -> None:
         """End the machine; nothing is left of it but files of another system."""
+        if self._network is not None:
+            self._network.terminate()
+            self._network.communicate(timeout=30)
         os.kill(self.pid, signal.SIGKILL)
         self._unshare.wait(30)
         if self._unshare.stdout is not None:

@@ -168,6 +168,18 @@ def test_a_run_with_failures_in_many_files_gets_no_second_try(checkout: Path) ->
     assert counts.n_failed == suites.MOST_FILES_AGAIN + 1
 
 
+def test_a_suite_that_hangs_is_ended_after_its_own_time(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "tests/sample/test_sample.py").write_text("import time; time.sleep(600)\n")
+    suite = Suite(name="sample", folder="sample", needs_cluster=False, timeout_s=0.5)
+
+    counts = run_suite(suite, BARE_PYTEST)
+
+    assert counts.n_failed
+    assert "ended after 0.5 s: " in capsys.readouterr().out
+
+
 def test_more_than_a_few_second_tries_fail_the_run() -> None:
     by_chance = [
         Result(test=str(n), passed_after="  E assert 0") for n in range(suites.MOST_SECOND_TRIES)
