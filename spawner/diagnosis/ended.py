@@ -7,9 +7,11 @@ import signal as signals
 
 from spawner.diagnosis.limits import parse_limit_sentence
 from spawner.diagnosis.messages import (
+    SESSION,
     UNKNOWN_SITUATION,
     Diagnosis,
     Situation,
+    Subject,
     Words,
     diagnose,
     quote,
@@ -18,56 +20,58 @@ from spawner.diagnosis.pending import normalize_reason
 from spawner.slurm.states import JobState
 from spawner.slurm.units import format_walltime
 
-_AGAIN = "Start a new session; if it happens again, ask the administrators."
+_AGAIN = "{new}; if it happens again, ask the administrators."
 _LOG = "Read the end of the log, or show it to the administrators."
-_WHEN_NEEDED = "Start a new session when you need one."
+_WHEN_NEEDED = "{when_needed}"
 
 # {node} is " on node01" or empty, {code} the exit code, {signal} the name of the signal.
 END_STATES: dict[JobState, Words] = {
-    JobState.COMPLETED: ("The session ended.", _WHEN_NEEDED),
-    JobState.TIMEOUT: ("The session reached its time limit{limit}.", _WHEN_NEEDED),
+    JobState.COMPLETED: ("The {session} ended.", _WHEN_NEEDED),
+    JobState.TIMEOUT: ("The {session} reached its time limit{limit}.", _WHEN_NEEDED),
     JobState.NODE_FAIL: (
-        "The node{of_node} failed while the session ran.",
-        "Start a new session; Slurm places it on another node.",
+        "The node{of_node} failed while the {session} was running.",
+        "{new}; Slurm places it on another node.",
     ),
     JobState.OUT_OF_MEMORY: (
-        "The session used more memory than it had{memory}.",
-        "Start a new session with more GPUs, since memory comes with them, or load less data at "
-        "a time.",
+        "The {session} used more memory than it had{memory}.",
+        "{new} with {more_memory}, or load less data at a time.",
     ),
     JobState.PREEMPTED: (
-        "A job of higher priority took the place of the session.",
-        "Start a new session; it waits until there is room.",
+        "A job of higher priority took the resources of the {session}.",
+        "{new}; it waits until resources are free.",
     ),
-    JobState.BOOT_FAIL: ("The node{of_node} could not be switched on for the session.", _AGAIN),
+    JobState.BOOT_FAIL: ("The node{of_node} could not be powered up for the {session}.", _AGAIN),
     JobState.DEADLINE: (
-        "The session could not end before the deadline that was set for it.",
-        "Start a new session without a deadline.",
+        "The {session} could not end before its deadline.",
+        "{new} without a deadline.",
     ),
     JobState.REVOKED: (
         "Another cluster of the federation took over the job.",
-        "Ask the administrators: sessions of the portal belong on this cluster.",
+        "Ask the administrators: it should have stayed on this cluster.",
     ),
-    JobState.CANCELLED: ("The session's job was cancelled.", _WHEN_NEEDED),
-    JobState.FAILED: ("The session's job failed{node}.", _LOG),
-    JobState.COMPLETING: ("The session ended and its node{of_node} is cleaning up.", _WHEN_NEEDED),
-    JobState.STAGE_OUT: ("The session ended and its files are being copied back.", _WHEN_NEEDED),
+    JobState.CANCELLED: ("The {session} was cancelled.", _WHEN_NEEDED),
+    JobState.FAILED: ("The {session} failed{node}.", _LOG),
+    JobState.COMPLETING: (
+        "The {session} ended and its node{of_node} is cleaning up.",
+        _WHEN_NEEDED,
+    ),
+    JobState.STAGE_OUT: ("The {session} ended and its files are being copied back.", _WHEN_NEEDED),
 }
 
 CANCELLED_BY: dict[str, Words] = {
-    "user": ("The session's job was cancelled under your own name.", _WHEN_NEEDED),
+    "user": ("The {session} was cancelled under your own name.", _WHEN_NEEDED),
     "hub": (
-        "The portal ended the session.",
-        "Start a new session; ask the administrators if you did not expect this.",
+        "The portal ended the {session}.",
+        "{new}; ask the administrators if you did not expect this.",
     ),
     "administrator": (
-        "An administrator cancelled the session.",
-        "Ask the administrators why before you start a new one.",
+        "An administrator cancelled the {session}.",
+        "Ask the administrators why before you {start}.",
     ),
-    "uid": ("The user with uid {uid} cancelled the session's job.", _WHEN_NEEDED),
+    "uid": ("The user with uid {uid} cancelled the {session}.", _WHEN_NEEDED),
     "other": (
-        "Somebody else (uid {uid}) cancelled the session.",
-        "Ask the administrators why before you start a new one.",
+        "Somebody else (uid {uid}) cancelled the {session}.",
+        "Ask the administrators why before you {start}.",
     ),
 }
 
@@ -75,66 +79,72 @@ CANCELLED_BY: dict[str, Words] = {
 # 128 ended by a signal. 53 is the signal that Slurm writes if it cannot open a job's files.
 EXIT_CODES: dict[int, Words] = {
     126: (
-        "The program of the session may not be run{node} (exit code 126).",
+        "The program of the {session} cannot be executed{node} (exit code 126).",
         "Tell the administrators that the server environment is not readable on that node.",
     ),
     127: (
-        "The program of the session was not found{node} (exit code 127).",
+        "The program of the {session} was not found{node} (exit code 127).",
         "Tell the administrators that the server environment is missing on that node.",
     ),
 }
 SIGNALS: dict[str, Words] = {
     "SIGKILL": (
-        "The session was killed{node}, often because its memory was full.",
-        "Start a new session with more GPUs, since memory comes with them.",
+        "The {session} was killed{node}, often because it ran out of memory.",
+        "{new} with {more_memory}.",
     ),
-    "SIGTERM": ("The session was asked to stop{node} and did.", _WHEN_NEEDED),
-    "SIGINT": ("The session was interrupted{node}.", _WHEN_NEEDED),
-    "SIGSEGV": ("The program of the session crashed{node} (SIGSEGV).", _LOG),
-    "SIGBUS": ("The program of the session crashed{node} (SIGBUS): disk or memory is full.", _LOG),
+    "SIGTERM": ("The {session} was told to stop{node} and did.", _WHEN_NEEDED),
+    "SIGINT": ("The {session} was interrupted{node}.", _WHEN_NEEDED),
+    "SIGSEGV": ("The program of the {session} crashed{node} (SIGSEGV).", _LOG),
+    "SIGBUS": (
+        "The program of the {session} crashed{node} (SIGBUS): disk or memory is full.",
+        _LOG,
+    ),
     "SIGXFSZ": (
-        "The session wrote a larger file than is allowed{node}.",
-        "Free some of your disk space, then start a new session.",
+        "The {session} wrote a larger file than allowed{node}.",
+        "Free some of your disk space, then {start}.",
     ),
 }
+OTHER_EXIT_CODE: Words = ("The {session} ended with an error{node} (exit code {code}).", _LOG)
+OTHER_SIGNAL: Words = ("The {session} was ended{node} by the signal {signal}.", _LOG)
 _FILES_SIGNAL = 53
 FILES: Words = (
-    "Slurm could not open the session's log or folder{node}.",
-    "Check that your home folder exists and has space, then start a new session.",
+    "Slurm could not open the {session}'s log or folder{node}.",
+    "Check that your home folder exists and has space, then {start}.",
 )
 
 # sacct prints the last reason that kept a job waiting, so words for waiting are not among these.
 END_REASONS: dict[str, Words] = {
-    "JobLaunchFailure": ("The session could not be started on its node{of_node}.", _AGAIN),
-    "launch failed": ("The session could not be started on its node{of_node}.", _AGAIN),
+    "JobLaunchFailure": ("The {session} could not be started on its node{of_node}.", _AGAIN),
+    "launch failed": ("The {session} could not be started on its node{of_node}.", _AGAIN),
     "SystemFailure": ("Slurm or a part of the cluster failed.", _AGAIN),
     "NodeDown": (
         "The node{of_node} went down.",
-        "Start a new session; Slurm places it on another node.",
+        "{new}; Slurm places it on another node.",
     ),
-    "InactiveLimit": ("Slurm ended the session because it did nothing.", _WHEN_NEEDED),
+    "InactiveLimit": ("Slurm stopped the {session} because it was idle.", _WHEN_NEEDED),
     "TimeLimit": END_STATES[JobState.TIMEOUT],
     "OutOfMemory": END_STATES[JobState.OUT_OF_MEMORY],
     "DeadLine": END_STATES[JobState.DEADLINE],
     "BurstBufferOperation": (
-        "The fast storage (burst buffer) failed for this session.",
+        "The fast storage (burst buffer) failed for this {session}.",
         "Ask the administrators.",
     ),
     "BadConstraints": (
-        "No node of the cluster has what the session asked for.",
-        "Start again with fewer GPUs or without a GPU type.",
+        "No node of the cluster has what the {session} asked for.",
+        "{again} with fewer GPUs or without a GPU type.",
     ),
     "reservation ended": (
-        "The reservation that the session used has ended.",
-        "Start a new session without a reservation.",
+        "The reservation that the {session} used has ended.",
+        "{new} without a reservation.",
     ),
 }
 BUDGET: Words = (
-    "The time budget of your account or its quality of service (QOS) was spent.",
-    "Ask the administrators when it is renewed, or for a larger one.",
+    "The time budget of your account or its quality of service (QOS) is used up.",
+    "Ask the administrators when the budget is renewed, or for a larger one.",
 )
+UNKNOWN_STATE: Words = ("Slurm says that the {session} is in the state {state}.", _AGAIN)
 UNKNOWN_END: Words = (
-    "Slurm no longer knows the session's job, nor how it ended.",
+    "Slurm no longer knows the {session}'s job or how it ended.",
     _AGAIN,
 )
 
@@ -168,28 +178,26 @@ def explain_end(
     raised = _RAISED_SIGNAL.match(reason)
     if raised is not None and not signal:
         signal = int(raised["number"])
-    parts = _parts(node, situation, exit_code)
+    parts, subject = _parts(node, situation, exit_code), situation.subject
     if state is JobState.CANCELLED:
         return _explain_cancelled(cancelled_by_uid, situation, reason, parts)
     if state is JobState.FAILED:
-        return _explain_failed(exit_code, signal or 0, reason, parts)
+        return _explain_failed(exit_code, signal or 0, reason, parts, subject)
     if state is JobState.TIMEOUT:
-        return diagnose(_words_of_reason(reason) or END_STATES[state], parts)
+        return diagnose(_words_of_reason(reason) or END_STATES[state], parts, subject)
     if state in END_STATES:
-        return diagnose(END_STATES[state], parts)
+        return diagnose(END_STATES[state], parts, subject)
     if state is JobState.UNKNOWN:
-        return diagnose(UNKNOWN_END)
-    return Diagnosis(
-        sentence=f"Slurm calls the state of the session's job {quote(state.name)}.",
-        next_step=_AGAIN,
-    )
+        return diagnose(UNKNOWN_END, parts, subject)
+    return diagnose(UNKNOWN_STATE, {"state": quote(state.name)}, subject)
 
 
 def _explain_cancelled(
     uid: int | None, situation: Situation, reason: str, parts: dict[str, str]
 ) -> Diagnosis:
     if uid is None:
-        return diagnose(_words_of_reason(reason) or END_STATES[JobState.CANCELLED], parts)
+        words = _words_of_reason(reason) or END_STATES[JobState.CANCELLED]
+        return diagnose(words, parts, situation.subject)
     # The portal stops a job as its user, so this comes first if both are the same account.
     if uid == situation.user_uid:
         who = "user"
@@ -199,26 +207,27 @@ def _explain_cancelled(
         who = "administrator"
     else:
         who = "uid" if situation.user_uid is None else "other"
-    return diagnose(CANCELLED_BY[who], {"uid": str(uid)})
+    return diagnose(CANCELLED_BY[who], {"uid": str(uid)}, situation.subject)
 
 
 def _explain_failed(
-    exit_code: int | None, signal: int, reason: str, parts: dict[str, str]
+    exit_code: int | None, signal: int, reason: str, parts: dict[str, str], subject: Subject
 ) -> Diagnosis:
     # A shell reports a child that a signal ended as 128 plus the signal's number.
     if not signal and exit_code and _name_of_signal(exit_code - 128):
         signal = exit_code - 128
     if signal == _FILES_SIGNAL:
-        return diagnose(FILES, parts)
+        return diagnose(FILES, parts, subject)
     # Slurm says JobLaunchFailure also for a script that a signal ended, so the signal goes first.
     if signal:
         name = _name_of_signal(signal) or str(signal)
-        words = (f"The session was ended{{node}} by the signal {name}.", _LOG)
-        return diagnose(SIGNALS.get(name, words), parts)
+        words = SIGNALS.get(name, OTHER_SIGNAL)
+        return diagnose(words, {**parts, "signal": name}, subject)
     if exit_code:
-        words = ("The session's job ended with an error{node} (exit code {code}).", _LOG)
-        return diagnose(EXIT_CODES.get(exit_code, words), parts)
-    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts)
+        sentence, next_step = EXIT_CODES.get(exit_code, OTHER_EXIT_CODE)
+        # Only the program of a session is the portal's; others are the user's.
+        return diagnose((sentence, next_step if subject is SESSION else _LOG), parts, subject)
+    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts, subject)
 
 
 def _words_of_reason(reason: str) -> Words | None:

@@ -134,62 +134,63 @@ def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = Fals
         is_refused: Whether Slurm did not accept the job at all, so that waiting does not help.
     """
     if limit.is_minimum:
+        less = "fewer" if _noun(limit).endswith("s") else "less"
         return Diagnosis(
-            sentence=f"The session asks for fewer {_noun(limit)} than your quality of service "
-            "(QOS) starts."
-            if _noun(limit).endswith("s")
-            else f"The session asks for less {_noun(limit)} than your quality of service (QOS) "
-            "starts.",
-            next_step=f"{_again(is_refused)} with more GPUs."
+            sentence=f"The {situation.subject.noun} asks for {less} {_noun(limit)} than your "
+            "quality of service (QOS) requires.",
+            next_step=f"{_again(situation, is_refused)} with more GPUs."
             if limit.resource in _COMES_WITH_GPUS
-            else "Ask the administrators which QOS suits a session of the portal.",
+            else "Ask the administrators which QOS to use.",
         )
     if limit.per in {"job", "node"}:
         return _explain_size(limit, situation, is_refused=is_refused)
     if limit.minutes:
-        return _explain_minutes(limit, is_refused=is_refused)
+        return _explain_minutes(limit, situation, is_refused=is_refused)
     if limit.per in {"group", "account"} and not _exceeds_alone(limit, situation):
         return _explain_shared(limit, situation, is_refused=is_refused)
     return _explain_own(limit, situation, is_refused=is_refused)
 
 
 def _explain_size(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
-    # One session is larger than a session may be, so waiting never helps.
+    noun = situation.subject.noun
+    # It is larger than one may be, so waiting never helps.
     if limit.resource.startswith("wall"):
         longest = ""
         if situation.max_walltime_s is not None:
             longest = f", which is {format_walltime(situation.max_walltime_s)}"
         return Diagnosis(
-            sentence=f"The session asks for more time than one session may have{longest}.",
-            next_step=f"{_again(is_refused)} with fewer hours.",
+            sentence=f"The {noun} asks for more time than one {noun} may have{longest}.",
+            next_step=f"{_again(situation, is_refused)} with fewer hours.",
         )
     where = " on a node" if limit.per == "node" else ""
     return Diagnosis(
         sentence=_numbers(limit, situation)
-        or f"The session asks for more {_noun(limit)}{where} than one session may have.",
-        next_step=f"{_again(is_refused)} with fewer hours."
+        or f"The {noun} asks for more {_noun(limit)}{where} than one {noun} may have.",
+        next_step=f"{_again(situation, is_refused)} with fewer hours."
         if limit.minutes
         else _fewer(limit, situation, is_refused=is_refused),
     )
 
 
-def _explain_minutes(limit: Limit, *, is_refused: bool) -> Diagnosis:
+def _explain_minutes(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
     if limit.minutes == "ahead":
         jobs = "Your running jobs" if limit.owner == "you" else f"The running jobs of {limit.owner}"
         return Diagnosis(
-            sentence=f"{jobs} may still use as many {_noun(limit)} as the limit allows.",
-            next_step="Wait until some of them end, then start again."
+            sentence=f"{jobs} have already reserved all the {_noun(limit)} that they may use.",
+            next_step=_wait_for("some of them", situation)
             if is_refused
-            else "No action is needed: the session starts by itself as they go on.",
+            else f"{_by_itself(situation)} as they run on.",
         )
     return Diagnosis(
-        sentence=f"The budget of {_noun(limit)} of {limit.owner} is spent.",
-        next_step="Ask the administrators when it is renewed, or for a larger one.",
+        sentence=f"You have used up your {_noun(limit)}."
+        if limit.owner == "you"
+        else f"{_sentence(limit.owner)} has used up its {_noun(limit)}.",
+        next_step="Ask the administrators when the budget is renewed, or for a larger one.",
     )
 
 
 def _explain_shared(limit: Limit, situation: Situation, *, is_refused: bool) -> Diagnosis:
-    sentence = f"All jobs of {limit.owner} together have reached their limit on {_noun(limit)}."
+    sentence = f"All jobs of {limit.owner} together have reached the limit on {_noun(limit)}."
     if limit.resource == "gres" and situation.n_gpus_limit is not None:
         sentence = (
             f"All jobs of {limit.owner} together may hold {count_gpus(situation.n_gpus_limit)} "
@@ -197,9 +198,9 @@ def _explain_shared(limit: Limit, situation: Situation, *, is_refused: bool) -> 
         )
     return Diagnosis(
         sentence=sentence,
-        next_step="Wait until some of these jobs end, then start again."
+        next_step=_wait_for("some of these jobs", situation)
         if is_refused
-        else "No action is needed: the session starts by itself when enough of them end.",
+        else f"{_by_itself(situation)} when enough of them end.",
     )
 
 
@@ -209,11 +210,13 @@ def _explain_own(limit: Limit, situation: Situation, *, is_refused: bool) -> Dia
             sentence=_numbers(limit, situation),
             next_step=_fewer(limit, situation, is_refused=is_refused),
         )
+    start_again = situation.subject.words["start_again"]
     return Diagnosis(
         sentence=_numbers(limit, situation) or f"You have reached your limit on {_noun(limit)}.",
-        next_step="Stop another of your sessions or jobs, then start again."
+        next_step=f"Stop another of your sessions or jobs, then {start_again}."
         if is_refused
-        else "Stop another of your sessions or jobs; this session then starts by itself.",
+        else "Stop another of your sessions or jobs; "
+        f"this {situation.subject.noun} then starts by itself.",
     )
 
 
@@ -226,7 +229,9 @@ def _numbers(limit: Limit, situation: Situation) -> str:
         asked = (
             "" if situation.n_gpus is None else f"You asked for {count_gpus(situation.n_gpus)}; "
         )
-        scope = " in one session" if limit.per in {"job", "node"} else " at a time"
+        scope = (
+            f" in one {situation.subject.noun}" if limit.per in {"job", "node"} else " at a time"
+        )
         return _sentence(f"{asked}{limit_text}{scope}.")
     if situation.n_gpus_held is None:
         return f"You hold as many GPUs as you may; {limit_text} at a time."
@@ -246,14 +251,24 @@ def _exceeds_alone(limit: Limit, situation: Situation) -> bool:
 
 def _fewer(limit: Limit, situation: Situation, *, is_refused: bool) -> str:
     if limit.resource not in _COMES_WITH_GPUS:
-        return "Ask the administrators to raise the limit for portal sessions."
+        return "Ask the administrators to raise the limit."
     if limit.resource == "gres" and situation.n_gpus_limit is not None:
-        return f"{_again(is_refused)} with {count_gpus(situation.n_gpus_limit)} or fewer."
-    return f"{_again(is_refused)} with fewer GPUs."
+        return (
+            f"{_again(situation, is_refused)} with {count_gpus(situation.n_gpus_limit)} or fewer."
+        )
+    return f"{_again(situation, is_refused)} with fewer GPUs."
 
 
-def _again(is_refused: bool) -> str:
-    return "Start again" if is_refused else "Cancel this start and start again"
+def _again(situation: Situation, is_refused: bool) -> str:
+    return situation.subject.again if is_refused else situation.subject.retry
+
+
+def _wait_for(jobs: str, situation: Situation) -> str:
+    return f"Wait until {jobs} end, then {situation.subject.words['start_again']}."
+
+
+def _by_itself(situation: Situation) -> str:
+    return f"No action is needed: the {situation.subject.noun} starts by itself"
 
 
 def _noun(limit: Limit) -> str:

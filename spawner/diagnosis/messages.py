@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+_NAME = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +26,78 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a diagnosis is about, and how its user starts and stops it.
+
+    Attributes:
+        noun: Its name in a sentence.
+        cancel: How a user stops what still waits, as the beginning of a sentence.
+        again: How a user asks for the same with other options, as the beginning of a sentence.
+        new: How a user starts one after another has ended, as the beginning of a sentence.
+        when_needed: The next step if nothing is wrong.
+        more_memory: What to ask for if the memory was too small.
+    """
+
+    noun: str
+    cancel: str
+    again: str
+    new: str
+    when_needed: str
+    more_memory: str = "more GPUs, since memory comes with them"
+
+    @property
+    def retry(self) -> str:
+        """How a user asks with other options while it still waits."""
+        return f"{self.cancel} and {_lower(self.again)}"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The texts for the {names} in the tables."""
+        return {
+            "session": self.noun,
+            "cancel": self.cancel,
+            "again": self.again,
+            "start_again": _lower(self.again),
+            "retry": self.retry,
+            "retry_instead": _lower(self.retry),
+            "new": self.new,
+            "start": _lower(self.new),
+            "when_needed": self.when_needed,
+            "more_memory": self.more_memory,
+        }
+
+
+SESSION = Subject(
+    noun="session",
+    cancel="Cancel this start",
+    again="Start again",
+    new="Start a new session",
+    when_needed="Start a new session when you need one.",
+)
+RUN = Subject(
+    noun="run",
+    cancel="Stop the run",
+    again="Start it again",
+    new="Start it again",
+    when_needed="Start it again when you need it.",
+)
+JOB = Subject(
+    noun="job",
+    cancel="Cancel the job",
+    again="Submit it again",
+    new="Submit it again",
+    when_needed="Submit it again when you need it.",
+    # A job file says itself how much memory it wants.
+    more_memory="more memory",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """What the portal knows about a session besides Slurm's reason; None for what it does not know.
 
     Attributes:
+        subject: What the sentences call it.
         n_gpus: GPUs that the session asks for.
         n_gpus_held: GPUs that the user's other jobs hold.
         n_gpus_limit: GPUs that the limit in question allows at a time.
@@ -35,6 +106,7 @@ class Situation:
         hub_uid: Uid of the account that the portal runs as.
     """
 
+    subject: Subject = SESSION
     n_gpus: int | None = None
     n_gpus_held: int | None = None
     n_gpus_limit: int | None = None
@@ -52,12 +124,20 @@ UNKNOWN_SITUATION = Situation()
 Words = tuple[str, str]
 
 
-def diagnose(words: Words, parts: Mapping[str, str] | None = None) -> Diagnosis:
-    """Return the diagnosis of a table's row, with `parts` in place of the {names} in it."""
-    sentence, next_step = words
-    for name, text in (parts or {}).items():
-        sentence = sentence.replace(f"{{{name}}}", text)
-        next_step = next_step.replace(f"{{{name}}}", text)
+def diagnose(
+    words: Words, parts: Mapping[str, str] | None = None, subject: Subject = SESSION
+) -> Diagnosis:
+    """Return the diagnosis of a table's row, with texts in place of the {names} in it.
+
+    Args:
+        words: The row.
+        parts: Texts that depend on the case, by name.
+        subject: What the row is about.
+    """
+    texts = {**subject.words, **(parts or {})}
+    sentence, next_step = (
+        _NAME.sub(lambda name: texts.get(name[1], name[0]), text) for text in words
+    )
     return Diagnosis(sentence=sentence, next_step=next_step)
 
 
@@ -73,3 +153,7 @@ def quote(text: str, *, n_characters: int = 200) -> str:
     """
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return f'"{line[:n_characters]}…"' if len(line) > n_characters else f'"{line}"'
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -47,23 +47,27 @@ SENTENCES = tuple(
 )
 
 
+UNKNOWN_REASON: Words = (
+    "The {session} is waiting for a reason that Slurm calls {reason}.",
+    "If it takes longer than you expect, show this to the administrators.",
+)
 # In these states the reason is left over from before, or "None".
 WAITING_STATES: dict[JobState, Words] = {
     JobState.CONFIGURING: (
-        "A node was found and is being switched on or set up.",
-        "No action is needed: the session starts by itself, which can take some minutes.",
+        "A node was found and is being powered up or set up.",
+        "No action is needed: the {session} starts by itself, which can take some minutes.",
     ),
     JobState.POWER_UP_NODE: (
-        "A node was found and is being switched on.",
-        "No action is needed: the session starts by itself, which can take some minutes.",
+        "A node was found and is being powered up.",
+        "No action is needed: the {session} starts by itself, which can take some minutes.",
     ),
     JobState.REQUEUED: (
-        "The job's node failed or was taken away, and the job went back to the queue.",
-        "No action is needed: the session starts by itself.",
+        "The job's node failed or was taken away, so the job is back in the queue.",
+        "No action is needed: the {session} starts by itself.",
     ),
     JobState.EXPEDITING: (
-        "The job's node failed, and the job went back to the head of the queue.",
-        "No action is needed: the session starts by itself.",
+        "The job's node failed, so the job is back at the head of the queue.",
+        "No action is needed: the {session} starts by itself.",
     ),
 }
 
@@ -87,18 +91,15 @@ def explain_waiting(
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.
     """
     if state in WAITING_STATES:
-        return diagnose(WAITING_STATES[state])
+        return diagnose(WAITING_STATES[state], subject=situation.subject)
     text = normalize_reason(reason)
     limit = parse_limit(text) or parse_limit_sentence(text)
     if limit is not None:
         return explain_limit(limit, situation)
     name = _name_of(text)
     if name is None:
-        return Diagnosis(
-            sentence=f"The session waits for a reason that Slurm calls {quote(text)}.",
-            next_step="If it takes longer than you expect, show this to the administrators.",
-        )
-    return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation))
+        return diagnose(UNKNOWN_REASON, {"reason": quote(text)}, situation.subject)
+    return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation), situation.subject)
 
 
 def normalize_reason(reason: str) -> str:

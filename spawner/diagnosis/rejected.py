@@ -6,7 +6,7 @@ import re
 
 from spawner.diagnosis.limits import explain_limit, parse_limit
 from spawner.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
-from spawner.diagnosis.rejected_texts import LATER, REJECTIONS
+from spawner.diagnosis.rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
 
 _TEXTS = tuple((tuple(t.lower() for t in texts), words) for texts, words in REJECTIONS.items())
 
@@ -36,15 +36,11 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
     lower = stderr.lower()
     for texts, words in _TEXTS:
         if any(text in lower for text in texts):
-            return diagnose(words, {"partition": f" {partition}" if partition else ""})
+            parts = {"partition": f" {partition}" if partition else ""}
+            return diagnose(words, parts, situation.subject)
     said = said_by_slurm(stderr)
-    if not said:
-        return Diagnosis(sentence="Slurm refused the session and did not say why.", next_step=LATER)
-    return Diagnosis(
-        sentence=f"Slurm refused the session: {quote(said, n_characters=400)}.",
-        next_step="Change what you ask for if this tells you how, or show it to the "
-        "administrators.",
-    )
+    words = UNKNOWN_REJECTION if said else SILENT_REJECTION
+    return diagnose(words, {"said": quote(said, n_characters=400)}, situation.subject)
 
 
 def said_by_slurm(stderr: str) -> str:

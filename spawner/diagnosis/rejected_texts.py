@@ -5,7 +5,7 @@ from __future__ import annotations
 from spawner.diagnosis.messages import Words
 from spawner.slurm.no_answer import UNAUTHENTICATED, UNREACHABLE
 
-LATER = "Try again in a minute; if it does not help, ask the administrators."
+LATER = "Try again in a minute; if that does not help, ask the administrators."
 _ADMIN = "Ask the administrators."
 
 # Texts that sbatch prints and the words for them, the more telling texts first; upper and lower
@@ -15,7 +15,7 @@ _ADMIN = "Ask the administrators."
 # (tests/unit/spawner/golden).
 REJECTIONS: dict[tuple[str, ...], Words] = {
     ("Invalid account or account/partition combination",): (
-        "Slurm knows no account under which you may use the partition{partition}.",
+        "Slurm has no account with which you may use the partition{partition}.",
         "Ask the administrators to add you to a Slurm account.",
     ),
     ("invalid partition specified", "Invalid partition name"): (
@@ -23,7 +23,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Choose another partition.",
     ),
     ("No partition specified or system default partition",): (
-        "No partition was chosen and Slurm has no default one.",
+        "No partition was chosen, and Slurm has no default partition.",
         "Choose a partition, or ask the administrators to set a default.",
     ),
     ("group not permitted to use this partition",): (
@@ -31,12 +31,12 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Choose another partition, or ask the administrators.",
     ),
     ("Required partition not available", "Partition in DOWN state"): (
-        "The partition{partition} takes no jobs now.",
+        "The partition{partition} is not accepting jobs.",
         "Choose another partition, or try again later.",
     ),
     ("time limit is invalid",): (
-        "The session asks for more time than the partition{partition} allows.",
-        "Start again with fewer hours.",
+        "The {session} asks for more time than the partition{partition} allows.",
+        "{again} with fewer hours.",
     ),
     (
         "Invalid --time specification",
@@ -44,12 +44,12 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Invalid time spec",
         "Time limit specification required",
     ): (
-        "Slurm does not accept the length of the session.",
-        "Start again with another number of hours.",
+        "Slurm does not accept the time limit of the {session}.",
+        "{again} with another number of hours.",
     ),
     ("Invalid qos specification", "Invalid QOS"): (
-        "The quality of service (QOS) of this session does not exist for you.",
-        "Start again without a QOS.",
+        "The quality of service (QOS) of this {session} does not exist, or you may not use it.",
+        "{again} without a QOS.",
     ),
     ("QOS usage threshold",): (
         "Your account has used more of the cluster than this quality of service (QOS) allows.",
@@ -57,15 +57,15 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
     ),
     ("Access denied to requested reservation",): (
         "The reservation is for other users.",
-        "Start again without a reservation.",
+        "{again} without a reservation.",
     ),
     ("reservation is invalid", "reservation not usable now", "Requested reservation is in use"): (
         "The reservation does not exist or cannot be used now.",
-        "Start again without a reservation.",
+        "{again} without a reservation.",
     ),
     ("maintenance reservation",): (
-        "The nodes are kept free for maintenance, which would begin before the session ends.",
-        "Start again with fewer hours, so that it ends before.",
+        "The nodes are reserved for maintenance that begins before the {session} would end.",
+        "{again} with fewer hours, so that it ends before then.",
     ),
     (
         "Invalid generic resource",
@@ -74,16 +74,16 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Invalid Trackable",
         "Duplicate generic",
     ): (
-        "The cluster has no GPUs of the type that was asked for.",
-        "Start again without a GPU type, or choose another.",
+        "The cluster has no GPUs of the type that you asked for.",
+        "{again} without a GPU type, or choose another.",
     ),
     (
         "Memory specification can not be satisfied",
         "Memory required by task is not available",
         "MaxMemPerLimit",
     ): (
-        "No node of the partition{partition} has as much memory as the session asks for.",
-        "Start again with fewer GPUs.",
+        "No node of the partition{partition} has as much memory as the {session} asks for.",
+        "{again} with fewer GPUs.",
     ),
     (
         "CPU count per node can not be satisfied",
@@ -92,23 +92,23 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "More processors requested",
         "RestrictedCoresPerGPU",
     ): (
-        "No node of the partition{partition} has as many CPU cores as the session asks for.",
-        "Start again with fewer GPUs.",
+        "No node of the partition{partition} has as many CPU cores as the {session} asks for.",
+        "{again} with fewer GPUs.",
     ),
     ("Requested node configuration is not available", "topology configuration is not available"): (
-        "No node of the partition{partition} has what the session asks for.",
-        "Start again with fewer GPUs or without a GPU type.",
+        "No node of the partition{partition} has what the {session} asks for.",
+        "{again} with fewer GPUs or without a GPU type.",
     ),
     ("Node count specification invalid", "Requested nodes not in this partition"): (
-        "The session does not fit what the partition{partition} gives to one job.",
-        "Start again with fewer GPUs or in another partition.",
+        "The {session} asks for more nodes than the partition{partition} gives one job.",
+        "{again} with fewer GPUs or in another partition.",
     ),
     (
         "Required node not available",
         "Requested nodes are busy",
         "Requested partition configuration",
     ): (
-        "The nodes that the session needs are not available now.",
+        "The nodes that the {session} needs are not available now.",
         "Try again later, or choose another partition.",
     ),
     ("Invalid node name",): (
@@ -120,15 +120,15 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         _ADMIN,
     ),
     ("accounting/QOS policy",): (
-        "A limit of your account or of its quality of service (QOS) does not allow this session.",
-        "Start again with fewer GPUs or fewer hours, or stop another of your sessions.",
+        "A limit of your account or of its quality of service (QOS) does not allow this {session}.",
+        "{again} with fewer GPUs or fewer hours, or stop another of your sessions or jobs.",
     ),
     ("QOS Preemption loop", "Invalid or unknown association"): (
-        "Slurm's accounts are not set up for this session.",
+        "Slurm's accounts are not set up for this {session}.",
         _ADMIN,
     ),
     ("burst buffer", "burst_buffer"): (
-        "The fast storage (burst buffer) refused the session.",
+        "The fast storage (burst buffer) refused the {session}.",
         _ADMIN,
     ),
     ("Invalid license", "Licenses currently unavailable"): (
@@ -136,19 +136,19 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         _ADMIN,
     ),
     ("dependency problem", "Circular job dependency"): (
-        "The session would wait for a job that cannot be waited for.",
-        "Start again without a dependency.",
+        "The {session} depends on a job that it cannot wait for.",
+        "{again} without a dependency.",
     ),
     ("submissions disabled", "submissions are disabled", "submission is disabled"): (
-        "Slurm takes no new jobs now, most often because of maintenance.",
+        "Slurm is not accepting new jobs, usually because of maintenance.",
         "Try again later.",
     ),
     ("Rate limit exceeded",): (
-        "Slurm is busy and asks for patience.",
+        "Slurm is busy and limits how fast you may submit jobs.",
         "Try again in a minute.",
     ),
     ("Unable to create job record", "Job update not available right now"): (
-        "Slurm has as many jobs as it can hold.",
+        "Slurm's queue is full.",
         LATER,
     ),
     ("I/O error writing script", "Pathname of a file, directory or other parameter too long"): (
@@ -161,15 +161,15 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Missing UNIX user",
         "User not found on host",
     ): (
-        "Slurm does not let you submit jobs.",
-        "Ask the administrators whether your user is known on the head of the cluster.",
+        "Slurm does not allow you to submit jobs.",
+        "Ask the administrators whether your account exists on the cluster's head node.",
     ),
     UNREACHABLE: (
-        "Slurm did not answer, so nothing is known about the session.",
+        "Slurm is not responding, so nothing is known about the {session}.",
         LATER,
     ),
     UNAUTHENTICATED: (
-        "Slurm could not check who you are: its authentication service does not answer.",
+        "Slurm could not check who you are: its authentication service is not responding.",
         LATER,
     ),
     (
@@ -179,7 +179,12 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Unable to process configuration file",
         "sbatch: not found",
     ): (
-        "Slurm is not set up on the head of the cluster.",
+        "Slurm is not set up on the cluster's head node.",
         _ADMIN,
     ),
 }
+SILENT_REJECTION: Words = ("Slurm refused the {session} without giving a reason.", LATER)
+UNKNOWN_REJECTION: Words = (
+    "Slurm refused the {session}: {said}.",
+    "Change your request if this says how, or show it to the administrators.",
+)

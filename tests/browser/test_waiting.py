@@ -156,7 +156,7 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     start(page)
     expect_queued(page)
     expect(page.locator(step("queued"))).to_contain_text(
-        re.compile("taken at the moment|Other jobs are ahead"), timeout=NEWS_TIMEOUT_MS
+        re.compile("in use by other jobs|Other jobs are ahead"), timeout=NEWS_TIMEOUT_MS
     )
     expect(page.locator("#waiting-facts")).to_contain_text(
         "about 1 job before it", timeout=NEWS_TIMEOUT_MS

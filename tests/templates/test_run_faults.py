@@ -50,7 +50,7 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
     assert said == "403 403 PermissionError"
     assert secret not in printed
     assert found["state"] in {"failed", "stopped", "lost"}
-    assert "failed while the run ran" in found["text"]
+    assert "failed while the run was running" in found["text"]
 
 
 def intruder(host: str, run_folder: Path) -> str:

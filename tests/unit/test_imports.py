@@ -21,7 +21,7 @@ FORBIDDEN = {
     "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
     "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
     "portal/packages": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
-    "portal/launch": ("portal.hub", "portal.server", "spawner", "jupyterhub", "jupyter_server"),
+    "portal/launch": ("portal.hub", "portal.server", "jupyterhub", "jupyter_server"),
     "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
     "notebook_templates": ("portal.hub", "portal.server", "spawner", "deploy", "tests"),
     "deploy/environments": ("tests", "spawner", "portal", "notebook_templates"),
@@ -76,6 +76,8 @@ OF_A_FRAMEWORK = {
     *("tensorflow", "keras", "horovod", "torch"),
     *("numpy", "cloudpickle", "IPython", "portal"),
 }
+# What kernels may import of the spawner: Slurm's words.
+DIAGNOSIS = ("spawner.diagnosis", "spawner.slurm.states")
 
 
 def imports(text: str, package: str) -> Iterator[str]:
@@ -163,9 +165,32 @@ def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
 
 @pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
 def test_training_needs_nothing_but_its_framework(part: str) -> None:
-    roots = {name.partition(".")[0] for path in modules(part) for name in imports_of(path)}
+    names = {name for path in modules(part) for name in imports_of(path)}
+    roots = {name.partition(".")[0] for name in names if not is_diagnosis(name)}
 
     assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
+
+
+def is_diagnosis(name: str) -> bool:
+    return name == "spawner" or any(
+        name == part or name.startswith(f"{part}.") for part in DIAGNOSIS
+    )
+
+
+def test_slurms_words_need_only_the_standard_library() -> None:
+    seen: set[str] = set()
+    waiting = {f"{CHECKOUT}/spawner/diagnosis/{path.name}" for path in modules("spawner/diagnosis")}
+    roots: set[str] = set()
+    while waiting:
+        path = Path(waiting.pop())
+        seen.add(str(path))
+        package = ".".join(path.relative_to(CHECKOUT).parent.parts)
+        for name in imports(at_run_time(path.read_text()), package):
+            file = CHECKOUT / f"{name.replace('.', '/')}.py"
+            roots.add(name.partition(".")[0])
+            waiting |= {str(file)} - seen if file.is_file() else set()
+
+    assert roots - sys.stdlib_module_names <= {"spawner"}
 
 
 PROGRAMS = [

@@ -18,5 +18,9 @@ def test_the_package_needs_nothing_but_python_itself():
     )
 
     assert done.returncode == 0, done.stderr
-    others = [name for name in done.stdout.split() if not name.startswith("portal.launch")]
-    assert others == ["portal"]
+    others = [
+        name
+        for name in done.stdout.split()
+        if not name.startswith(("portal.launch", "spawner.diagnosis", "spawner.slurm"))
+    ]
+    assert others == ["portal", "spawner", "spawner.errors"]

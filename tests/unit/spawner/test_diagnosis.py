@@ -1,14 +1,30 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spawner.diagnosis import Situation, explain_end, explain_rejection, log_tail
+from spawner.diagnosis import (
+    Diagnosis,
+    Situation,
+    explain_end,
+    explain_rejection,
+    explain_waiting,
+    log_tail,
+)
 from spawner.diagnosis.log_tail import REMOVED
+from spawner.diagnosis.messages import JOB, RUN, Subject
+from spawner.diagnosis.pending_reasons import WAITING_REASONS
+from spawner.diagnosis.rejected_texts import REJECTIONS
 from spawner.slurm.states import JobState, Phase
+
+LIMITS = (
+    *("QOSMaxGRESPerUser", "QOSGrpGRES", "AssocMaxWallDurationPerJobLimit", "QOSMinGRES"),
+    *("AssocGrpGRESMinutes", "QOSGrpGRESRunMinutes", "QOSMaxNodePerJobLimit"),
+)
 
 
 @pytest.mark.parametrize("state", list(JobState), ids=lambda state: state.name)
@@ -19,6 +35,27 @@ def test_every_state_has_words_and_a_next_step(state: JobState) -> None:
     assert "{" not in str(diagnosis)
     if state.phase is Phase.OVER:
         assert state.name not in diagnosis.sentence
+
+
+@pytest.mark.parametrize("subject", [RUN, JOB], ids=lambda subject: subject.noun)
+@pytest.mark.parametrize(
+    "explained",
+    [
+        *(partial(explain_waiting, reason) for reason in (*WAITING_REASONS, *LIMITS, "Nameless")),
+        *(partial(explain_end, state, node="node01") for state in JobState),
+        *(partial(explain_end, JobState.FAILED, exit_code=code) for code in (1, 126, 127, 137)),
+        *(partial(explain_rejection, texts[0]) for texts in REJECTIONS),
+        *(partial(explain_rejection, f"sbatch: error: {word}") for word in (*LIMITS, "Nameless")),
+    ],
+    ids=lambda call: f"{call.func.__name__}-{getattr(call.args[0], 'name', call.args[0])}"[:60],
+)
+def test_a_run_or_a_job_is_never_called_a_session(
+    subject: Subject, explained: partial[Diagnosis]
+) -> None:
+    text = str(explained(situation=Situation(subject=subject)))
+
+    assert "session" not in text.replace("your sessions or jobs", "").replace("session time", "")
+    assert "{" not in text
 
 
 @pytest.mark.parametrize(
@@ -37,7 +74,7 @@ def test_every_state_has_words_and_a_next_step(state: JobState) -> None:
             "its time limit of 08:00:00", "new session", id="timeout",
         ),
         pytest.param(JobState.PREEMPTED, {}, "higher priority", "new session", id="preempted"),
-        pytest.param(JobState.BOOT_FAIL, {"node": "node02"}, "node node02 could not be switched on",
+        pytest.param(JobState.BOOT_FAIL, {"node": "node02"}, "node node02 could not be powered up",
                      "administrators", id="boot-fail"),
         pytest.param(JobState.DEADLINE, {}, "deadline", "without a deadline", id="deadline"),
         pytest.param(
@@ -49,7 +86,7 @@ def test_every_state_has_words_and_a_next_step(state: JobState) -> None:
             "environment is missing on that node", id="program-not-found",
         ),
         pytest.param(
-            JobState.FAILED, {"exit_code": 126}, "may not be run", "not readable",
+            JobState.FAILED, {"exit_code": 126}, "cannot be executed", "not readable",
             id="program-not-executable",
         ),
         pytest.param(
@@ -119,7 +156,7 @@ def test_a_cancelled_session_says_by_whom(uid: int | None, who: str) -> None:
 
 def test_nobody_else_is_named_where_the_users_own_uid_is_not_known() -> None:
     diagnosis = explain_end(JobState.CANCELLED, cancelled_by_uid=20001)
-    assert diagnosis.sentence == "The user with uid 20001 cancelled the session's job."
+    assert diagnosis.sentence == "The user with uid 20001 cancelled the session."
 
 
 SUBMIT_FAILED = "sbatch: error: Batch job submission failed: "
@@ -162,7 +199,11 @@ POLICY = (
             "more time than the partition jupyter allows",
             "fewer hours",
         ),
-        (SUBMIT_FAILED + "Invalid qos specification\n", "does not exist for you", "without a QOS"),
+        (
+            SUBMIT_FAILED + "Invalid qos specification\n",
+            "does not exist, or you may not use it",
+            "without a QOS",
+        ),
         (SUBMIT_FAILED + "Requested reservation is invalid\n", "reservation", "without"),
         (
             SUBMIT_FAILED + "Access denied to requested reservation\n",
@@ -190,11 +231,11 @@ POLICY = (
         ),
         (
             SUBMIT_FAILED + "Unable to contact slurm controller (connect failure)\n",
-            "did not answer",
+            "not responding",
             "Try again",
         ),
         (SUBMIT_FAILED + "Protocol authentication error\n", "who you are", "Try again"),
-        (SUBMIT_FAILED + "System submissions disabled\n", "takes no new jobs", "later"),
+        (SUBMIT_FAILED + "System submissions disabled\n", "not accepting new jobs", "later"),
         (
             SUBMIT_FAILED + "User's group not permitted to use this partition\n",
             "Your groups may not use the partition jupyter",
@@ -202,7 +243,7 @@ POLICY = (
         ),
         (
             SUBMIT_FAILED + "Required partition not available (inactive or drain)\n",
-            "takes no jobs now",
+            "not accepting jobs",
             "another partition",
         ),
     ],
@@ -233,7 +274,7 @@ def test_the_words_of_a_sites_own_submit_plugin_are_shown() -> None:
 
 
 def test_a_refusal_without_a_word_is_still_a_sentence() -> None:
-    assert "did not say why" in explain_rejection("").sentence
+    assert "without giving a reason" in explain_rejection("").sentence
 
 
 @given(st.text(max_size=2000))

@@ -89,8 +89,8 @@ def test_planned_reserved_and_maintained_nodes_have_no_free_gpus() -> None:
 EXPECTED_REFUSALS = {
     "--partition=nope": "does not exist",
     "--account=nope": "no account",
-    "--qos=nope": "does not exist for you",
-    "--time=soon": "length of the session",
+    "--qos=nope": "does not exist, or you may not use it",
+    "--time=soon": "time limit of the session",
     "--nodes=1 --ntasks=1 --gpus-per-node=5": "No node",
     "--gres=gpu:a100:1": "No node",
     "--gres=gpu:v100:9": "No node",
@@ -101,7 +101,7 @@ EXPECTED_REFUSALS = {
     "--constraint=nope": "feature",
     "--nodelist=node77": "node that the site asks for",
     "--licenses=nope": "license",
-    "# slurmctld down": "did not answer",
+    "# slurmctld down": "not responding",
     "--mem=lots": '"Invalid --mem specification"',
     "--qos=diag7 -N1 -n1 --gpus-per-node=2 -t 5": "your limit on GPUs",
     "--qos=diag7 -N1 -n1 --gpus-per-node=1 -t 60": "more time than one session",
@@ -123,7 +123,7 @@ def test_refusals_that_sbatch_printed_are_put_into_words() -> None:
 EXPECTED_ENDS = {
     "exit 1": "exit code 1",
     "program not found": "not found",
-    "program not executable": "may not be run",
+    "program not executable": "cannot be executed",
     "killed by KILL": "was killed",
     "child killed by KILL": "was killed",
     "segmentation fault": "SIGSEGV",
@@ -135,7 +135,7 @@ EXPECTED_ENDS = {
     "cancelled while waiting": "uid 20001",
     "time limit": "time limit",
     "completed": "The session ended",
-    "node down": "failed while the session ran",
+    "node down": "failed while the session was running",
 }
 
 

@@ -33,32 +33,32 @@ def test_every_reason_of_slurm_has_words_and_a_next_step(reason: str) -> None:
     ("reason", "words"),
     [
         ("Priority", "ahead of the session"),
-        ("(Resources)", "taken at the moment"),
-        ("None", "has not looked at it yet"),
-        ("", "has not looked at it yet"),
-        ("(null)", "has not looked at it yet"),
+        ("(Resources)", "in use by other jobs"),
+        ("None", "has not considered it yet"),
+        ("", "has not considered it yet"),
+        ("(null)", "has not considered it yet"),
         ("ReqNodeNotAvail, UnavailableNodes:node01", "are down: node01."),
         ("(ReqNodeNotAvail, UnavailableNodes:node[01-02])", "are down: node[01-02]."),
         ("ReqNodeNotAvail,_UnavailableNodes:node01", "are down: node01."),
         ("ReqNodeNotAvail, UnavailableNodes:", "not available now"),
-        ("ReqNodeNotAvail, May be reserved for other job", "kept for another job"),
+        ("ReqNodeNotAvail, May be reserved for other job", "reserved for another job"),
         ("ReqNodeNotAvail,_Reserved_for_maintenance", "maintenance"),
         (
             "(Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority "
             "partitions)",
-            "down, taken out of service or kept",
+            "down, drained or reserved",
         ),
         (
             "Nodes required for job are DOWN, DRAINED, REBOOTING or reserved for jobs in higher "
             "priority partitions",
             "restarting",
         ),
-        ("launch failed requeued held", "could not be started there"),
-        ("launch_failure_limit_exceeded_requeued_held", "could not be started there"),
+        ("launch failed requeued held", "could not be started on it"),
+        ("launch_failure_limit_exceeded_requeued_held", "could not be started on it"),
         ("user env retrieval failed requeued held", "login environment"),
-        ("job requeued in held state", "went back to the queue"),
-        ("job requeued in special exit state", "went back to the queue"),
-        ("Reservation course was deleted", "is gone"),
+        ("job requeued in held state", "put back in the queue"),
+        ("job requeued in special exit state", "put back in the queue"),
+        ("Reservation course was deleted", "was deleted"),
         ("Reservation course, which this job was running under, has ended", "has ended"),
         (
             "uid 20001 not in group permitted to use this partition (big). groups allowed: staff",
@@ -83,8 +83,8 @@ def test_reasons_in_every_form_that_slurm_prints_are_understood(reason: str, wor
         ("QOSMaxGRESPerJob", "more GPUs than one session may have", "fewer GPUs"),
         ("AssocMaxMemPerNode", "more memory on a node", "fewer GPUs"),
         ("AssocMaxWallDurationPerJobLimit", "more time than one session", "fewer hours"),
-        ("AssocGrpGRESMinutes", "budget of GPU minutes of your account", "administrators"),
-        ("QOSGrpWallLimit", "budget of session time", "administrators"),
+        ("AssocGrpGRESMinutes", "account has used up its GPU minutes", "administrators"),
+        ("QOSGrpWallLimit", "has used up its session time", "administrators"),
         ("AssocGrpGRESRunMinutes", "running jobs of your account", "starts by itself"),
         ("MaxGRESRunMinsPerUser", "Your running jobs", "starts by itself"),
         ("QOSMaxJobsPerUserLimit", "your limit on running jobs", "Stop another"),
@@ -92,12 +92,12 @@ def test_reasons_in_every_form_that_slurm_prints_are_understood(reason: str, wor
         ("QOSMinGRES", "fewer GPUs than", "more GPUs"),
         (
             "Job is at or exceeds QOS normal's group max TRES(gres/gpu) minutes of 600 with 612",
-            "budget of GPU minutes of your quality of service",
+            "quality of service (QOS) has used up its GPU minutes",
             "administrators",
         ),
         (
             "Job is at or exceeds association (acc=lab/user=ada/part=) group wall limit 5 with 6",
-            "budget of session time of your account",
+            "account has used up its session time",
             "administrators",
         ),
     ],
@@ -134,14 +134,14 @@ def test_a_time_limit_names_what_was_asked_and_what_is_allowed() -> None:
 
 def test_a_node_that_boots_is_not_called_a_place_in_the_queue() -> None:
     diagnosis = explain_waiting("None", state=JobState.CONFIGURING)
-    assert "is being switched on" in diagnosis.sentence
+    assert "is being powered up" in diagnosis.sentence
     assert "queue" not in diagnosis.sentence
 
 
 def test_an_unknown_reason_is_quoted_and_not_guessed_at() -> None:
     diagnosis = explain_waiting("QuantumFluxTooLow")
     assert diagnosis.sentence == (
-        'The session waits for a reason that Slurm calls "QuantumFluxTooLow".'
+        'The session is waiting for a reason that Slurm calls "QuantumFluxTooLow".'
     )
     assert "administrators" in diagnosis.next_step
 

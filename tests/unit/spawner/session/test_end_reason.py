@@ -49,7 +49,7 @@ async def test_a_cluster_without_accounting_is_not_waited_for() -> None:
     slurm.accounting.is_kept = False
     before = time.monotonic()
 
-    assert "The session's job was cancelled." in await explain(slurm)
+    assert "The session was cancelled." in await explain(slurm)
 
     assert time.monotonic() - before < 1
 
@@ -59,4 +59,4 @@ async def test_accounting_that_never_hears_of_it_does_not_hold_the_answer_for_ev
 ) -> None:
     monkeypatch.setattr(end_reason, "_ACCOUNTING_TIMEOUT_S", 0.3)
 
-    assert "The session's job was cancelled." in await explain(LateSlurm(n_anonymous=99))
+    assert "The session was cancelled." in await explain(LateSlurm(n_anonymous=99))

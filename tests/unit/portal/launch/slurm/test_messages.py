@@ -1,32 +1,18 @@
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-from portal.launch.slurm.messages import WORDS_PATH, explain_end, explain_rejection, explain_waiting
-
-DOCS = Path(__file__).parents[5] / "docs"
-
-
-def test_the_sentences_are_those_of_the_portals_pages():
-    spec = importlib.util.spec_from_file_location("make_run_words", DOCS / "make_run_words.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    is_current = WORDS_PATH.read_text(encoding="utf-8") == module.render_words()
-    assert is_current, "The words have changed. Run: python docs/make_run_words.py"
+from portal.launch.slurm.messages import explain_end, explain_rejection, explain_waiting
 
 
 @pytest.mark.parametrize(
     ("reason", "sentence"),
     [
-        ("Resources", "All GPUs, cores or memory that the run needs are taken at the moment."),
+        ("Resources", "The GPUs, cores or memory that the run needs are in use by other jobs."),
         ("(Priority)", "Other jobs are ahead of the run in the queue."),
-        ("ReqNodeNotAvail, UnavailableNodes:node01", "could take the run are down: node01."),
-        ("launch failed requeued held", "could not be started there"),
-        ("(null)", "the scheduler has not looked at it yet"),
+        ("ReqNodeNotAvail, UnavailableNodes:node01", "the run could run are down: node01."),
+        ("launch failed requeued held", "could not be started on it"),
+        ("(null)", "the scheduler has not considered it yet"),
         ("NeverHeardOf", 'Slurm calls "NeverHeardOf".'),
     ],
 )
@@ -39,15 +25,15 @@ def test_a_limit_says_what_to_do():
 
 
 def test_a_node_that_is_switched_on_is_told_by_the_state():
-    assert "switched on" in explain_waiting("None", "CONFIGURING")
+    assert "powered up" in explain_waiting("None", "CONFIGURING")
 
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
         ("TIMEOUT", "The run reached its time limit. Start it again when you need it."),
-        ("NODE_FAIL", "The node node02 failed while the run ran."),
-        ("GONE", "Slurm no longer knows the run's job, nor how it ended."),
+        ("NODE_FAIL", "The node node02 failed while the run was running."),
+        ("GONE", "Slurm no longer knows the run's job or how it ended."),
     ],
 )
 def test_the_cell_says_how_a_job_ended(state, sentence):
