@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from deploy.environments.builder.package_sources import SETTING
 from tests.gpu.command import run_gpu
-from tests.suites import BY_NAME, CHECKOUT, SUITES, Counts, Suite, run_suite
+from tests.suites import BY_NAME, CHECKOUT, PUSH_OPTIONS, SUITES, Counts, Suite, run_suite
 from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")
@@ -22,13 +23,16 @@ KERNEL_TARGETS = ("modules", "jython")
 IMAGE_TARGETS = ("apptainer", "image", "registry")
 TIERS = ("push", "all")
 N_SLOWEST = 20
+UNTRIED = "never tried here: real GPUs, MPI and MXNet, which need other machines and builds"
 EPILOG = """\
-'push', or no name: what every change must pass. It leaves out bench, which measures,
-slurm-versions, which tries newer Slurms, platforms, which sets up a fresh machine of each Debian,
+'push', or no name: what every change must pass. It leaves out the tests marked 'release', which
+are most template notebooks and the long faults of Slurm, and whole suites: bench, which measures,
+slurm-versions, which tries newer Slurms, platforms, which sets up a machine of each Debian,
 environments, which installs everything from the ordinary index alone, site-frameworks, which runs
 templates on an installed site, container, which builds and runs the image, and nfs, which puts
-homes on a real NFS server; 'all', before a release, has them. Neither tries real GPUs, MPI or
-MXNet, which need other builds. 'tests/run gpu --help' is about the suite for a machine with a GPU.
+homes on a real NFS server. 'all', before a release, has everything, and so has a suite that is
+named itself. Neither tries real GPUs, MPI or MXNet, which need other machines and builds;
+'tests/run gpu --help' is about the suite for a machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests
 fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap
@@ -58,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130
-    print(summary(counts))
+    print(summary(counts, gaps(suites)))
     n_failed = sum(c.n_failed for c in counts.values())
     n_passed = sum(c.n_passed for c in counts.values())
     return 0 if n_passed and not n_failed else 1
@@ -84,19 +88,24 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[Suite], list[str]]:
     names = ", ".join(BY_NAME)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"push, all, {names}")
     named = parser.parse_args(words[:cut]).suites
-    is_push = not named or "push" in named
     for name in named:
         if name not in {*TIERS, *BY_NAME}:
             parser.error(f"no suite '{name}'. There are: {', '.join(TIERS)}, {names}.")
         if name in BY_NAME and not BY_NAME[name].exists:
             parser.error(f"there are no tests in tests/{BY_NAME[name].folder}.")
-    wanted = [
-        suite
-        for suite in SUITES
-        if suite.exists
-        and ("all" in named or suite.name in named or (is_push and suite.is_default))
-    ]
-    return wanted, words[cut + 1 :]
+    return list(_wanted(set(named) or {"push"})), words[cut + 1 :]
+
+
+def _wanted(named: set[str]) -> Iterator[Suite]:
+    """Yield the suites that names stand for; those of a push without what belongs to a release."""
+    for suite in SUITES:
+        if not suite.exists:
+            continue
+        if suite.name in named or "all" in named:
+            yield suite
+        elif "push" in named and suite.is_default:
+            options = () if suite.commands else PUSH_OPTIONS
+            yield replace(suite, options=(*suite.options, *options))
 
 
 def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
@@ -158,11 +167,25 @@ def _step(name: str, command: Sequence[str], counts: dict[str, Counts]) -> bool:
     return status == 0
 
 
-def summary(counts: Mapping[str, Counts]) -> str:
+def gaps(suites: Sequence[Suite]) -> list[str]:
+    """Return in words what a run of these suites says nothing about; none for a selection."""
+    if any(suite.is_default and suite.name not in {s.name for s in suites} for suite in SUITES):
+        return []
+    left_out = [suite.name for suite in SUITES if suite.name not in {s.name for s in suites}]
+    lines = []
+    if left_out:
+        lines.append(f"left to 'tests/run all': {', '.join(left_out)}")
+    if any(PUSH_OPTIONS[-1] in suite.options for suite in suites):
+        lines.append("left to 'tests/run all' or the suite by its name: tests marked 'release'")
+    return [*lines, UNTRIED]
+
+
+def summary(counts: Mapping[str, Counts], untried: Sequence[str] = ()) -> str:
     """Return the closing table and, as its last line, the sums.
 
     Args:
         counts: How the tests of each suite ended, by name.
+        untried: Lines about what was not run.
 
     Returns:
         Several lines; the last is such as "12 passed, 0 failed, 1 skipped".
@@ -172,6 +195,8 @@ def summary(counts: Mapping[str, Counts]) -> str:
     for name, c in counts.items():
         lines.append(f"{name:<12}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
     lines += _details(counts)
+    if untried:
+        lines += ["", *untried]
     n_passed = sum(c.n_passed for c in counts.values())
     n_failed = sum(c.n_failed for c in counts.values())
     n_skipped = sum(c.n_skipped for c in counts.values())

@@ -121,6 +121,8 @@ UNIT_OPTIONS = (
     *("-n", "auto", "--dist", "loadfile", "--max-worker-restart", "0"),
     *("-o", "faulthandler_timeout=60", "-o", "faulthandler_exit_on_timeout=true"),
 )
+# What 'push' leaves out of its suites: it is tried before a release, or by the suite's own name.
+PUSH_OPTIONS = ("-m", "not release")
 RUFF = str(BIN_DIR / "ruff")
 SUITES = (
     Suite(

@@ -281,6 +281,7 @@ def idle_policy() -> Iterator[None]:
     parts.start("hub")
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("idle_policy")
 def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
     page: Page, client: PortalClient

@@ -6,6 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parents[2]
 REPORT = CHECKOUT / "docs" / "benchmarks" / "gpu.json"
 TIMEOUT_S = 900
@@ -31,6 +33,7 @@ def run_suite(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.release
 def test_every_part_of_the_gpu_suite_runs_on_a_cpu() -> None:
     before = REPORT.read_bytes() if REPORT.exists() else None
 

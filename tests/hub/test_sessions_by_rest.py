@@ -80,6 +80,7 @@ def test_stopping_a_session_frees_its_gpus_within_five_seconds(
     eventually(lambda: not sessions_of(USER), timeout_s=5)
 
 
+@pytest.mark.release
 def test_a_suspended_session_is_said_on_every_page_until_it_is_resumed(
     grace: PortalClient, token: str, no_session: None
 ) -> None:

@@ -79,6 +79,7 @@ def add(server: NotebookServer, *words: str, **environ: str) -> subprocess.Compl
     )
 
 
+@pytest.mark.release
 async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer) -> None:
     done = add(server, "mine", "--name", "My image", "--image", f"oci:{IMAGE}")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -91,6 +92,7 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     assert printed == ["False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"]
 
 
+@pytest.mark.release
 @pytest.mark.skipif(not PROGRAM.exists(), reason=f"no {PROGRAM}; the target registry unpacks it")
 def test_a_container_of_a_registry_comes_with_the_users_key_only(server: NotebookServer) -> None:
     key_file = server.root / "key"

@@ -112,6 +112,7 @@ def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None
     assert job_ids() == [before["job_id"]]
 
 
+@pytest.mark.release
 def test_a_killed_slurmctld_ends_no_session_that_waits(hub: PrivateHub) -> None:
     hub.start(**QUICK, **HELD)
     start(hub)
@@ -126,6 +127,7 @@ def test_a_killed_slurmctld_ends_no_session_that_waits(hub: PrivateHub) -> None:
     assert job_ids() == [job.job_id]
 
 
+@pytest.mark.release
 def test_a_slurmctld_that_hangs_for_a_minute_stops_neither_hub_nor_session(
     ready: PrivateHub,
 ) -> None:
@@ -140,6 +142,7 @@ def test_a_slurmctld_that_hangs_for_a_minute_stops_neither_hub_nor_session(
     assert is_same(ready, before)
 
 
+@pytest.mark.release
 def test_a_submit_that_slurmctld_forgot_is_reported_and_the_next_owner_of_its_id_left_alone(
     hub: PrivateHub,
 ) -> None:
@@ -235,6 +238,7 @@ def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: Private
     wait_until_ready(ready)
 
 
+@pytest.mark.release
 def test_sessions_start_and_end_while_slurmdbd_is_away(hub: PrivateHub) -> None:
     hub.start(**QUICK)
     with parts.stopped("slurmdbd"):

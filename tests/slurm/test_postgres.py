@@ -66,6 +66,7 @@ def site(db_url: str) -> Iterator[InstalledHub]:
         cancel_all()
 
 
+@pytest.mark.release
 def test_the_hub_keeps_its_sessions_in_postgresql_and_goes_back_to_a_copy(
     site: InstalledHub,
 ) -> None:

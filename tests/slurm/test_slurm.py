@@ -37,7 +37,9 @@ def without_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     def look_elsewhere() -> None:
         text = SLURM_CONF.read_text()
         path = tmp_path / "slurm.conf"
-        path.write_text(re.sub(r"(?m)^SlurmctldPort=.*$", "", text) + "\nSlurmctldPort=1\n")
+        others = re.sub(r"(?m)^(SlurmctldPort|MessageTimeout)=.*$", "", text)
+        # Slurm's programs try for MessageTimeout seconds.
+        path.write_text(f"{others}\nSlurmctldPort=1\nMessageTimeout=2\n")
         monkeypatch.setenv("SLURM_CONF", str(path))
 
     return look_elsewhere

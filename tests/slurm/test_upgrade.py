@@ -90,6 +90,7 @@ def answer_of_session(site: InstalledHub) -> int:
     return requests.get(url, timeout=10).status_code
 
 
+@pytest.mark.release
 def test_sessions_go_on_through_an_upgrade_and_back(site: InstalledHub) -> None:
     site.start_installed()
     site.rest("POST", f"/users/{USER}").raise_for_status()

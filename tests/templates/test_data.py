@@ -10,7 +10,7 @@ import pytest
 from tests.support.namespaces import users_can_make_namespaces
 from tests.templates.notebooks import execute
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 APPTAINER = Path("/opt/apptainer/bin/apptainer")
 IMAGE = Path("/opt/data-scientist-portal/test-image")
 

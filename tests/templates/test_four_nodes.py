@@ -9,7 +9,7 @@ import pytest
 
 from tests.templates.conftest import ENVIRONMENTS, SETTINGS
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent

@@ -50,12 +50,12 @@ def backends(session):
     ("notebook", "at_least", "n_pictures"),
     [
         ("start_here", 0.93, 3),
-        ("custom_loop", 0.96, 3),
-        ("mixed_precision", 0.85, 2),
-        ("resume", 0.9, 1),
-        ("several_nodes", 0.94, 1),
-        ("convert", 0.9, 1),
-        ("backends", 0.93, 1),
+        pytest.param("custom_loop", 0.96, 3, marks=pytest.mark.release),
+        pytest.param("mixed_precision", 0.85, 2, marks=pytest.mark.release),
+        pytest.param("resume", 0.9, 1, marks=pytest.mark.release),
+        pytest.param("several_nodes", 0.94, 1, marks=pytest.mark.release),
+        pytest.param("convert", 0.9, 1, marks=pytest.mark.release),
+        pytest.param("backends", 0.93, 1, marks=pytest.mark.release),
     ],
 )
 def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
@@ -79,6 +79,7 @@ def test_the_first_notebook_says_what_the_session_has(start_here, session):
     assert re.search(r"^isilon +[\d,]+ GiB free: ", text, re.MULTILINE)
 
 
+@pytest.mark.release
 def test_the_three_precisions_stand_beside_each_other(mixed_precision):
     rows = re.findall(
         r"^(\w+) +[\d,]+ images/s, [\d.]+ times FP32, test accuracy ([\d.]+)( after .*)?$",
@@ -92,17 +93,20 @@ def test_the_three_precisions_stand_beside_each_other(mixed_precision):
     assert max(accuracies) - min(accuracies) < 0.05
 
 
+@pytest.mark.release
 def test_a_training_that_was_broken_off_ends_with_the_weights_of_one_that_was_not(resume):
     assert "Goes on after epoch 2 from " in resume.text
     assert "Both ended with equal weights." in resume.text
 
 
+@pytest.mark.release
 def test_a_resumed_run_on_ranks_trains_only_what_was_left(resume):
     trained = re.findall(r"^trained epochs (.+), test", resume.text, re.MULTILINE)
 
     assert trained == ["[1]", "[2]"]
 
 
+@pytest.mark.release
 def test_two_nodes_train_one_network(several_nodes):
     rows = re.findall(
         r"^ +(\d)  (\S+) +4,000 +[\d,]+ +([0-9a-f]{16})$", several_nodes.text, re.MULTILINE
@@ -113,6 +117,7 @@ def test_two_nodes_train_one_network(several_nodes):
     assert len({weights for _, _, weights in rows}) == 1
 
 
+@pytest.mark.release
 def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
     apart = re.findall(r"^process \d: \d+ steps, weights (\w+)$", convert.text, re.MULTILINE)
     together = re.findall(r"^rank \d: weights (\w+),", convert.text, re.MULTILINE)
@@ -121,6 +126,7 @@ def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
     assert (len(together), len(set(together))) == (2, 1)
 
 
+@pytest.mark.release
 def test_a_model_of_one_backend_reads_the_same_on_the_other(backends):
     names = re.findall(r"^(\w+) +[\d,]+ images/s, test", backends.text, re.MULTILINE)
     (difference,) = re.findall(r"difference of a probability: (\S+)$", backends.text, re.MULTILINE)

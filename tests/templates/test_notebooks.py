@@ -25,14 +25,17 @@ def accuracies(text: str) -> list[float]:
     return [float(value) for value in re.findall(r"^Test Accuracy ([\d.]+)$", text, re.MULTILINE)]
 
 
+@pytest.mark.release
 def test_the_keras_notebook_runs_to_its_end_without_a_warning(keras_digits):
     assert keras_digits.standard_error == ""
 
 
+@pytest.mark.release
 def test_the_keras_notebook_reads_at_least_97_of_100_test_digits(keras_digits):
     assert accuracies(keras_digits.text)[-1] >= 0.97
 
 
+@pytest.mark.release
 def test_the_keras_notebook_reports_training_and_test_accuracy_as_it_goes(keras_digits):
     reports = re.findall(
         r"^Epoch (\d+) Global Step (\d+), Training Accuracy [\d.]+\nTest Accuracy [\d.]+$",
@@ -44,26 +47,32 @@ def test_the_keras_notebook_reports_training_and_test_accuracy_as_it_goes(keras_
     assert len(reports) >= 10
 
 
+@pytest.mark.release
 def test_the_keras_notebook_draws_digits_curves_and_mistakes(keras_digits):
     assert len(keras_digits.pictures) == 4
 
 
+@pytest.mark.release
 def test_the_model_that_the_keras_notebook_saves_reads_as_before(keras_digits):
     assert "It reads as before." in keras_digits.text
 
 
+@pytest.mark.release
 def test_the_keras_notebook_writes_logs_for_tensorboard_beside_itself(keras_digits):
     assert list((keras_digits.folder / "logs").glob("*/train/events.out.tfevents.*"))
 
 
+@pytest.mark.release
 def test_the_horovod_notebook_trains_on_all_gpus_of_the_session(horovod_digits):
     assert re.search(r"^2 ranks on \S+, each with a ", horovod_digits.text, re.MULTILINE)
 
 
+@pytest.mark.release
 def test_the_horovod_notebook_reads_at_least_97_of_100_test_digits(horovod_digits):
     assert accuracies(horovod_digits.text)[-1] >= 0.97
 
 
+@pytest.mark.release
 def test_the_horovod_notebook_ends_with_equal_weights_on_all_ranks(horovod_digits):
     rows = re.findall(r"^ +\d  +4,000 +([0-9a-f]{16}) ", horovod_digits.text, re.MULTILINE)
 
@@ -72,6 +81,7 @@ def test_the_horovod_notebook_ends_with_equal_weights_on_all_ranks(horovod_digit
     assert "All ranks have equal weights." in horovod_digits.text
 
 
+@pytest.mark.release
 def test_the_horovod_notebook_writes_logs_for_tensorboard_beside_itself(horovod_digits):
     assert list((horovod_digits.folder / "logs").glob("*/train/events.out.tfevents.*"))
 

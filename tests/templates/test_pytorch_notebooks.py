@@ -10,6 +10,9 @@ from tests.templates.notebooks import execute
 
 pytestmark = pytest.mark.cluster
 
+DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
+MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
+
 
 @pytest.fixture(scope="module")
 def digits(session):
@@ -26,12 +29,12 @@ def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
-@pytest.mark.parametrize("name", ["digits", "distributed", "mixed_precision"])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, MIXED_PRECISION])
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
 
-@pytest.mark.parametrize("name", ["digits", "distributed"])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED])
 def test_a_pytorch_notebook_reads_at_least_96_of_100_test_digits(request, name):
     assert request.getfixturevalue(name).figures["accuracy"] >= 0.96
 
@@ -48,6 +51,7 @@ def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(digits):
     assert list((digits.folder / "logs").glob("*/events.out.tfevents.*"))
 
 
+@pytest.mark.release
 def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
     rows = re.findall(r"^ +\d  +4,000 +([0-9a-f]{16}) ", distributed.text, re.MULTILINE)
 
@@ -56,10 +60,12 @@ def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
     assert distributed.text.count("All ranks have equal weights.") == 2
 
 
+@pytest.mark.release
 def test_the_second_training_is_a_job_over_two_nodes(distributed):
     assert re.search(r"^2 ranks on 2 nodes as job \d+", distributed.text, re.MULTILINE)
 
 
+@pytest.mark.release
 def test_half_precision_stands_beside_full_precision(mixed_precision):
     rows = re.findall(r"^ +(FP32|BF16|FP16) +(0\.\d+) ", mixed_precision.text, re.MULTILINE)
 

@@ -12,7 +12,7 @@ from tests.support.eventually import eventually
 from tests.support.launch_contract import read_outcomes
 from tests.templates.conftest import SlurmSession
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 
 
 def node_states() -> set[str]:

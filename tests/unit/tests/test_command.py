@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
-from tests.command import parse_arguments, summary
+from tests.command import gaps, parse_arguments, summary
 from tests.results import Result, read_results
-from tests.suites import Counts, Suite, count, run_suite
+from tests.suites import PUSH_OPTIONS, Counts, Suite, count, run_suite
 from tests.support.eventually import eventually, eventually_async
 from tests.support.machine_packages import packages_of_machine
 
@@ -256,6 +257,37 @@ def test_benchmarks_run_only_when_asked_for() -> None:
 
 def test_a_push_is_what_runs_without_a_name() -> None:
     assert parse_arguments(["push"]) == parse_arguments([])
+
+
+def test_a_push_leaves_out_tests_of_a_release_and_a_suite_by_its_name_does_not() -> None:
+    (of_push,) = [s for s in parse_arguments([])[0] if s.name == "slurm"]
+    (by_name,) = parse_arguments(["slurm"])[0]
+    (both,) = [s for s in parse_arguments(["push", "slurm"])[0] if s.name == "slurm"]
+
+    assert of_push.options == PUSH_OPTIONS
+    assert by_name.options == both.options == ()
+    assert not any("not release" in suite.options for suite in parse_arguments(["all"])[0])
+
+
+def test_tests_of_a_release_are_not_selected_by_a_push(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = release: long\n")
+    text = "import pytest\n@pytest.mark.release\ndef test_a(): assert 0\ndef test_b(): pass\n"
+    suite = replace(suite_of(tmp_path, text), options=PUSH_OPTIONS)
+
+    counts = run_suite(suite, BARE_PYTEST)
+
+    assert (counts.n_passed, counts.n_failed) == (1, 0)
+
+
+def test_a_run_says_what_it_does_not_cover() -> None:
+    push, everything = parse_arguments([])[0], parse_arguments(["all"])[0]
+
+    assert "slurm-versions" in gaps(push)[0]
+    assert "bench" in gaps(push)[0]
+    assert "tests marked 'release'" in gaps(push)[1]
+    assert gaps(everything) == [command.UNTRIED]
+    assert gaps(parse_arguments(["hub"])[0]) == []
+    assert "real GPUs" in summary({}, gaps(everything))
 
 
 def test_waiting_shows_how_the_last_attempt_failed() -> None:
