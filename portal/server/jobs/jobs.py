@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spawner.diagnosis import Situation, explain_end, explain_waiting
+from spawner.diagnosis.messages import JOB, SESSION, Subject
+from spawner.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
+
 # Free text comes last, so that a "|" in it does no harm.
 SQUEUE_FORMAT = "%i|%T|%P|%M|%l|%D|%C|%b|%r|%j"
 # The same fields in the same order as squeue's, so that one function reads both.
@@ -31,7 +35,7 @@ class SlurmJob:
         elapsed: Time that it has run, as Slurm writes it.
         limit: Its time limit, as Slurm writes it.
         gpus: Generic resources of each node, as Slurm writes them, or "".
-        reason: Why it waits, or its exit code if it failed, or "".
+        reason: Why it waits or did not end well, and the next step, in words; "" for neither.
     """
 
     id: str
@@ -66,23 +70,21 @@ def parse_queue(text: str) -> list[SlurmJob]:
     Source:
         squeue(1), --format, Slurm 22.05.
     """
-    return [
-        _job(fields, is_over=False, reason="" if fields[8] == "None" else fields[8])
-        for fields in _fields(text)
-    ]
+    return [_job(fields, is_over=False, reason=_why_it_waits(fields)) for fields in _fields(text)]
 
 
-def parse_accounting(text: str) -> list[SlurmJob]:
+def parse_accounting(text: str, *, user_uid: int | None = None) -> list[SlurmJob]:
     """Return the ended jobs that sacct printed, newest first.
 
     Args:
         text: Output in SACCT_FORMAT, without a header, with "|" between fields.
+        user_uid: The user's uid, to tell whose cancellation it was.
 
     Source:
         sacct(1), --parsable2 and --format, Slurm 22.05.
     """
     jobs = [
-        _job(fields, is_over=True, reason="" if fields[8] == "0:0" else f"exit {fields[8]}")
+        _job(fields, is_over=True, reason=_why_it_ended(fields, user_uid))
         for fields in _fields(text)
         if fields[1] not in {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"}
     ]
@@ -95,6 +97,34 @@ def _fields(text: str) -> Iterable[list[str]]:
         fields = line.split("|", _N_FIELDS - 1)
         if len(fields) == _N_FIELDS:
             yield fields
+
+
+def _why_it_waits(fields: list[str]) -> str:
+    state = parse_state(fields[1])
+    if state.phase is not Phase.WAITING:
+        return ""
+    situation = Situation(subject=_subject(fields), partition=fields[2])
+    return str(explain_waiting(fields[8], situation, state=state))
+
+
+def _why_it_ended(fields: list[str], user_uid: int | None) -> str:
+    state = parse_state(fields[1])
+    if state in {JobState.COMPLETED, JobState.COMPLETING}:
+        return ""
+    # 7:0 or 0:9, the exit status and the signal.
+    exit_code, _, signal = fields[8].partition(":")
+    diagnosis = explain_end(
+        state,
+        exit_code=int(exit_code) if exit_code.isdecimal() else None,
+        signal=int(signal) if signal.isdecimal() else None,
+        cancelled_by_uid=parse_cancelled_by(fields[1]),
+        situation=Situation(subject=_subject(fields), user_uid=user_uid),
+    )
+    return str(diagnosis)
+
+
+def _subject(fields: list[str]) -> Subject:
+    return SESSION if fields[9].startswith(SESSION_PREFIX) else JOB
 
 
 def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:

@@ -22,6 +22,8 @@ from portal.server.jobs.jobs import (
 )
 from portal.server.jobs.script import parse_options
 from spawner.client.command import PATH, query, run_command
+from spawner.diagnosis import Situation, explain_rejection
+from spawner.diagnosis.messages import JOB
 from spawner.errors import SlurmError
 
 TIMEOUT_S = 15
@@ -40,7 +42,8 @@ class Preview:
 
     Attributes:
         options: The script's #SBATCH options: names of sbatch's long options, and values.
-        forecast: Slurm's answer: when and where the job would start, or why it is refused.
+        forecast: When and where the job would start, as Slurm says it, or in words why it is
+            refused and the next step.
         is_accepted: Whether Slurm would accept the script.
     """
 
@@ -98,7 +101,7 @@ class JobQueue:
             return jobs
         # A job that is just ending can be in both lists.
         known = {job.id for job in jobs}
-        ended_jobs = parse_accounting(accounted.stdout)
+        ended_jobs = parse_accounting(accounted.stdout, user_uid=os.getuid())
         over = [job for job in ended_jobs if job.id not in known and not job.is_session]
         return jobs + over[:_N_ENDED]
 
@@ -144,12 +147,14 @@ class JobQueue:
         text = await asyncio.to_thread(_read_script, script)
         argv = [*_as_login(), "sbatch", "--test-only", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
-        said = " ".join(
-            # --test-only answers on standard error, also if all is well.
-            line.removeprefix("sbatch: ").removeprefix("error: ")
-            for line in done.stderr.splitlines()
+        # --test-only answers on standard error, also if all is well.
+        said = " ".join(line.removeprefix("sbatch: ") for line in done.stderr.splitlines())
+        is_accepted = done.exit_code == 0
+        return Preview(
+            options=parse_options(text),
+            forecast=said if is_accepted else _why_refused(done.stderr, text),
+            is_accepted=is_accepted,
         )
-        return Preview(options=parse_options(text), forecast=said, is_accepted=done.exit_code == 0)
 
     async def submit(self, script: Path) -> str:
         """Submit a script and return the job's id; the job runs in the script's folder.
@@ -158,17 +163,13 @@ class JobQueue:
             JobError: If the script cannot be read, or Slurm refuses it.
             SlurmUnavailableError: If Slurm did not answer.
         """
-        # The text is not needed; this refuses what is no job script with a better sentence than
-        # sbatch's.
-        await asyncio.to_thread(_read_script, script)
+        # Refuses what is no job script with a better sentence than sbatch's.
+        text = await asyncio.to_thread(_read_script, script)
         argv = [*_as_login(), "sbatch", "--parsable", f"--chdir={script.parent}", str(script)]
         done = await run_command(argv, timeout_s=TIMEOUT_S)
         match = _SUBMITTED.search(done.stdout)
         if done.exit_code != 0 or match is None:
-            raise JobError(
-                f"Slurm did not take {script.name}: {done.stderr.strip() or 'it gave no reason'}. "
-                "Change the script and submit it again."
-            )
+            raise JobError(_why_refused(done.stderr, text))
         return match[1]
 
     async def read_output(self, job_id: str, offset: int) -> Output:
@@ -207,6 +208,12 @@ class JobQueue:
 def _check_id(job_id: str) -> None:
     if not is_job_id(job_id):
         raise JobError(f"{job_id!r:.60} is no job id. Choose a job of the list.")
+
+
+def _why_refused(stderr: str, script: str) -> str:
+    options = dict(parse_options(script))
+    situation = Situation(subject=JOB, partition=options.get("partition"))
+    return str(explain_rejection(stderr, situation))
 
 
 def _without_tasks(job_id: str) -> str:

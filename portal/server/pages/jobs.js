@@ -179,7 +179,7 @@ class Panel {
     table.hidden = shown.options.length === 0;
     this.part('forecast').textContent = shown.is_accepted
       ? `Slurm says: ${shown.forecast}`
-      : `Slurm would not take it: ${shown.forecast}`;
+      : shown.forecast;
     this.part('forecast').className = shown.is_accepted ? '' : 'bad';
     this.part('submit').disabled = !shown.is_accepted;
     preview.hidden = false;

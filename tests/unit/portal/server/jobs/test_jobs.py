@@ -24,14 +24,26 @@ def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
     session, job = parse_queue(QUEUE)
 
     assert (session.is_session, session.gpus, session.reason) == (True, "gpu:v100:2", "")
-    assert (job.name, job.gpus, job.reason) == ("a | b", "gpu:4", "Resources")
+    assert (job.name, job.gpus) == ("a | b", "gpu:4")
+    assert job.reason.startswith("The GPUs, cores or memory that the job needs are in use")
     assert not job.is_over
 
 
-def test_accounting_adds_what_has_ended() -> None:
-    failed, cancelled = parse_accounting(ACCOUNTING)
+def test_a_limit_is_said_in_words_with_the_next_step() -> None:
+    (job,) = parse_queue("9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|QOSMaxGRESPerUser|train\n")
 
-    assert (failed.id, failed.name, failed.reason) == ("6", "second|x", "exit 7:0")
+    assert job.reason == (
+        "You have reached your limit on GPUs. "
+        "Stop another of your sessions or jobs; this job then starts by itself."
+    )
+
+
+def test_accounting_adds_what_has_ended() -> None:
+    failed, cancelled = parse_accounting(ACCOUNTING, user_uid=1001)
+
+    assert (failed.id, failed.name) == ("6", "second|x")
+    assert failed.reason.startswith("The job ended with an error (exit code 7).")
+    assert cancelled.reason.startswith("The job was cancelled under your own name.")
     assert (cancelled.state, cancelled.gpus, cancelled.is_over) == ("CANCELLED", "gpu:1", True)
 
 
