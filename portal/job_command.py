@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
-from portal.hub.settings.site import ResourceSettings
+from portal.hub.settings.resources import ResourceSettings
 from portal.launch.errors import LaunchError
 from portal.launch.slurm.job_file import PROGRAMS, render_job_file
 from portal.launch.slurm.layout import parse_shape
@@ -54,7 +54,8 @@ def add_commands(commands: Any) -> None:
     )
     new.add_argument("--gpus", type=int, default=1, help="GPUs on all nodes (default: 1)")
     new.add_argument("--nodes", type=int, default=1, help="nodes (default: 1)")
-    new.add_argument("--hours", type=float, default=8, help="time limit (default: 8)")
+    hours = ResourceSettings().session_hours
+    new.add_argument("--hours", type=float, default=hours, help=f"time limit (default: {hours:g})")
     for word, what in (
         ("partition", "Slurm partition"),
         ("account", "Slurm account"),

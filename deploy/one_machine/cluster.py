@@ -12,6 +12,7 @@ from pathlib import Path
 
 from deploy.one_machine.gpus import Gpu, find_gpus
 from deploy.one_machine.network import Host
+from portal.hub.settings.resources import ResourceSettings
 
 SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
 SIMULATED_CORES = 40
@@ -22,8 +23,7 @@ MOST_SIMULATED_NODES = 8
 REAL_MEMORY_SHARE = 0.9
 
 # What comes with each GPU if the node has that much.
-CORES_PER_GPU = 8
-MEMORY_GIB_PER_GPU = 48
+RULE = ResourceSettings()
 
 CGROUP_DIR = Path("/sys/fs/cgroup")
 # Source: cgroup.conf(5), Slurm 22.05: what proctrack, task and jobacct_gather need of version 1.
@@ -67,15 +67,15 @@ class Cluster:
 
     @property
     def cores_per_gpu(self) -> int:
-        """CPU cores that come with each GPU: 8, or fewer so that all GPUs can be in use."""
+        """CPU cores that come with each GPU: the rule's, or fewer so that all can be in use."""
         shares = (node.n_cores // len(node.gpus) for node in self.nodes)
-        return max(1, min(CORES_PER_GPU, *shares))
+        return max(1, min(RULE.cores_per_gpu, *shares))
 
     @property
     def memory_gib_per_gpu(self) -> int:
-        """Memory that comes with each GPU, GiB: 48, or less so that all GPUs can be in use."""
+        """Memory that comes with each GPU, GiB: the rule's, or less so that all can be in use."""
         shares = (node.memory_mib // 1024 // len(node.gpus) for node in self.nodes)
-        return max(1, min(MEMORY_GIB_PER_GPU, *shares))
+        return max(1, min(int(RULE.memory_per_gpu_gib), *shares))
 
 
 def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:

@@ -30,9 +30,6 @@ from deploy.one_machine.process import Daemon, ensure_started, wait_ready
 from deploy.one_machine.slurm import PARTITION
 from deploy.one_machine.users import DEMO_ADMINISTRATOR
 
-# Those of the partition (slurm.py): 08:00:00 and 1-00:00:00.
-SESSION_HOURS = 8
-MAX_SESSION_HOURS = 24
 EXTENSION_HOURS = 2
 EXTENSION_TIMES = 3
 PUBLIC_PORT = 8000
@@ -96,13 +93,10 @@ def render_settings(cluster: Cluster) -> str:
         "resources": {
             "cores_per_gpu": cluster.cores_per_gpu,
             "memory_per_gpu_gib": cluster.memory_gib_per_gpu,
-            "session_hours": SESSION_HOURS,
-            "max_session_hours": MAX_SESSION_HOURS,
         },
         f"partitions.{PARTITION}": {},
         "extension": {
             "hours": EXTENSION_HOURS,
-            "most_hours": MAX_SESSION_HOURS,
             "most_times": EXTENSION_TIMES,
         },
         "storage": {

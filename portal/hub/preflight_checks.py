@@ -18,7 +18,7 @@ def preflight_of(settings: Settings) -> Preflight:
             for place in settings.places
         ),
         server=checks.server,
-        server_path=str(settings.environments.server / "bin/dsportal-singleuser"),
+        server_path=settings.environments.server_program,
         min_free_mib=checks.min_free_mib,
         timeout_s=checks.timeout_s,
     )

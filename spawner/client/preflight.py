@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from spawner.defaults import DEFAULTS
 from spawner.diagnosis.messages import Diagnosis, quote
 from spawner.errors import PreflightError
 
@@ -63,8 +64,8 @@ class Preflight:
     shared: tuple[SharedStorage, ...] = ()
     server: Weight = Weight.WARN
     server_path: str = ""
-    min_free_mib: int = 16
-    timeout_s: float = 3.0
+    min_free_mib: int = DEFAULTS.min_free_mib
+    timeout_s: float = DEFAULTS.preflight_timeout_s
 
     def request(self, *, is_rescue: bool = False) -> dict[str, Any]:
         """Return the checks in the launcher's format.

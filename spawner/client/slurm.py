@@ -16,6 +16,7 @@ from spawner.client.launcher_client import Launcher
 from spawner.client.preflight import Preflight, Weight
 from spawner.client.queue import QueuedJob, parse_queue, queue_format
 from spawner.client.storage import Storage
+from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.job_script import Job
@@ -63,7 +64,7 @@ class Slurm:
         *,
         launcher_argv: Sequence[str],
         sudo_argv: Sequence[str],
-        timeout_s: float = 8.0,
+        timeout_s: float = DEFAULTS.slurm_timeout_s,
         path: str = PATH,
     ) -> None:
         self.launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)

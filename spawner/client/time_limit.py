@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spawner.client.command import PATH, Completed, error_of, run_command
 from spawner.client.launcher_client import Launcher
+from spawner.defaults import DEFAULTS
 from spawner.errors import ExtensionError, OptionsError, SlurmError
 from spawner.slurm.jobs import JobKey, WaitingJob, new_mark
 from spawner.slurm.no_answer import is_no_answer
@@ -60,7 +61,7 @@ class TimeLimits:
         extender_argv: Sequence[str],
         sudo_argv: Sequence[str],
         slurm_user: str,
-        timeout_s: float = 8.0,
+        timeout_s: float = DEFAULTS.slurm_timeout_s,
         path: str = PATH,
     ) -> None:
         self._extender = Launcher(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)

@@ -106,8 +106,8 @@ class Forecaster:
         *,
         clock: Callable[[], float],
         now: Callable[[], datetime],
-        asks_per_minute: int = 12,
-        fresh_s: float = 60.0,
+        asks_per_minute: int,
+        fresh_s: float,
         stale_s: float = 600.0,
         at_once: int = 4,
     ) -> None:

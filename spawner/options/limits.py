@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
+from spawner.defaults import DEFAULTS
 from spawner.errors import SettingsError
 from spawner.slurm.associations import Ceiling
 
@@ -28,8 +29,8 @@ class Limits:
     """
 
     max_gpus: int | None = None
-    default_walltime_s: int = 8 * 3600
-    max_walltime_s: int = 24 * 3600
+    default_walltime_s: int = DEFAULTS.default_walltime_s
+    max_walltime_s: int = DEFAULTS.max_walltime_s
     min_gpus: int = 1
     partitions: tuple[str, ...] = ()
     gpu_types: tuple[str, ...] = ()

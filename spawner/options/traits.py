@@ -5,6 +5,7 @@ from __future__ import annotations
 from traitlets import Bool, Callable, Dict, Float, HasTraits, Instance, Integer, List, Unicode
 
 from spawner.client.preflight import Preflight
+from spawner.defaults import DEFAULTS, SERVER_PROGRAM
 
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
@@ -13,13 +14,13 @@ class SiteTraits(HasTraits):
     """The operator's settings, with units in their names."""
 
     cores_per_gpu = Integer(
-        8,
+        DEFAULTS.cores_per_gpu,
         min=1,
         help="CPU cores that come with each GPU. Lowered by itself on nodes that have fewer.",
     ).tag(config=True)
 
     memory_mib_per_gpu = Integer(
-        49152,
+        DEFAULTS.memory_mib_per_gpu,
         min=1,
         help="Memory in MiB that comes with each GPU. Lowered by itself on nodes that have less.",
     ).tag(config=True)
@@ -30,11 +31,15 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     default_walltime_s = Integer(
-        28800, min=60, help="Length of a session in seconds when its user names none."
+        DEFAULTS.default_walltime_s,
+        min=60,
+        help="Length of a session in seconds when its user names none.",
     ).tag(config=True)
 
     max_walltime_s = Integer(
-        86400, min=60, help="The longest session in seconds that a user may ask for."
+        DEFAULTS.max_walltime_s,
+        min=60,
+        help="The longest session in seconds that a user may ask for.",
     ).tag(config=True)
 
     max_gpus = Integer(
@@ -45,7 +50,8 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     allow_cpu_only = Bool(
-        False, help="Offer sessions without a GPU; they get the cores and memory of one."
+        DEFAULTS.allow_cpu_only,
+        help="Offer sessions without a GPU; they get the cores and memory of one.",
     ).tag(config=True)
 
     partitions = List(
@@ -82,7 +88,7 @@ class SiteTraits(HasTraits):
 
     launcher_argv = List(
         Unicode(),
-        ["/opt/data-scientist-portal/libexec/dsportal-launcher"],
+        [DEFAULTS.launcher],
         help="The launcher, exactly as the sudoers file names it.",
     ).tag(config=True)
 
@@ -94,7 +100,7 @@ class SiteTraits(HasTraits):
 
     server_argv = List(
         Unicode(),
-        ["/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"],
+        [f"{DEFAULTS.server_environment}/{SERVER_PROGRAM}"],
         help="Program of the notebook server on the nodes, with its arguments.",
     ).tag(config=True)
 
@@ -105,89 +111,103 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     port_min = Integer(
-        30000, min=1024, max=65535, help="Lowest port that a notebook server may choose."
+        DEFAULTS.port_min,
+        min=1024,
+        max=65535,
+        help="Lowest port that a notebook server may choose.",
     ).tag(config=True)
 
     port_max = Integer(
-        32767, min=1024, max=65535, help="Highest port that a notebook server may choose."
+        DEFAULTS.port_max,
+        min=1024,
+        max=65535,
+        help="Highest port that a notebook server may choose.",
     ).tag(config=True)
 
     any_port = Bool(
-        True,
+        DEFAULTS.any_port,
         help="""Whether a notebook server takes any other port where none from port_min to port_max
         is free on its node.""",
     ).tag(config=True)
 
     running_start_timeout_s = Integer(
-        300,
+        DEFAULTS.running_start_timeout_s,
         min=1,
         help="""Seconds from the moment the job runs until its server has to answer. Time in the
         queue does not count, and has no limit.""",
     ).tag(config=True)
 
     warning_s = Integer(
-        600,
+        DEFAULTS.warning_s,
         min=0,
         max=65535,
         help="Seconds before the time limit at which Slurm warns the session; 0 for never.",
     ).tag(config=True)
 
     watch_waiting_s = Float(
-        2.0, min=0.5, help="Seconds between two looks at Slurm while somebody waits."
+        DEFAULTS.watch_waiting_s,
+        min=0.5,
+        help="Seconds between two looks at Slurm while somebody waits.",
     ).tag(config=True)
 
     watch_running_s = Float(
-        15.0, min=1.0, help="Seconds between two looks at Slurm otherwise."
+        DEFAULTS.watch_running_s, min=1.0, help="Seconds between two looks at Slurm otherwise."
     ).tag(config=True)
 
     absent_s = Float(
-        60.0,
+        DEFAULTS.absent_s,
         min=1.0,
         help="""Seconds after which a job that squeue does not show is taken for over where there is
         no accounting, or accounting does not know it either.""",
     ).tag(config=True)
 
     orphan_interval_s = Float(
-        300.0,
+        DEFAULTS.orphan_interval_s,
         min=1.0,
         help="Seconds between two searches for jobs of this hub that no session knows.",
     ).tag(config=True)
 
     orphan_after_s = Float(
-        120.0, min=0.0, help="Seconds for which such a job is left alone before it is cancelled."
+        DEFAULTS.orphan_after_s,
+        min=0.0,
+        help="Seconds for which such a job is left alone before it is cancelled.",
     ).tag(config=True)
 
     slurm_timeout_s = Float(
-        8.0, min=1.0, help="Seconds after which a query to Slurm is given up."
+        DEFAULTS.slurm_timeout_s, min=1.0, help="Seconds after which a query to Slurm is given up."
     ).tag(config=True)
 
     catalog_age_s = Float(
-        5.0, min=0.0, help="Seconds for which an answer of sinfo is used again."
+        DEFAULTS.catalog_age_s, min=0.0, help="Seconds for which an answer of sinfo is used again."
     ).tag(config=True)
 
     forecasts_per_minute = Integer(
-        30,
+        DEFAULTS.forecasts_per_minute,
         min=0,
         help="""Most questions to Slurm in a minute when a session would start (sbatch --test-only),
         over all users. 0: the form says only what is free.""",
     ).tag(config=True)
 
     forecast_age_s = Float(
-        60.0, min=1.0, help="Seconds for which such an answer is used again."
+        DEFAULTS.forecast_age_s, min=1.0, help="Seconds for which such an answer is used again."
     ).tag(config=True)
 
     associations_age_s = Float(
-        300.0,
+        DEFAULTS.associations_age_s,
         min=1.0,
         help="Seconds for which accounts and limits that sacctmgr printed are used again.",
     ).tag(config=True)
 
     usage_age_s = Float(
-        300.0, min=1.0, help="Seconds for which an answer of accounting about a user is used again."
+        DEFAULTS.usage_age_s,
+        min=1.0,
+        help="Seconds for which an answer of accounting about a user is used again.",
     ).tag(config=True)
 
     storage_age_s = Float(
-        300.0, min=1.0, help="Seconds for which an answer about a user's folders is used again."
+        DEFAULTS.storage_age_s,
+        min=1.0,
+        help="Seconds for which an answer about a user's folders is used again.",
     ).tag(config=True)
 
     forecast_path = Unicode(
@@ -201,20 +221,23 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     rescue_walltime_s = Integer(
-        3600,
+        DEFAULTS.rescue_walltime_s,
         min=0,
         help="""Length in seconds of a rescue session, which writes nothing into a home that is
         full; 0: none are offered.""",
     ).tag(config=True)
 
-    rescue_cores = Integer(1, min=1, help="CPU cores of a rescue session.").tag(config=True)
-
-    rescue_memory_mib = Integer(2048, min=256, help="Memory of a rescue session in MiB.").tag(
+    rescue_cores = Integer(DEFAULTS.rescue_cores, min=1, help="CPU cores of a rescue session.").tag(
         config=True
     )
 
+    rescue_memory_mib = Integer(
+        DEFAULTS.rescue_memory_mib, min=256, help="Memory of a rescue session in MiB."
+    ).tag(config=True)
+
     simulated_gpus = Bool(
-        False, help="The GPUs are simulated: Slurm hands them out, but they compute nothing."
+        DEFAULTS.simulated_gpus,
+        help="The GPUs are simulated: Slurm hands them out, but they compute nothing.",
     ).tag(config=True)
 
     session_notices = Callable(
@@ -224,29 +247,34 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     extension_s = Integer(
-        0, min=0, help="Seconds that one extension adds to a running session; 0 offers none."
+        DEFAULTS.extension_s,
+        min=0,
+        help="Seconds that one extension adds to a running session; 0 offers none.",
     ).tag(config=True)
 
     max_extended_s = Integer(
-        86400, min=60, help="The longest session in seconds, its extensions included."
+        DEFAULTS.max_extended_s,
+        min=60,
+        help="The longest session in seconds, its extensions included.",
     ).tag(config=True)
 
-    max_extensions = Integer(1, min=0, help="How often one session may be extended.").tag(
-        config=True
-    )
+    max_extensions = Integer(
+        DEFAULTS.max_extensions, min=0, help="How often one session may be extended."
+    ).tag(config=True)
 
     extend_while_others_wait = Bool(
-        False, help="Extend sessions also while somebody else waits for the same partition."
+        DEFAULTS.extend_while_others_wait,
+        help="Extend sessions also while somebody else waits for the same partition.",
     ).tag(config=True)
 
     extender_argv = List(
         Unicode(),
-        ["/opt/data-scientist-portal/libexec/dsportal-extender"],
+        [DEFAULTS.extender],
         help="The program that lengthens a time limit, exactly as the sudoers file names it.",
     ).tag(config=True)
 
     slurm_user = Unicode(
-        "slurm", help="Slurm's own account, SlurmUser in slurm.conf, as whom it is run."
+        DEFAULTS.slurm_user, help="Slurm's own account, SlurmUser in slurm.conf, as whom it is run."
     ).tag(config=True)
 
     # Not a setting: time in the queue would count, and the hub would cancel waiting jobs.
@@ -256,11 +284,11 @@ class SiteTraits(HasTraits):
     )
 
     http_timeout = Integer(
-        120, help="Seconds within which a running server has to answer the hub."
+        DEFAULTS.http_timeout_s, help="Seconds within which a running server has to answer the hub."
     ).tag(config=True)
 
     poll_interval = Integer(
-        60,
+        DEFAULTS.poll_interval_s,
         help="""Seconds between JupyterHub's own questions for a server. The watcher tells of ends
         by itself, so this costs nothing and finds nothing new.""",
     ).tag(config=True)
@@ -269,4 +297,4 @@ class SiteTraits(HasTraits):
         config=True
     )
 
-    default_url = Unicode("/lab", help="Page on which users land.").tag(config=True)
+    default_url = Unicode(DEFAULTS.default_url, help="Page on which users land.").tag(config=True)

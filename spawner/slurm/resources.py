@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spawner.defaults import DEFAULTS
 from spawner.errors import OptionsError, SettingsError
 
 
@@ -30,13 +31,10 @@ class Shape:
         cores_per_gpu: CPU cores for each GPU, 1 or more.
         memory_mib_per_gpu: MiB for each GPU, 1 or more.
         reason: Why these are less than the site's rule; empty if they are the rule.
-
-    Source:
-        8 cores and 48 GB for each GPU: Dell EMC, Deep Learning with NVIDIA, 2018, section 5.1.
     """
 
-    cores_per_gpu: int = 8
-    memory_mib_per_gpu: int = 49152
+    cores_per_gpu: int = DEFAULTS.cores_per_gpu
+    memory_mib_per_gpu: int = DEFAULTS.memory_mib_per_gpu
     reason: str = ""
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ LOOK_EVERY_S = 0.5
 N_SAMPLES = 10
 # Matrices whose products keep every multiprocessor busy.
 BUSY_MATRIX = 4096
-POLICY = IdlePolicy(after_s=60.0, warning_s=30.0, save_s=10.0)
+POLICY = IdlePolicy(after_s=60.0, warning_s=30.0, gpu_percent=5.0, cpu_percent=5.0, save_s=10.0)
 
 
 class Load:

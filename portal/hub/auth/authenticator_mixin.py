@@ -21,6 +21,8 @@ from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.standing import Standing, Standings, Verdict
 from portal.hub.auth.turns import LONGEST_WAIT_S, NoTurnError, Turns
 from portal.hub.auth.unix_accounts import read_account
+from portal.hub.settings.hub import HubSettings
+from portal.hub.settings.schema import default
 
 T = TypeVar("T")
 
@@ -45,7 +47,8 @@ class Admission(Authenticator):
     ).tag(config=True)
 
     token_days = Integer(
-        90, help="Days after which API tokens that were made without an end are over."
+        default(HubSettings, "token_days"),
+        help="Days after which API tokens that were made without an end are over.",
     ).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:

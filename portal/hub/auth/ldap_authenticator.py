@@ -21,6 +21,8 @@ from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import admits, groups_of
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.auth.standing import Standing, Verdict
+from portal.hub.settings.schema import default
+from portal.hub.settings.site import LoginSettings
 
 # So that the user's own answer is there within answer_timeout_s.
 ANSWER_RESERVE_S = 0.3
@@ -54,10 +56,12 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         help="PEM file with the certificates that the servers' own must be signed by."
     ).tag(config=True)
     connect_timeout_s = Float(
-        3.0, help="Longest wait for one server to take the connection, in seconds."
+        default(LoginSettings, "connect_timeout_s"),
+        help="Longest wait for one server to take the connection, in seconds.",
     ).tag(config=True)
     answer_timeout_s = Float(
-        5.0, help="Longest time until the user has an answer, over all servers, in seconds."
+        default(LoginSettings, "answer_timeout_s"),
+        help="Longest time until the user has an answer, over all servers, in seconds.",
     ).tag(config=True)
 
     reader_dn = Unicode(

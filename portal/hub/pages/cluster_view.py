@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -125,7 +126,7 @@ def describe_cluster(
     problem: str = "",
     accuracy: Accuracy | None = None,
     is_admin: bool = False,
-    idle_after_s: float = 3600.0,
+    idle_after_s: float = math.inf,
 ) -> ClusterView:
     """Return the data of the cluster page.
 

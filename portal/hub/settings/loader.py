@@ -18,6 +18,7 @@ from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.pages import PageSettings
 from portal.hub.settings.places import Place, PlaceSettings, places_of, read_places, split_storage
 from portal.hub.settings.preflight import PreflightSettings
+from portal.hub.settings.resources import ChoiceSettings, ForecastSettings, ResourceSettings
 from portal.hub.settings.schema import closest, read_table
 from portal.hub.settings.session import (
     ClockSettings,
@@ -26,14 +27,7 @@ from portal.hub.settings.session import (
     IdleSettings,
     MeterSettings,
 )
-from portal.hub.settings.site import (
-    ChoiceSettings,
-    ForecastSettings,
-    LoginSettings,
-    ResourceSettings,
-    SiteSettings,
-    StorageSettings,
-)
+from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
 from portal.hub.settings.tools import EnvironmentSettings, TensorBoardSettings, ToolSettings
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError

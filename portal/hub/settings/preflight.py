@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from portal.hub.formatting import MIB_PER_GIB, SECONDS_PER_HOUR
 from portal.hub.settings.schema import setting
-from spawner.client.preflight import Weight
+from spawner.client.preflight import Preflight, Weight
+from spawner.defaults import DEFAULTS
+
+_CHECKS = Preflight()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +23,11 @@ class PreflightSettings:
 
     home: Weight = setting(
         "What follows where the user's home is full, cannot be written or does not answer.",
-        default=Weight.REFUSE,
+        default=_CHECKS.home,
     )
     min_free_mib: int = setting(
         "Space that the home needs, in MiB; with less it counts as full.",
-        default=16,
+        default=_CHECKS.min_free_mib,
         lowest=1,
         highest=1048576,
     )
@@ -41,24 +44,29 @@ class PreflightSettings:
     server: Weight = setting(
         "What follows where the program of the notebook server is missing. Use off where only the"
         " nodes have it.",
-        default=Weight.WARN,
+        default=_CHECKS.server,
     )
     timeout_s: float = setting(
         "Seconds after which storage counts as not answering.",
-        default=3.0,
+        default=_CHECKS.timeout_s,
         lowest=0.5,
         highest=10,
     )
     rescue_hours: float = setting(
         "Length of a rescue session, in hours: a small session without a GPU that starts although"
         " the home is full. 0: none are offered.",
-        default=1.0,
+        default=DEFAULTS.rescue_walltime_s / SECONDS_PER_HOUR,
         lowest=0,
         highest=24,
     )
-    rescue_cores: int = setting("CPU cores of a rescue session.", default=1, lowest=1, highest=1024)
+    rescue_cores: int = setting(
+        "CPU cores of a rescue session.", default=DEFAULTS.rescue_cores, lowest=1, highest=1024
+    )
     rescue_memory_gib: float = setting(
-        "Memory of a rescue session, in GiB.", default=2.0, lowest=0.25, highest=1024
+        "Memory of a rescue session, in GiB.",
+        default=DEFAULTS.rescue_memory_mib / MIB_PER_GIB,
+        lowest=0.25,
+        highest=1024,
     )
 
     @property

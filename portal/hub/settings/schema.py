@@ -80,6 +80,11 @@ def default_of(key: Field[Any]) -> Any:
     return key.default if key.default_factory is MISSING else key.default_factory()
 
 
+def default(cls: type, name: str) -> Any:
+    """Return the default of the key `name` of a table's dataclass."""
+    return default_of(next(key for key in fields(cls) if key.name == name))
+
+
 def kind_name(kind: Any) -> str:
     """Return what administrators call a type, for example "whole number".
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portal.hub.settings.schema import setting
+from spawner.defaults import DEFAULTS
 
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
@@ -34,7 +35,7 @@ class ClockSettings:
     slurm_warning_s: int = setting(
         "Seconds before the end at which Slurm sends the job its warning signal, at which all open"
         " notebooks are saved again; 0 for never. Slurm may send it up to a minute earlier.",
-        default=120,
+        default=DEFAULTS.warning_s,
         lowest=0,
         highest=65535,
     )
@@ -51,27 +52,30 @@ class ExtensionSettings:
 
     hours: float = setting(
         "Hours that the button Extend adds; 0 offers no extension.",
-        default=0.0,
+        default=DEFAULTS.extension_s / SECONDS_PER_HOUR,
         lowest=0,
         highest=8760,
     )
     most_hours: float = setting(
         "Longest session, its extensions included, in hours. Limits of Slurm's partitions,"
         " accounts and qualities of service count too.",
-        default=24.0,
+        default=DEFAULTS.max_extended_s / SECONDS_PER_HOUR,
         lowest=1 / 60,
         highest=8760,
     )
     most_times: int = setting(
-        "How often one session may be extended.", default=1, lowest=0, highest=1000
+        "How often one session may be extended.",
+        default=DEFAULTS.max_extensions,
+        lowest=0,
+        highest=1000,
     )
     while_others_wait: bool = setting(
         "Whether a session may be extended although jobs of others wait for its partition.",
-        default=False,
+        default=DEFAULTS.extend_while_others_wait,
     )
     slurm_user: str = setting(
         "Slurm's own account, SlurmUser in slurm.conf, as whom the time limit is changed.",
-        default="slurm",
+        default=DEFAULTS.slurm_user,
     )
 
     @property

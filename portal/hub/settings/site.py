@@ -1,4 +1,4 @@
-"""The tables of portal.toml about site, login, resources, choices, forecast and storage."""
+"""The tables [site], [login] and [storage] of portal.toml."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -15,13 +15,10 @@ from portal.hub.settings.validators import (
     check_dn_template,
     check_folder,
     check_ldap_servers,
-    check_slurm_names,
     check_template_sources,
     check_user_names,
 )
 
-SECONDS_PER_HOUR = 3600
-MIB_PER_GIB = 1024
 LDAP = "ldap"
 WITH_LDAP = "required with LDAP"
 
@@ -159,129 +156,6 @@ class LoginSettings:
     def admits_somebody(self) -> bool:
         """Whether the file admits anybody but administrators."""
         return self.allow_all or bool(self.allowed_users or self.allowed_groups)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSettings:
-    """What comes with each GPU, and for how long."""
-
-    cores_per_gpu: int = setting(
-        "CPU cores that come with each GPU.", default=8, lowest=1, highest=1024
-    )
-    memory_per_gpu_gib: float = setting(
-        "Memory that comes with each GPU, in GiB.", default=48.0, lowest=0.125, highest=16384
-    )
-    session_hours: float = setting(
-        "Length of a session, in hours.", default=8.0, lowest=1 / 60, highest=8760
-    )
-    max_session_hours: float = setting(
-        "Longest session that a user may ask for, in hours.",
-        default=24.0,
-        lowest=1 / 60,
-        highest=8760,
-    )
-    port_min: int = setting(
-        "Lowest port that a session listens on, on its node.",
-        default=30000,
-        lowest=1024,
-        highest=65535,
-    )
-    port_max: int = setting("Highest such port.", default=32767, lowest=1024, highest=65535)
-    any_port: bool = setting(
-        "Whether a session takes any other port where programs of users hold all of these on its"
-        " node. The nodes' firewall has to let the hub reach it: net.ipv4.ip_local_port_range says"
-        " which ports the kernel hands out, 32768 to 60999 on most.",
-        default=True,
-    )
-    log_mib: int = setting(
-        "Largest log of a session, in MiB; what is oldest in it is dropped. The log"
-        " is in the user's home. 0 for no limit.",
-        default=20,
-        lowest=0,
-        highest=65536,
-    )
-
-    def __post_init__(self) -> None:
-        if self.session_hours > self.max_session_hours:
-            raise ValueError(
-                f"session_hours is {self.session_hours:g}, above max_session_hours"
-                f" ({self.max_session_hours:g}). Lower the first or raise the second."
-            )
-        if self.port_max < self.port_min:
-            raise ValueError(
-                f"port_max is {self.port_max}, below port_min ({self.port_min}). Swap them."
-            )
-
-    @property
-    def memory_mib_per_gpu(self) -> int:
-        """Memory that comes with each GPU, in MiB."""
-        return round(self.memory_per_gpu_gib * MIB_PER_GIB)
-
-    @property
-    def session_s(self) -> int:
-        """Length of a session, in seconds."""
-        return round(self.session_hours * SECONDS_PER_HOUR)
-
-    @property
-    def max_session_s(self) -> int:
-        """Longest session that a user may choose, in seconds."""
-        return round(self.max_session_hours * SECONDS_PER_HOUR)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceSettings:
-    """What users may choose. Slurm's own limits of a user count as well."""
-
-    max_gpus: int = setting(
-        "Most GPUs of one session. 0: as many as the largest node has.",
-        default=0,
-        lowest=0,
-        highest=1024,
-    )
-    allow_cpu_only: bool = setting(
-        "Whether sessions without a GPU are offered; they get the cores and memory of one GPU.",
-        default=False,
-    )
-    gpu_types: tuple[str, ...] = setting(
-        "GPU types, MIG profiles or shards offered. Empty: all that Slurm has.",
-        default=(),
-        check=check_slurm_names,
-    )
-    accounts: tuple[str, ...] = setting(
-        "Slurm accounts that users may name on the form. Empty: each has their default account.",
-        default=(),
-        check=check_slurm_names,
-    )
-    qos: tuple[str, ...] = setting(
-        "Slurm's qualities of service that users may name. Empty: none.",
-        default=(),
-        check=check_slurm_names,
-    )
-    reservations: tuple[str, ...] = setting(
-        "Slurm reservations that users may name. Empty: none.",
-        default=(),
-        check=check_slurm_names,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastSettings:
-    """When a session would start, as Slurm forecasts it (sbatch --test-only)."""
-
-    asks_per_minute: int = setting(
-        "Most questions to Slurm in a minute, over all users; answers are shared for a minute."
-        " 0: the form says only what is free.",
-        default=30,
-        lowest=0,
-        highest=6000,
-    )
-    wait_s: float = setting(
-        "Longest wait for such answers before the form is shown, in seconds. Later ones are"
-        " filled in by the page itself.",
-        default=0.3,
-        lowest=0,
-        highest=10,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

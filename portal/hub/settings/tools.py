@@ -7,8 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from portal.environments.registry import SITE_PATH
 from portal.hub.settings.schema import setting
 from portal.hub.settings.validators import check_folders, check_tool_command
+from spawner.defaults import DEFAULTS, SERVER_PROGRAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +19,7 @@ class EnvironmentSettings:
 
     server: Path = setting(
         "Environment of the notebook server.",
-        default=Path("/opt/data-scientist-portal/environments/server"),
+        default=Path(DEFAULTS.server_environment),
     )
     tensorboard: Path = setting(
         "Environment of TensorBoard.",
@@ -26,7 +28,7 @@ class EnvironmentSettings:
     registry: Path = setting(
         "File on the compute nodes that names further environments, each of which becomes a kernel."
         " 'dsportal environments' reads and writes it.",
-        default=Path("/etc/data-scientist-portal/environments.toml"),
+        default=SITE_PATH,
     )
     image_binds: tuple[str, ...] = setting(
         "Folders of the compute nodes that every Apptainer or Singularity image sees.",
@@ -34,6 +36,16 @@ class EnvironmentSettings:
         example=("/srv/isilon",),
         check=check_folders,
     )
+
+    @property
+    def server_program(self) -> str:
+        """Path of the program of the notebook server, which a job starts."""
+        return str(self.server / SERVER_PROGRAM)
+
+    @property
+    def tensorboard_python(self) -> str:
+        """Path of the Python that has TensorBoard."""
+        return str(self.tensorboard / "bin/python")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,8 +34,8 @@ class IdlePolicy:
 
     after_s: float
     warning_s: float
-    gpu_percent: float = 5.0
-    cpu_percent: float = 5.0
+    gpu_percent: float
+    cpu_percent: float
     save_s: float = SAVE_S
 
     @classmethod

@@ -114,7 +114,15 @@ def cluster(clock: Clock) -> FakeCluster:
 
 @pytest.fixture
 def watcher(clock: Clock, cluster: FakeCluster) -> Watcher:
-    return Watcher(cluster.list_jobs, cluster.read_ends, clock=clock, wait=clock.wait)
+    return Watcher(
+        cluster.list_jobs,
+        cluster.read_ends,
+        waiting_s=2.0,
+        running_s=15.0,
+        absent_s=60.0,
+        clock=clock,
+        wait=clock.wait,
+    )
 
 
 def nothing() -> None:

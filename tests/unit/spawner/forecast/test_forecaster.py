@@ -63,6 +63,7 @@ class Cluster:
             clock=lambda: self.time_s,
             now=lambda: NOW + timedelta(seconds=self.time_s - 1000),
             asks_per_minute=asks_per_minute,
+            fresh_s=60.0,
         )
 
 

@@ -69,7 +69,11 @@ class FakeCluster:
         self.said = said
         self.n_questions = 0
         self.forecaster = Forecaster(
-            self.test_submit, clock=time.monotonic, now=lambda: datetime.now().astimezone()
+            self.test_submit,
+            clock=time.monotonic,
+            now=lambda: datetime.now().astimezone(),
+            asks_per_minute=12,
+            fresh_s=60.0,
         )
 
     async def read_catalog(self) -> Catalog:

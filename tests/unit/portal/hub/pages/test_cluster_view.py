@@ -95,7 +95,7 @@ def test_only_administrators_see_whose_sessions_these_are_the_idlest_first() -> 
     rows = [row("ada", n_gpus=4), row("grace", idle_s=7200.0, n_gpus=2)]
 
     assert describe_cluster(rows, catalog=None).rows == ()
-    view = describe_cluster(rows, catalog=None, is_admin=True)
+    view = describe_cluster(rows, catalog=None, is_admin=True, idle_after_s=3600.0)
 
     assert [r.user for r in view.rows] == ["grace", "ada"]
     assert (view.n_idle, view.n_idle_gpus, view.idle_after) == (1, 2, "1 hour")

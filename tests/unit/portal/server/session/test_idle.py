@@ -8,7 +8,7 @@ import pytest
 
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
 
-POLICY = IdlePolicy(after_s=600, warning_s=120, save_s=30)
+POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0, save_s=30)
 STEP_S = 5
 
 
