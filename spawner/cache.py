@@ -117,7 +117,7 @@ class Cache(Generic[*Key, Value]):
         if task is None:
             task = asyncio.create_task(self._fetch(key))
             self._requests[key] = task
-            task.add_done_callback(lambda done: self._finish(key, done))
+            task.add_done_callback(lambda _: self._requests.pop(key))
         return task
 
     async def _fetch(self, key: tuple[*Key]) -> Value:
@@ -141,9 +141,3 @@ class Cache(Generic[*Key, Value]):
             if now_s < until_s
         }
         self._failures[key] = (now_s + self._failure_s, error)
-
-    def _finish(self, key: tuple[*Key], task: asyncio.Task[Value]) -> None:
-        del self._requests[key]
-        if not task.cancelled():
-            # If every caller has gone, asyncio would log a failure that nobody looked at.
-            task.exception()

@@ -10,8 +10,9 @@ from typing import Any
 from spawner.client.command import Completed
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.associations import QOS_ARGV, USERS_ARGV, Associations
-from spawner.slurm.jobs import SACCT_FORMAT, JobEnd, JobKey, new_mark, parse_sacct
-from spawner.slurm.usage import USAGE_FORMAT, Allocation, parse_allocations
+from spawner.slurm.jobs import ENDS, JobEnd, JobKey, parse_sacct
+from spawner.slurm.listing import new_mark
+from spawner.slurm.usage import ALLOCATIONS, Allocation, parse_allocations
 
 _NO_ACCOUNTING = re.compile(
     r"accounting storage is disabled|not configured|supported accounting_storage", re.IGNORECASE
@@ -43,16 +44,10 @@ class Accounting:
         """
         if not keys:
             return {}
-        # Job names are free text; a delimiter that nobody can guess keeps them from forging fields.
         mark = new_mark()
         argv = (
-            "sacct",
-            "--noheader",
-            "--parsable2",
-            f"--delimiter={mark}",
-            "--allocations",
+            *("sacct", *ENDS.options(mark)),
             "--jobs=" + ",".join(str(key.job_id) for key in keys),
-            f"--format={SACCT_FORMAT}",
         )
         try:
             done = await self._query(argv)
@@ -84,15 +79,15 @@ class Accounting:
             SlurmError: If the cluster keeps no accounting.
             SlurmUnavailableError: If accounting did not answer.
         """
+        mark = new_mark()
         argv = (
-            *("sacct", "--noheader", "--parsable2", "--allocations", "--duplicates"),
+            *("sacct", *ALLOCATIONS.options(mark), "--duplicates"),
             f"--user={user}",
             f"--starttime={since:%Y-%m-%dT%H:%M:%S}",
             "--endtime=now",
-            f"--format={USAGE_FORMAT}",
         )
         try:
-            return parse_allocations((await self._query(argv)).stdout)
+            return parse_allocations((await self._query(argv)).stdout, mark)
         except SlurmError as error:
             known: dict[str, Any] = {
                 "argv": argv,

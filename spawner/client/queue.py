@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from spawner.cache import Cache
 from spawner.errors import SlurmError
 from spawner.slurm.jobs import NAME_PREFIX
+from spawner.slurm.listing import Squeue
 
-# The name, which is free text, comes last.
-_FIELDS = "%A|%Q|%P|%r|%j"
+# Id, priority, partitions, reason and name of a job.
+QUEUE = Squeue("AQPrj")
 _LONGEST_WAIT_S = 1.0
 # Jobs that could not start now even at the head of the queue.
 _OUT_OF_LINE = frozenset({
@@ -54,40 +55,30 @@ class Place:
     n_sessions: int
 
 
-def queue_format(mark: str) -> str:
-    """Return the value of squeue's --format that `parse_queue` reads, with a `new_mark`."""
-    return f"{mark}|{_FIELDS}"
-
-
 def parse_queue(text: str, mark: str) -> list[QueuedJob]:
     """Return the jobs that compete for a start.
 
     Held jobs and those that wait for a time or another job are left out.
 
     Args:
-        text: Lines in `queue_format`; others are skipped.
+        text: Lines of `QUEUE`; others are skipped.
         mark: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
     """
-    jobs = []
-    for line in text.split("\n"):
-        line_mark, *fields = line.split("|", 5)
-        if line_mark != mark or len(fields) != 5 or not fields[0].isdecimal():
-            continue
-        # Held jobs have the priority 0.
-        if fields[3] in _OUT_OF_LINE or not fields[1].isdecimal() or fields[1] == "0":
-            continue
-        jobs.append(
-            QueuedJob(
-                job_id=int(fields[0]),
-                priority=int(fields[1]),
-                partitions=tuple(fields[2].split(",")),
-                is_session=fields[4].startswith(NAME_PREFIX),
-            )
+    return [
+        QueuedJob(
+            job_id=int(job_id),
+            priority=int(priority),
+            partitions=tuple(partitions.split(",")),
+            is_session=name.startswith(NAME_PREFIX),
         )
-    return jobs
+        for job_id, priority, partitions, reason, name in QUEUE.rows(text, mark)
+        # Held jobs have the priority 0.
+        if job_id.isdecimal() and priority.isdecimal() and priority != "0"
+        if reason not in _OUT_OF_LINE
+    ]
 
 
 def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:

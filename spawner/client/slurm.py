@@ -14,25 +14,24 @@ from spawner.client.accounting import Accounting
 from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import Launcher
 from spawner.client.preflight import Preflight, Weight
-from spawner.client.queue import QueuedJob, parse_queue, queue_format
+from spawner.client.queue import QUEUE, QueuedJob, parse_queue
 from spawner.client.storage import Storage
 from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import (
+    RECORDS,
     JobEnd,
     JobKey,
     JobRecord,
-    new_mark,
     parse_scontrol_job,
     parse_squeue,
-    squeue_format,
 )
+from spawner.slurm.listing import NO_SUCH_JOB, new_mark
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.slurm.states import JobState
 
-_NO_SUCH_JOB = "Invalid job id"
 _NO_PREFLIGHT = Preflight(home=Weight.OFF, server=Weight.OFF)
 
 
@@ -159,8 +158,8 @@ class Slurm:
             SlurmError: If squeue failed.
         """
         mark = new_mark()
-        options = ("--noheader", "--all", "--states=PENDING", f"--format={queue_format(mark)}")
-        return parse_queue((await self._query(("squeue", *options))).stdout, mark)
+        argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(mark))
+        return parse_queue((await self._query(argv)).stdout, mark)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.
@@ -179,7 +178,7 @@ class Slurm:
             done = await self._query(("scontrol", "--oneliner", "show", "job", str(key.job_id)))
             known = parse_scontrol_job(done.stdout).get(key)
         except SlurmError as error:
-            if _NO_SUCH_JOB not in error.stderr:
+            if NO_SUCH_JOB not in error.stderr:
                 raise
         if known is not None and known.state is not JobState.CANCELLED:
             return known
@@ -277,13 +276,12 @@ class Slurm:
     async def _squeue(self, *filters: str) -> list[JobRecord]:
         mark = new_mark()
         # Without --all, jobs in partitions that are hidden or closed to the hub are left out.
-        options = ("--noheader", "--all", "--states=all", f"--format={squeue_format(mark)}")
-        argv = ("squeue", *options, *filters)
+        argv = ("squeue", "--all", "--states=all", *RECORDS.options(mark), *filters)
         try:
             done = await self._query(argv)
         except SlurmError as error:
             # squeue fails for a single id that Slurm has forgotten; for several it does not.
-            if _NO_SUCH_JOB not in error.stderr:
+            if NO_SUCH_JOB not in error.stderr:
                 raise
             return []
         return parse_squeue(done.stdout, mark)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from spawner.client.command import PATH, Completed, error_of, run_command
+from spawner.client.command import PATH, Completed, query
 from spawner.client.launcher_client import Launcher
 from spawner.defaults import DEFAULTS
 from spawner.errors import ExtensionError, OptionsError, SlurmError
-from spawner.slurm.jobs import JobKey, WaitingJob, new_mark
-from spawner.slurm.no_answer import is_no_answer
+from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
+from spawner.slurm.listing import NO_SUCH_JOB, Squeue, new_mark
 from spawner.slurm.units import parse_time_left, parse_time_limit
 
-_JOB_FIELDS = "%A|%u|%U|%T|%l|%L|%e|%P|%q|%a|%j|%k"
+# Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
+LIMITS = Squeue("AuUTlLePqajk")
 _NOT_SET_UP = (
     "Extensions are not set up on the head node: sudo does not let the hub run dsportal-extender "
     "as Slurm's account. Tell the administrators; meanwhile save your work."
@@ -77,15 +78,15 @@ class TimeLimits:
             SlurmError: If squeue failed.
         """
         mark = new_mark()
-        options = ("--noheader", "--all", f"--jobs={key.job_id}")
+        argv = ("squeue", "--all", f"--jobs={key.job_id}", *LIMITS.options(mark))
         try:
-            done = await self._query(("squeue", *options, f"--format={mark}|{_JOB_FIELDS}"))
+            done = await self._query(argv)
         except SlurmError as error:
-            if "Invalid job id" not in error.stderr:
+            if NO_SUCH_JOB not in error.stderr:
                 raise
             return None
-        jobs = (parse_running_job(line, mark) for line in done.stdout.split("\n"))
-        return next((job for job in jobs if job is not None and job.key == key), None)
+        jobs = parse_running_jobs(done.stdout, mark)
+        return next((job for job in jobs if job.key == key), None)
 
     async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
         """Return user and reason of each pending job of a partition.
@@ -95,14 +96,9 @@ class TimeLimits:
             SlurmError: If squeue failed.
         """
         mark = new_mark()
-        options = ("--noheader", "--all", "--states=PENDING", f"--partition={partition}")
-        done = await self._query(("squeue", *options, f"--format={mark}|%u|%r"))
-        lines = (line.split("|", 2) for line in done.stdout.split("\n"))
-        return tuple(
-            WaitingJob(user=line[1], reason=line[2])
-            for line in lines
-            if len(line) == 3 and line[0] == mark
-        )
+        chosen = ("--all", "--states=PENDING", f"--partition={partition}")
+        done = await self._query(("squeue", *chosen, *REASONS.options(mark)))
+        return parse_waiting(done.stdout, mark)
 
     async def lengthen(self, job: RunningJob, limit_s: int) -> bool:
         """Give a job a longer time limit, as Slurm's own account.
@@ -137,30 +133,30 @@ class TimeLimits:
         return bool(answer["found"])
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        done = await run_command(argv, timeout_s=self._timeout_s, path=self._path)
-        if done.exit_code == 0 and not is_no_answer(done.stderr):
-            return done
-        raise error_of(argv, done.exit_code, done.stderr)
+        return await query(argv, timeout_s=self._timeout_s, path=self._path)
 
 
-def parse_running_job(line: str, mark: str) -> RunningJob | None:
-    """Return the running job in a line of squeue.
+def parse_running_jobs(text: str, mark: str) -> Iterator[RunningJob]:
+    """Yield the running jobs in the output of squeue.
 
     Args:
-        line: Job id, user, uid, state, time limit, time left, end, partition, QOS, account, name
-            and comment, separated by "|".
+        text: Lines of `LIMITS`; others are skipped.
         mark: Prefix of the lines that Slurm itself wrote.
-
-    Returns:
-        None if the line has another form or the job does not run.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
     """
-    line_mark, *fields = line.split("|", 12)
-    if line_mark != mark or len(fields) != 12 or fields[3] != "RUNNING":
+    for row in LIMITS.rows(text, mark):
+        job = _running_job(row)
+        if job is not None:
+            yield job
+
+
+def _running_job(row: list[str]) -> RunningJob | None:
+    job_id, user, user_id, state, limit, left, ends_at, *others, name, comment = row
+    partition, qos, account = others
+    if state != "RUNNING":
         return None
-    job_id, user, user_id, _, limit, left, ends_at, partition, qos, account, name, comment = fields
     try:
         return RunningJob(
             key=JobKey(job_id=int(job_id), user=user, name=name),

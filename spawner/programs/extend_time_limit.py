@@ -25,6 +25,8 @@ from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 TIMEOUT_S = 15
+# Id, uid, state, time limit, name and comment of a job.
+SQUEUE_FIELDS = "%A|%U|%T|%l|%j|%k"
 MOST_MINUTES = 60 * 24 * 366
 
 _JOB_NAME = re.compile(r"dsportal-[0-9a-f]{16}", re.ASCII)
@@ -101,8 +103,8 @@ def extend(order: Order) -> dict[str, Any]:
     """
     # Names and comments can hold line breaks, but nobody can forge a line without the mark.
     mark = secrets.token_hex(8)
-    form = f"{mark}|%A|%U|%T|%l|%j|%k"
-    seen = _run(["squeue", "--noheader", "--all", f"--jobs={order.job_id}", f"--format={form}"])
+    options = ["--noheader", "--all", f"--jobs={order.job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
+    seen = _run(["squeue", *options])
     if not seen["ok"]:
         is_gone = "Invalid job id" in seen["stderr"]
         return {"ok": True, "found": False} if is_gone else seen

@@ -23,6 +23,7 @@ import json
 import os
 import pwd
 import re
+import secrets
 import shutil
 import stat
 import subprocess
@@ -33,6 +34,7 @@ from typing import Any
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 N_LOGS_KEPT = 20
 TIMEOUT_S = 15
+SQUEUE_FIELDS = "%U|%j"  # uid and name of a job
 
 # Options of sbatch that a job of the portal may have, by the form of their values. Options that
 # start other programs, name files or change whose job it is are not among them.
@@ -61,7 +63,6 @@ _FLAG = re.compile("contiguous|exclusive|hold|nice|no-requeue|oversubscribe|use-
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _SLURM_NAME = re.compile(r"(?:SBATCH|SLURM|SQUEUE|SCANCEL)_")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", re.ASCII)
-_SITE_VARIABLES = ("SLURM_CONF",)
 # Verbs of separate programs, which do not wait for storage that hangs, and the key of their input.
 _BESIDE = {"storage": "folders", "preflight": "checks"}
 # sbatch --parsable prints the name of the cluster after a semicolon, if there are several.
@@ -138,8 +139,8 @@ def _submit(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     output = "/dev/null" if request.get("keeps_log") is False else _new_log(account)
     # --propagate=NONE: the resource limits of the hub's process are not those of a session.
     fixed = ["--parsable", "--export=ALL", "--propagate=NONE", f"--chdir={account.pw_dir}"]
-    fixed.append(f"--output={output}")
-    done = _run(["sbatch", *fixed, *arguments], account, environment=environment, text=script)
+    argv = ["sbatch", *fixed, f"--output={output}", *arguments]
+    done = _run(argv, account, environment=environment, text=script)
     if not done["ok"]:
         return done
     match = _PARSABLE_JOB_ID.search(done["stdout"])
@@ -156,8 +157,7 @@ def _look(request: dict[str, Any]) -> dict[str, Any]:
     program = Path(__file__).with_name("dsportal-preflight")
     names: dict[str, Any] = {"__name__": "preflight"}
     exec(compile(program.read_bytes(), program, "exec"), names)  # noqa: S102
-    found: dict[str, Any] = names["answer"](checks)
-    return found
+    return dict(names["answer"](checks))
 
 
 def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
@@ -168,10 +168,13 @@ def _forecast(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
 def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, Any]:
     # After a crash of slurmctld a job id can belong to another job, so the name has to match.
     job_id, job_name = _job_id(request), _name(request.get("job_name"))
-    seen = _run(["squeue", "-h", "-j", str(job_id), "-o", "%U|%j"], account)
+    # Names can hold line breaks, but nobody can forge a line without the mark.
+    mark = secrets.token_hex(8)
+    options = ["--noheader", f"--jobs={job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
+    seen = _run(["squeue", *options], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
         return seen
-    if f"{account.pw_uid}|{job_name}" not in seen.get("stdout", "").splitlines():
+    if f"{mark}|{account.pw_uid}|{job_name}" not in seen.get("stdout", "").split("\n"):
         return {"ok": True, "found": False}
     return _run(["scancel", f"--name={job_name}", str(job_id)], account) | {"found": True}
 
@@ -246,16 +249,10 @@ def _run(
     text: str = "",
 ) -> dict[str, Any]:
     # The variables of this user's login, and nothing of the hub's own environment.
-    login = {
-        "HOME": account.pw_dir,
-        "USER": account.pw_name,
-        "LOGNAME": account.pw_name,
-        "SHELL": account.pw_shell or "/bin/sh",
-        "PATH": PATH,
-        "LANG": "C.UTF-8",
-    }
+    login = {"HOME": account.pw_dir, "USER": account.pw_name, "LOGNAME": account.pw_name}
+    login |= {"SHELL": account.pw_shell or "/bin/sh", "PATH": PATH, "LANG": "C.UTF-8"}
     # sudo drops the hub's variables: what is left here was set by root's own files.
-    login |= {name: os.environ[name] for name in _SITE_VARIABLES if name in os.environ}
+    login |= {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
     try:
         done = subprocess.run(
             [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],

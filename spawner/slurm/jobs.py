@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from spawner.slurm.listing import Sacct, Squeue
 from spawner.slurm.states import JobState, parse_cancelled_by, parse_state
 from spawner.slurm.units import parse_time_left
 
 # Prefix of the names of sessions' jobs.
 NAME_PREFIX = "dsportal-"
 
-SACCT_FORMAT = "JobIDRaw,User,State,ExitCode,NodeList,JobName,Reason"
-
-# Free text comes last, so that a "|" inside it cannot move the fields before it.
-_SQUEUE_FIELDS = "%A|%u|%T|%B|%S|%e|%L|%j|%k|%r"
+# Id, user, state, node, start, end, time left, name, comment and reason of a job.
+RECORDS = Squeue("AuTBSeLjkr")
+# User and reason of a job.
+REASONS = Squeue("ur")
+ENDS = Sacct(("JobIDRaw", "User", "State", "ExitCode", "NodeList", "JobName", "Reason"))
 
 # Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
 _OWN_REASONS = (
@@ -117,48 +118,43 @@ class JobEnd:
     cancelled_by_uid: int | None = None
 
 
-def new_mark() -> str:
-    """Return a random mark that tells Slurm's own lines from text that users wrote into their jobs.
-
-    Slurm prints a line break in a job's name or comment as it is, so a user could add a line
-    about somebody else's job; nobody knows the mark of an answer before it is printed.
-    """
-    return secrets.token_hex(8)
-
-
-def squeue_format(mark: str) -> str:
-    """Return the value of squeue's --format that `parse_squeue` reads, with a `new_mark`."""
-    return f"{mark}|{_SQUEUE_FIELDS}"
-
-
 def parse_squeue(text: str, mark: str) -> list[JobRecord]:
     """Return the jobs in the output of squeue.
 
     Args:
-        text: Lines in `squeue_format`; others are skipped.
+        text: Lines of `RECORDS`; others are skipped.
         mark: Prefix of the lines that Slurm itself wrote.
 
     Source:
         squeue(1), --format, Slurm 22.05 to 25.11.
     """
-    records = []
-    for line in text.split("\n"):
-        line_mark, *fields = line.split("|", 10)
-        if line_mark != mark or len(fields) != 10 or not fields[0].isdecimal():
-            continue
-        records.append(
-            JobRecord(
-                key=JobKey(job_id=int(fields[0]), user=fields[1], name=fields[7]),
-                state=parse_state(fields[2]),
-                node=_known(fields[3]),
-                starts_at=_known(fields[4]),
-                ends_at=_known(fields[5]),
-                left_s=parse_time_left(fields[6]),
-                comment=_known(fields[8]),
-                reason=fields[9],
-            )
+    return [
+        JobRecord(
+            key=JobKey(job_id=int(row[0]), user=row[1], name=row[7]),
+            state=parse_state(row[2]),
+            node=_known(row[3]),
+            starts_at=_known(row[4]),
+            ends_at=_known(row[5]),
+            left_s=parse_time_left(row[6]),
+            comment=_known(row[8]),
+            reason=row[9],
         )
-    return records
+        for row in RECORDS.rows(text, mark)
+        if row[0].isdecimal()
+    ]
+
+
+def parse_waiting(text: str, mark: str) -> tuple[WaitingJob, ...]:
+    """Return the pending jobs in the output of squeue.
+
+    Args:
+        text: Lines of `REASONS`; others are skipped.
+        mark: Prefix of the lines that Slurm itself wrote.
+
+    Source:
+        squeue(1), --format, Slurm 22.05 to 25.11.
+    """
+    return tuple(WaitingJob(user=user, reason=reason) for user, reason in REASONS.rows(text, mark))
 
 
 def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
@@ -167,16 +163,15 @@ def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
     Jobs that accounting believes to be waiting or running are included.
 
     Args:
-        text: Lines of SACCT_FORMAT; others are skipped.
-        mark: Separates the fields; see `new_mark`.
+        text: Lines of `ENDS`; others are skipped.
+        mark: Separates the fields.
 
     Source:
         sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
     """
     ends = {}
-    for line in text.split("\n"):
-        fields = line.split(mark, 6)
-        if len(fields) != 7 or not fields[0].isdecimal():
+    for fields in ENDS.rows(text, mark):
+        if not fields[0].isdecimal():
             continue
         exit_code, signal = _parse_exit_code(fields[3])
         key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[5])

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-USAGE_FORMAT = "JobIDRaw,Start,End,AllocTRES"
+from spawner.slurm.listing import Sacct
+
+ALLOCATIONS = Sacct(("JobIDRaw", "Start", "End", "AllocTRES"))
 _N_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]+)(?=,|$)")
 _N_TYPED_GPUS = re.compile(r"(?:^|,)gres/gpu:[^=,]+=([0-9]+)(?=,|$)")
 _SECONDS_PER_HOUR = 3600
@@ -28,25 +30,23 @@ class Allocation:
     n_gpus: int
 
 
-def parse_allocations(text: str) -> list[Allocation]:
+def parse_allocations(text: str, mark: str) -> list[Allocation]:
     """Return the allocations in the output of sacct.
 
     Args:
-        text: Lines of USAGE_FORMAT, separated by "|". Jobs that have not
-            started or hold no GPU, and other lines, are skipped.
+        text: Lines of `ALLOCATIONS`. Jobs that have not started or hold no GPU, and other lines,
+            are skipped.
+        mark: Separates the fields.
 
     Source:
-        sacct(1), --parsable2 and AllocTRES, Slurm 22.05 to 25.11. A job is listed as
+        sacct(1), AllocTRES, Slurm 22.05 to 25.11. A job is listed as
         "gres/gpu=2", as "gres/gpu:v100=2", or as both, by AccountingStorageTRES.
     """
     allocations = []
-    for line in text.splitlines():
-        fields = line.split("|")
-        if len(fields) != 4 or not fields[0].isdecimal():
-            continue
-        starts_at, n_gpus = _parse_time(fields[1]), _parse_gpus(fields[3])
-        if starts_at is not None and n_gpus:
-            ends_at = _parse_time(fields[2])
+    for job_id, start, end, tres in ALLOCATIONS.rows(text, mark):
+        starts_at, n_gpus = _parse_time(start), _parse_gpus(tres)
+        if job_id.isdecimal() and starts_at is not None and n_gpus:
+            ends_at = _parse_time(end)
             allocations.append(Allocation(starts_at=starts_at, ends_at=ends_at, n_gpus=n_gpus))
     return allocations
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from spawner.diagnosis import Situation, explain_end, explain_waiting
 from spawner.diagnosis.messages import JOB, SESSION, Subject
+from spawner.slurm.jobs import NAME_PREFIX
+from spawner.slurm.listing import Sacct, Squeue
 from spawner.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
 
-# Free text comes last, so that a "|" in it does no harm.
-SQUEUE_FORMAT = "%i|%T|%P|%M|%l|%D|%C|%b|%r|%j"
-# The same fields in the same order as squeue's, so that one function reads both.
-SACCT_FORMAT = (
-    "JobID,State,Partition,Elapsed,Timelimit,AllocNodes,AllocCPUS,ReqTRES,ExitCode,JobName"
+# Id, state, partition, time used, time limit, nodes, cores, GPUs, reason and name of a job.
+QUEUED = Squeue("iTPMlDCbrj")
+# The same fields in the same order, so that one function reads both; the exit code is the reason.
+ENDED = Sacct(
+    (
+        *("JobID", "State", "Partition", "Elapsed", "Timelimit", "AllocNodes", "AllocCPUS"),
+        *("ReqTRES", "ExitCode", "JobName"),
+    )
 )
-_N_FIELDS = 10
-SESSION_PREFIX = "dsportal-"
 # 12, a task 12_3, a component 12+1 of a heterogeneous job, waiting tasks 12_[1-5%2].
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
 
@@ -64,42 +67,37 @@ def is_job_id(text: str) -> bool:
     return _JOB_ID.fullmatch(text) is not None
 
 
-def parse_queue(text: str) -> list[SlurmJob]:
-    """Return the queued and running jobs that squeue printed in SQUEUE_FORMAT without a header.
-
-    Source:
-        squeue(1), --format, Slurm 22.05.
-    """
-    return [_job(fields, is_over=False, reason=_why_it_waits(fields)) for fields in _fields(text)]
-
-
-def parse_accounting(text: str, *, user_uid: int | None = None) -> list[SlurmJob]:
-    """Return the ended jobs that sacct printed, newest first.
+def parse_queue(text: str, mark: str) -> list[SlurmJob]:
+    """Return the queued and running jobs in the output of squeue.
 
     Args:
-        text: Output in SACCT_FORMAT, without a header, with "|" between fields.
-        user_uid: The user's uid, to tell whose cancellation it was.
+        text: Lines of `QUEUED`; others are skipped.
+        mark: Prefix of the lines that Slurm itself wrote.
+    """
+    return [
+        _job(fields, is_over=False, reason=_why_it_waits(fields))
+        for fields in QUEUED.rows(text, mark)
+    ]
 
-    Source:
-        sacct(1), --parsable2 and --format, Slurm 22.05.
+
+def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> list[SlurmJob]:
+    """Return the ended jobs in the output of sacct, newest first.
+
+    Args:
+        text: Lines of `ENDED`; others are skipped.
+        mark: Separates the fields.
+        user_uid: The user's uid, to tell whose cancellation it was.
     """
     jobs = [
         _job(fields, is_over=True, reason=_why_it_ended(fields, user_uid))
-        for fields in _fields(text)
+        for fields in ENDED.rows(text, mark)
         if fields[1] not in {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"}
     ]
     # sacct prints the oldest first.
     return jobs[::-1]
 
 
-def _fields(text: str) -> Iterable[list[str]]:
-    for line in text.splitlines():
-        fields = line.split("|", _N_FIELDS - 1)
-        if len(fields) == _N_FIELDS:
-            yield fields
-
-
-def _why_it_waits(fields: list[str]) -> str:
+def _why_it_waits(fields: Sequence[str]) -> str:
     state = parse_state(fields[1])
     if state.phase is not Phase.WAITING:
         return ""
@@ -107,7 +105,7 @@ def _why_it_waits(fields: list[str]) -> str:
     return str(explain_waiting(fields[8], situation, state=state))
 
 
-def _why_it_ended(fields: list[str], user_uid: int | None) -> str:
+def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
     state = parse_state(fields[1])
     if state in {JobState.COMPLETED, JobState.COMPLETING}:
         return ""
@@ -123,8 +121,8 @@ def _why_it_ended(fields: list[str], user_uid: int | None) -> str:
     return str(diagnosis)
 
 
-def _subject(fields: list[str]) -> Subject:
-    return SESSION if fields[9].startswith(SESSION_PREFIX) else JOB
+def _subject(fields: Sequence[str]) -> Subject:
+    return SESSION if fields[9].startswith(NAME_PREFIX) else JOB
 
 
 def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
@@ -134,7 +132,7 @@ def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
         # sacct writes "CANCELLED by 1000".
         state=fields[1].partition(" ")[0],
         is_over=is_over,
-        is_session=fields[9].startswith(SESSION_PREFIX),
+        is_session=fields[9].startswith(NAME_PREFIX),
         partition=fields[2],
         elapsed=fields[3],
         limit=fields[4],

@@ -13,8 +13,8 @@ from typing import BinaryIO
 from portal.server.commands import VARIABLE as COMMANDS
 from portal.server.errors import JobError, NoSuchJobError
 from portal.server.jobs.jobs import (
-    SACCT_FORMAT,
-    SQUEUE_FORMAT,
+    ENDED,
+    QUEUED,
     SlurmJob,
     is_job_id,
     parse_accounting,
@@ -25,6 +25,7 @@ from spawner.client.command import PATH, query, run_command
 from spawner.diagnosis import Situation, explain_rejection
 from spawner.diagnosis.messages import JOB
 from spawner.errors import SlurmError
+from spawner.slurm.listing import NO_SUCH_JOB, new_mark
 
 TIMEOUT_S = 15
 MAX_OUTPUT_BYTES = 128 * 1024
@@ -86,22 +87,21 @@ class JobQueue:
             SlurmUnavailableError: If Slurm did not answer.
             SlurmError: If squeue failed.
         """
-        queue = ["squeue", "--me", "--noheader", f"--format={SQUEUE_FORMAT}"]
-        ended = ["sacct", "--allocations", "--noheader", "--parsable2", "--starttime=now-1days"]
-        ended += [f"--uid={os.getuid()}", f"--format={SACCT_FORMAT}"]
+        mark = new_mark()
+        ended = ("sacct", *ENDED.options(mark), "--starttime=now-1days", f"--uid={os.getuid()}")
         queued, accounted = await asyncio.gather(
-            query(queue, timeout_s=TIMEOUT_S),
+            query(("squeue", "--me", *QUEUED.options(mark)), timeout_s=TIMEOUT_S),
             query(ended, timeout_s=TIMEOUT_S),
             return_exceptions=True,
         )
         if isinstance(queued, BaseException):
             raise queued
-        jobs = parse_queue(queued.stdout)
+        jobs = parse_queue(queued.stdout, mark)
         if isinstance(accounted, BaseException):
             return jobs
         # A job that is just ending can be in both lists.
         known = {job.id for job in jobs}
-        ended_jobs = parse_accounting(accounted.stdout, user_uid=os.getuid())
+        ended_jobs = parse_accounting(accounted.stdout, mark, user_uid=os.getuid())
         over = [job for job in ended_jobs if job.id not in known and not job.is_session]
         return jobs + over[:_N_ENDED]
 
@@ -132,7 +132,7 @@ class JobQueue:
         try:
             done = await query(argv, timeout_s=TIMEOUT_S)
         except SlurmError as error:
-            if "Invalid job id" not in error.stderr:
+            if NO_SUCH_JOB not in error.stderr:
                 raise
             return False
         return bool(done.stdout.strip())
@@ -194,7 +194,7 @@ class JobQueue:
                 done = await query(argv, timeout_s=TIMEOUT_S)
             except SlurmError as error:
                 # A job that ended some minutes ago.
-                if "Invalid job id" not in error.stderr:
+                if NO_SUCH_JOB not in error.stderr:
                     raise
                 return None
             match = _STDOUT.search(done.stdout)

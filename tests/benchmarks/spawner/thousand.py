@@ -43,14 +43,14 @@ _FILL = """\
 import sys
 from datetime import datetime, timezone
 from jupyterhub import orm
-from spawner.slurm.jobs import squeue_format
+from spawner.slurm.jobs import RECORDS
 from spawner.session.session import Session, comment_of, identify_hub
 from spawner.slurm.resources import Shape
 url, secret_path, address, port, n_sessions = sys.argv[1:]
 db = orm.new_session_factory(url)()
 secret = bytes.fromhex(open(secret_path).read().strip())
 comment = comment_of(identify_hub(secret))
-fields = squeue_format("").split("|")[1:]
+fields = RECORDS.field_format.split("|")
 for number in range(1, int(n_sessions) + 1):
     name = f"user{number:04d}"
     user = orm.User(name=name)

@@ -200,6 +200,24 @@ def test_a_job_is_cancelled_although_its_users_home_is_out_of_reach(slurm: Path)
     assert (slurm / "squeue").read_text().startswith("/ ")
 
 
+def test_only_slurms_own_line_says_whose_job_would_be_cancelled(slurm: Path) -> None:
+    name = "dsportal-0123456789abcdef"
+    forged = f"{ACCOUNT.pw_uid}|{name}"
+    program = slurm / "bin" / "squeue"
+    # Somebody else's job has got the id, with a line break in its name.
+    program.write_text(
+        f'#!/bin/sh\nmark="${{3%%|*}}"\nprintf "%s|1|x\\n{forged}\\n" "${{mark#*=}}"\n'
+    )
+    program.chmod(0o755)
+    request = {"verb": "cancel", "job_id": 42, "job_name": name}
+
+    assert launcher.answer_request(request, ACCOUNT) == {"ok": True, "found": False}
+    assert not (slurm / "scancel").exists()
+
+    program.write_text(f'#!/bin/sh\nmark="${{3%%|*}}"\nprintf "%s|{forged}\\n" "${{mark#*=}}"\n')
+    assert launcher.answer_request(request, ACCOUNT)["found"] is True
+
+
 def test_the_limits_of_the_hubs_process_are_not_those_of_a_session(slurm: Path) -> None:
     home = pwd.struct_passwd((*ACCOUNT[:5], str(slurm), "/bin/sh"))
     request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}

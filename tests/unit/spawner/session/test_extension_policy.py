@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spawner.client.time_limit import RunningJob, parse_running_job
+from spawner.client.time_limit import RunningJob, parse_running_jobs
 from spawner.errors import ExtensionError
 from spawner.hub import extend_session
 from spawner.programs import extend_time_limit
@@ -119,9 +119,8 @@ def test_a_running_job_is_read_with_its_limit_and_marks() -> None:
         "dsportal-01|a | b"
     )
 
-    job = parse_running_job(line, "m")
+    (job,) = parse_running_jobs(line, "m")
 
-    assert job is not None
     assert (job.limit_s, job.user_id, job.partition) == (26 * HOUR, 20001, "jupyter")
     assert (job.left_s, job.ends_at) == (26 * HOUR - 30, "2026-11-21T22:00:00")
     assert (job.qos, job.account, job.comment) == ("normal", "", "a | b")
@@ -137,7 +136,7 @@ def test_a_running_job_is_read_with_its_limit_and_marks() -> None:
     ],
 )
 def test_lines_of_another_form_are_no_running_job(line: str) -> None:
-    assert parse_running_job(line, "m") is None
+    assert list(parse_running_jobs(line, "m")) == []
 
 
 def test_the_extender_takes_an_order_with_all_its_marks() -> None:

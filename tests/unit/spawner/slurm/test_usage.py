@@ -26,7 +26,7 @@ def held(start_h: float, end_h: float | None, n_gpus: int = 1) -> Allocation:
 def test_a_capture_of_sacct_gives_one_allocation_for_each_job_with_gpus() -> None:
     first, second = datetime(2026, 11, 21, 7, 50, 48), datetime(2026, 11, 21, 7, 51, 13)
 
-    assert parse_allocations(GOLDEN) == [
+    assert parse_allocations(GOLDEN, "|") == [
         Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=2),
         Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=1),
         Allocation(starts_at=second, ends_at=None, n_gpus=4),
@@ -42,7 +42,7 @@ def test_a_capture_of_sacct_gives_one_allocation_for_each_job_with_gpus() -> Non
     ],
 )
 def test_gpus_are_counted_once_however_they_are_listed(tres: str, n_gpus: int) -> None:
-    (allocation,) = parse_allocations(f"7|2026-11-20T12:00:00|2026-11-20T13:00:00|{tres}\n")
+    (allocation,) = parse_allocations(f"7|2026-11-20T12:00:00|2026-11-20T13:00:00|{tres}\n", "|")
 
     assert allocation.n_gpus == n_gpus
 
@@ -60,7 +60,7 @@ def test_gpus_are_counted_once_however_they_are_listed(tres: str, n_gpus: int) -
     ],
 )
 def test_waiting_jobs_jobs_without_gpus_and_other_lines_are_left_out(line: str) -> None:
-    assert parse_allocations(line) == []
+    assert parse_allocations(line, "|") == []
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,8 @@ async def test_sacct_is_asked_for_one_user_from_one_moment_on(
 ) -> None:
     echo = accounting(
         'case "$*" in *"--user=ada --starttime=2026-11-20T12:00:00"*) ;; *) exit 1;; esac\n'
-        "echo '7|2026-11-20T12:00:00|Unknown|gres/gpu=1'"
+        'for word; do case "$word" in --delimiter=*) mark="${word#*=}";; esac; done\n'
+        'echo "7${mark}2026-11-20T12:00:00${mark}Unknown${mark}gres/gpu=1"'
     )
 
     assert len(await echo.read_allocations("ada", NOON)) == 1

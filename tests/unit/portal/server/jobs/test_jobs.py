@@ -10,8 +10,8 @@ from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.script import parse_options
 
 QUEUE = """\
-7|RUNNING|jupyter|1:02|8:00:00|1|16|gres/gpu:v100:2|None|dsportal-ada
-8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|Resources|a | b
+m|7|RUNNING|jupyter|1:02|8:00:00|1|16|gres/gpu:v100:2|None|dsportal-ada
+m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|Resources|a | b
 """
 ACCOUNTING = """\
 5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|billing=8,gres/gpu=1,cpu=8|0:0|first
@@ -21,7 +21,7 @@ ACCOUNTING = """\
 
 
 def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
-    session, job = parse_queue(QUEUE)
+    session, job = parse_queue(QUEUE, "m")
 
     assert (session.is_session, session.gpus, session.reason) == (True, "gpu:v100:2", "")
     assert (job.name, job.gpus) == ("a | b", "gpu:4")
@@ -30,7 +30,9 @@ def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
 
 
 def test_a_limit_is_said_in_words_with_the_next_step() -> None:
-    (job,) = parse_queue("9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|QOSMaxGRESPerUser|train\n")
+    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|QOSMaxGRESPerUser|train\n"
+
+    (job,) = parse_queue(line, "m")
 
     assert job.reason == (
         "You have reached your limit on GPUs. "
@@ -39,7 +41,7 @@ def test_a_limit_is_said_in_words_with_the_next_step() -> None:
 
 
 def test_accounting_adds_what_has_ended() -> None:
-    failed, cancelled = parse_accounting(ACCOUNTING, user_uid=1001)
+    failed, cancelled = parse_accounting(ACCOUNTING, "|", user_uid=1001)
 
     assert (failed.id, failed.name) == ("6", "second|x")
     assert failed.reason.startswith("The job ended with an error (exit code 7).")
@@ -48,7 +50,13 @@ def test_accounting_adds_what_has_ended() -> None:
 
 
 def test_a_line_that_is_cut_off_is_left_out() -> None:
-    assert parse_queue("7|RUNNING\n\n") == []
+    assert parse_queue("m|7|RUNNING\n\n", "m") == []
+
+
+def test_a_job_name_with_a_line_break_adds_no_job_to_the_list() -> None:
+    forged = QUEUE.replace("a | b", "a\n" + QUEUE.partition("\n")[0].removeprefix("m|"))
+
+    assert len(parse_queue(forged, "m")) == 2
 
 
 @pytest.mark.parametrize("text", ["12", "12_3", "12+1", "12_[1-5%2]"])

@@ -1,0 +1,77 @@
+"""What squeue and sacct are told to print, and the fields of the lines that they print."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# What squeue and scontrol say about a job that slurmctld has forgotten, or that never was.
+NO_SUCH_JOB = "Invalid job id"
+
+
+def new_mark() -> str:
+    """Return a random mark that tells Slurm's own lines from text that users wrote into their jobs.
+
+    Slurm prints a line break in a job's name or comment as it is, so a user could add a line
+    about somebody else's job; nobody knows the mark of an answer before it is printed.
+    """
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True, slots=True)
+class Squeue:
+    """Fields of squeue.
+
+    Attributes:
+        fields: Letters of --format, free text such as the name (j) last: a "|" in it cannot move
+            the fields before it.
+
+    Source:
+        squeue(1), --format, Slurm 22.05 to 25.11.
+    """
+
+    fields: str
+
+    @property
+    def field_format(self) -> str:
+        """The fields as --format has them, without a mark, such as "%A|%j"."""
+        return "|".join(f"%{letter}" for letter in self.fields)
+
+    def options(self, mark: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_mark`."""
+        return ("--noheader", f"--format={mark}|{self.field_format}")
+
+    def rows(self, text: str, mark: str) -> Iterator[list[str]]:
+        """Yield the fields of each job; lines that Slurm itself did not write are skipped."""
+        # Not splitlines(), which would also split at characters that only users write.
+        for line in text.split("\n"):
+            line_mark, *row = line.split("|", len(self.fields))
+            if line_mark == mark and len(row) == len(self.fields):
+                yield row
+
+
+@dataclass(frozen=True, slots=True)
+class Sacct:
+    """Fields of sacct.
+
+    Attributes:
+        fields: Names for --format, the job's id first and free text last.
+
+    Source:
+        sacct(1), --parsable2 and --delimiter, Slurm 22.05 to 25.11.
+    """
+
+    fields: tuple[str, ...]
+
+    def options(self, mark: str) -> tuple[str, ...]:
+        """Return the options for an answer that `rows` reads, with a `new_mark`."""
+        printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={mark}")
+        return (*printed, f"--format={','.join(self.fields)}")
+
+    def rows(self, text: str, mark: str) -> Iterator[list[str]]:
+        """Yield the fields of each job; lines that Slurm itself did not write are skipped."""
+        for line in text.split("\n"):
+            row = line.split(mark, len(self.fields) - 1)
+            if len(row) == len(self.fields) and row[0][:1].isdecimal():
+                yield row
