@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spawner.errors import SlurmError, SlurmUnavailableError
-from spawner.metrics import timed_call
 from spawner.slurm.no_answer import is_no_answer
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
@@ -72,13 +71,12 @@ async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> C
         SlurmUnavailableError: If Slurm did not answer.
         SlurmError: If the command failed.
     """
-    with timed_call(argv[0]):
-        done = await run_command(argv, timeout_s=timeout_s, path=path)
-        # An exit status of 0 does not prove that slurmctld answered; stderr tells.
-        if done.exit_code != 0 or is_no_answer(done.stderr):
-            error = error_of(argv, done.exit_code, done.stderr)
-            raise error
-        return done
+    done = await run_command(argv, timeout_s=timeout_s, path=path)
+    # An exit status of 0 does not prove that slurmctld answered; stderr tells.
+    if done.exit_code != 0 or is_no_answer(done.stderr):
+        error = error_of(argv, done.exit_code, done.stderr)
+        raise error
+    return done
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

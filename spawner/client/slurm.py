@@ -18,6 +18,7 @@ from spawner.client.queue import QUEUE, QueuedJob, parse_queue
 from spawner.client.storage import Storage
 from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.metrics import timed_call
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import (
@@ -287,4 +288,5 @@ class Slurm:
         return parse_squeue(done.stdout, mark)
 
     async def _query(self, argv: Sequence[str]) -> Completed:
-        return await query(argv, timeout_s=self._timeout_s, path=self._path)
+        with timed_call(argv[0]):
+            return await query(argv, timeout_s=self._timeout_s, path=self._path)
