@@ -19,6 +19,7 @@ from tests.support.machine_packages import packages_of_machine
 SITE_TARGETS = ("ansible", "promtool")
 BROWSER_TARGETS = ("browser", "axe")
 FRONT_END_TARGETS = ("nginx",)
+LABEXTENSION_TARGETS = ("labextension",)
 KERNEL_TARGETS = ("modules", "jython")
 IMAGE_TARGETS = ("apptainer", "image", "registry")
 TIERS = ("push", "all")
@@ -125,6 +126,8 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         targets += BROWSER_TARGETS
     if any(suite.needs_front_end for suite in suites):
         targets += FRONT_END_TARGETS
+    if any(suite.needs_labextension for suite in suites):
+        targets += LABEXTENSION_TARGETS
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS

@@ -65,6 +65,7 @@ class Suite:
         needs_browser: Whether it drives a browser.
         needs_kernels: Whether it starts kernels from modules, images and Jython.
         needs_front_end: Whether it starts the TLS front end of the example.
+        needs_labextension: Whether it builds the labextension.
         is_default: Whether it runs when no suite is named.
         timeout_s: When it is ended as one that hangs, seconds.
     """
@@ -77,6 +78,7 @@ class Suite:
     needs_browser: bool = False
     needs_kernels: bool = False
     needs_front_end: bool = False
+    needs_labextension: bool = False
     is_default: bool = True
     timeout_s: float = TIMEOUT_S
 
@@ -134,6 +136,7 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
+    Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.

@@ -89,6 +89,11 @@ class Plan:
         return self.prefix / "axe"
 
     @property
+    def labextension_dir(self) -> Path:
+        """Folder of what checks and builds the labextension."""
+        return self.prefix / "labextension"
+
+    @property
     def stamps_dir(self) -> Path:
         """Folder with the fingerprint of what each target was built from."""
         return self.prefix / "stamps"

@@ -18,6 +18,7 @@ from deploy.environments.builder import (
     horovod_build,
     image,
     kernels,
+    labextension,
     modules,
     node,
     package,
@@ -281,6 +282,15 @@ TARGETS = (
         needs=("node",),
         code=("axe",),
     ),
+    Target(
+        name="labextension",
+        summary="installing what checks and builds the labextension",
+        build=labextension.install_modules,
+        made_from=lambda plan: [labextension.sources(plan) / name for name in labextension.LOCKED],
+        results=lambda plan: [labextension.modules(plan)],
+        needs=("node",),
+        code=("labextension",),
+    ),
     _debian_target(
         "ansible",
         "installing Ansible for the tests of the role",
@@ -340,7 +350,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = (
-    *("test", "browser", "axe", "ansible", "promtool", "nginx"),
+    *("test", "browser", "axe", "labextension", "ansible", "promtool", "nginx"),
     *("modules", "jython", "registry", "apptainer", "image"),
 )
 OPTIONAL = ("mxnet", "horovod-pytorch")

@@ -1,22 +1,36 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 
-/** Call the portal's REST interface; an error carries the server's sentence. */
+/** Ask the portal's part of the notebook server for JSON. Errors carry the server's sentence. */
 export async function askPortal<T>(
   settings: ServerConnection.ISettings,
   path: string,
   method = 'GET',
   body?: unknown
 ): Promise<T> {
-  const url = URLExt.join(settings.baseUrl, 'portal/api', path);
+  return (await (await fetchPortal(settings, `portal/api/${path}`, method, body)).json()) as T;
+}
+
+/** Send a request to the portal's part of the notebook server. Errors carry its sentence. */
+export async function fetchPortal(
+  settings: ServerConnection.ISettings,
+  path: string,
+  method = 'GET',
+  body?: unknown
+): Promise<Response> {
+  const url = URLExt.join(settings.baseUrl, path);
   const request = { method, body: body === undefined ? undefined : JSON.stringify(body) };
   const response = await ServerConnection.makeRequest(url, request, settings);
-  const answer = await response.json().catch(() => ({}));
   if (!response.ok) {
-    throw new Error(
-      answer.message ??
-        `The notebook server answered ${response.status}. Reload the page and try again.`
-    );
+    throw new Error(await sentenceOf(response));
   }
-  return answer;
+  return response;
+}
+
+async function sentenceOf(response: Response): Promise<string> {
+  const answer = (await response.json().catch(() => ({}))) as { message?: string };
+  return (
+    answer.message ??
+    `The notebook server answered with status ${response.status}. Reload the page and try again.`
+  );
 }

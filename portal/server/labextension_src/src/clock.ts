@@ -4,25 +4,12 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IStatusBar } from '@jupyterlab/statusbar';
 
 import { startAnew } from './anew';
+import { formatCountdown, formatDuration } from './format';
 import { place, StatusButton } from './place';
 import { saveAllAloud } from './save';
 import { ISession, ISessionState } from './session';
 
 const TICK_MS = 1_000;
-
-/** The time left, in words: with seconds only where they matter. */
-export function inWords(leftS: number): string {
-  const minutes = Math.floor(leftS / 60);
-  if (minutes < 5) {
-    return `${minutes}:${String(Math.floor(leftS % 60)).padStart(2, '0')} min`;
-  }
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-function inHours(seconds: number): string {
-  const [n, unit] = seconds < 3600 ? [seconds / 60, 'minute'] : [seconds / 3600, 'hour'];
-  return `${Number(n.toFixed(1))} ${unit}${n === 1 ? '' : 's'}`;
-}
 
 function endTime(leftS: number): string {
   const end = new Date(Date.now() + leftS * 1000);
@@ -68,7 +55,7 @@ class Clock {
       return;
     }
     const isNear = leftS <= Math.max(0, ...warningsS);
-    this.button.showText(`${inWords(leftS)} left`, isNear ? 'warn' : 'plain');
+    this.button.showText(`${formatCountdown(leftS)} left`, isNear ? 'warn' : 'plain');
     const dueS = Math.min(Infinity, ...warningsS.filter(s => leftS <= s));
     if (dueS === Infinity && this.warnedS !== Infinity) {
       this.dismiss();
@@ -81,7 +68,7 @@ class Clock {
 
   private warn(leftS: number, isLast: boolean): void {
     this.dismiss();
-    const text = `This session ends in ${inWords(leftS)}, at ${endTime(leftS)}.`;
+    const text = `This session ends in ${formatCountdown(leftS)}, at ${endTime(leftS)}.`;
     this.warning = Notification.warning(text, { autoClose: false, actions: this.actions() });
     if (isLast) {
       void saveAllAloud(this.app, this.documents, 'This session ends soon.');
@@ -92,7 +79,7 @@ class Clock {
     const step = this.session.state?.clock.step_s ?? 0;
     const anew = { label: 'New session', callback: () => void this.anew('') };
     const extend = {
-      label: `Extend by ${inHours(step)}`,
+      label: `Extend by ${formatDuration(step)}`,
       callback: () => void this.extend()
     };
     return step > 0 ? [extend, anew] : [anew];
@@ -104,12 +91,14 @@ class Clock {
     const times = n === 1 ? 'once' : `${n} times`;
     const offer =
       step > 0
-        ? `It can be extended ${times} by ${inHours(step)}, if nobody waits for its GPUs or the site lets it.`
+        ? `It can be extended ${times} by ${formatDuration(step)}, if nobody waits for its GPUs or the site lets it.`
         : 'It cannot be extended any more, or this site does not extend sessions.';
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
     buttons.push(Dialog.warnButton({ label: 'New session', actions: ['anew'] }));
     if (step > 0) {
-      buttons.push(Dialog.okButton({ label: `Extend by ${inHours(step)}`, actions: ['extend'] }));
+      buttons.push(
+        Dialog.okButton({ label: `Extend by ${formatDuration(step)}`, actions: ['extend'] })
+      );
     }
     const { button } = await showDialog({
       title: `This session ends at ${endTime(leftS)}`,

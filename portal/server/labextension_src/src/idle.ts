@@ -3,7 +3,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 
 import { newSessionUrl } from './anew';
-import { inWords } from './clock';
+import { formatCountdown, formatDuration } from './format';
 import { saveAllAloud } from './save';
 import { IIdle, ISession } from './session';
 
@@ -36,8 +36,8 @@ class IdleNotice {
 
   private show(idle: IIdle): void {
     const message =
-      `Nothing has computed and nobody has typed for ${inWords(idle.idle_s)}. ` +
-      `In ${inWords(idle.ends_in_s ?? 0)} this session is saved and given back to others.`;
+      `Nothing has computed and nobody has typed for ${formatDuration(idle.idle_s)}. ` +
+      `In ${formatCountdown(idle.ends_in_s ?? 0)} this session is saved and given back to others.`;
     if (this.notice && Notification.update({ id: this.notice, message })) {
       return;
     }
@@ -68,11 +68,17 @@ class IdleNotice {
       }
     }
     this.dismiss();
-    const start = { label: 'Start a new session', callback: () => window.location.assign(newSessionUrl()) };
-    Notification.info('This session was given back, because nobody used it. Its GPUs serve others now.', {
-      autoClose: false,
-      actions: [start]
-    });
+    const start = {
+      label: 'Start a new session',
+      callback: () => window.location.assign(newSessionUrl())
+    };
+    Notification.info(
+      'This session was given back, because nobody used it. Its GPUs serve others now.',
+      {
+        autoClose: false,
+        actions: [start]
+      }
+    );
   }
 }
 

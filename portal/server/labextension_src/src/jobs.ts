@@ -28,7 +28,9 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
     const baseUrl = serviceManager.serverSettings.baseUrl;
     const isNotebook = PageConfig.getOption('notebookPage') !== '';
     const script = () => {
-      const items = [...((factory?.tracker.currentWidget ?? defaultBrowser)?.selectedItems() ?? [])];
+      const items = [
+        ...((factory?.tracker.currentWidget ?? defaultBrowser)?.selectedItems() ?? [])
+      ];
       const [item] = items;
       const isScript = items.length === 1 && item.type !== 'directory' && SCRIPT.test(item.name);
       return isScript ? serviceManager.contents.localPath(item.path) : null;

@@ -2,6 +2,7 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
+import { fetchPortal } from './api';
 import { jobsIcon } from './icon';
 
 interface IJobsModule {
@@ -24,10 +25,11 @@ export class JobsPanel extends Widget {
   /** Show the jobs, and where a script is given ask whether to submit it. */
   async load(script: string | null): Promise<void> {
     const { baseUrl } = this.settings;
-    const address = URLExt.join(baseUrl, 'portal/jobs');
-    const response = await ServerConnection.makeRequest(address, {}, this.settings);
-    if (!response.ok) {
-      this.node.textContent = `The notebook server answered ${response.status}. Reload the page.`;
+    let response: Response;
+    try {
+      response = await fetchPortal(this.settings, 'portal/jobs');
+    } catch (error) {
+      this.node.textContent = (error as Error).message;
       return;
     }
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
@@ -35,9 +37,9 @@ export class JobsPanel extends Widget {
     const style = document.createElement('link');
     style.rel = 'stylesheet';
     style.href = URLExt.join(baseUrl, 'static/portal/jobs.css');
-    const program: IJobsModule = await import(
+    const program = (await import(
       /* webpackIgnore: true */ URLExt.join(baseUrl, 'static/portal/jobs.js')
-    );
+    )) as IJobsModule;
     this.end?.();
     this.node.replaceChildren(style, root);
     this.end = program.mount(root, baseUrl, script);

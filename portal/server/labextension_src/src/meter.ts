@@ -3,9 +3,10 @@ import { IStatusBar } from '@jupyterlab/statusbar';
 import { LabIcon } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 
+import { count } from './format';
 import { drawGraph, IPoint } from './graph';
 import { place, StatusButton } from './place';
-import { IGpu, IMeter, ISample, ISession } from './session';
+import { IMeter, ISample, ISession } from './session';
 
 const HISTORY_S = 15 * 60;
 // A tab that was hidden has missed samples.
@@ -31,7 +32,7 @@ function cpuShare(sample: ISample, meter: IMeter): number | null {
 }
 
 function simulated(meter: IMeter): string {
-  return `${meter.n_gpus} simulated GPU${meter.n_gpus === 1 ? '' : 's'}`;
+  return count(meter.n_gpus, 'simulated GPU');
 }
 
 /** One line for the status bar. */
@@ -90,7 +91,7 @@ class MeterPanel extends Widget {
     const line = (value: (sample: ISample) => number | null): IPoint[] =>
       this.samples.map(sample => ({ x: sample.at_s - meter.at_s, y: value(sample) }));
     const graphs = gpuGraphs(meter, line);
-    const cores = `of ${meter.n_cores} core${meter.n_cores === 1 ? '' : 's'}`;
+    const cores = `of ${count(meter.n_cores, 'core')}`;
     graphs.push(
       drawGraph(
         `CPU ${cores}`,
@@ -141,7 +142,7 @@ function gpuGraphs(meter: IMeter, line: Line): HTMLElement[] {
     drawGraph(
       'GPU memory',
       `${gb(gpu.memory_mib)} of ${gb(gpu.memory_total_mib)} GB`,
-      line(sample => (sample.gpus?.[index] as IGpu | undefined)?.memory_mib ?? null),
+      line(sample => sample.gpus?.[index]?.memory_mib ?? null),
       gpu.memory_total_mib ?? 1,
       HISTORY_S
     )

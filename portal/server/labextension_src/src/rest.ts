@@ -1,5 +1,6 @@
-import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+
+import { askPortal, fetchPortal } from './api';
 
 /** One TensorBoard, as `portal/api/tensorboards` describes it. */
 export interface ITensorBoard {
@@ -17,33 +18,16 @@ export interface ITensorBoard {
 export class TensorBoardClient {
   constructor(private readonly settings: ServerConnection.ISettings) {}
 
-  async list(): Promise<ITensorBoard[]> {
-    return (await this.request('GET', '')).json();
+  list(): Promise<ITensorBoard[]> {
+    return askPortal(this.settings, 'tensorboards');
   }
 
-  async open(logdirs: ReadonlyArray<string>): Promise<ITensorBoard> {
+  open(logdirs: ReadonlyArray<string>): Promise<ITensorBoard> {
     const body = logdirs.length === 1 ? { logdir: logdirs[0] } : { logdirs };
-    return (await this.request('POST', '', JSON.stringify(body))).json();
+    return askPortal(this.settings, 'tensorboards', 'POST', body);
   }
 
   async stop(id: string): Promise<void> {
-    await this.request('DELETE', `/${id}`);
+    await fetchPortal(this.settings, `portal/api/tensorboards/${id}`, 'DELETE');
   }
-
-  private async request(method: string, path: string, body?: string): Promise<Response> {
-    const url = URLExt.join(this.settings.baseUrl, 'portal/api/tensorboards') + path;
-    const response = await ServerConnection.makeRequest(url, { method, body }, this.settings);
-    if (!response.ok) {
-      throw new Error(await sentenceOf(response));
-    }
-    return response;
-  }
-}
-
-async function sentenceOf(response: Response): Promise<string> {
-  const answer = await response.json().catch(() => ({}));
-  return (
-    answer.message ??
-    `The notebook server answered ${response.status}. Reload the page and try again.`
-  );
 }

@@ -67,8 +67,6 @@ export const runningPlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   requires: [IRunningSessionManagers],
   activate: (app: JupyterFrontEnd, managers: IRunningSessionManagers) => {
-    managers.add(
-      new RunningTensorBoards(new TensorBoardClient(app.serviceManager.serverSettings))
-    );
+    managers.add(new RunningTensorBoards(new TensorBoardClient(app.serviceManager.serverSettings)));
   }
 };

@@ -7,7 +7,10 @@ type Context = NonNullable<ReturnType<IDocumentManager['contextForWidget']>>;
 const TIMEOUT_MS = 15_000;
 
 /** Save every open document that has changes; returns the paths of those that could not be saved. */
-export async function saveAll(app: JupyterFrontEnd, documents: IDocumentManager): Promise<string[]> {
+export async function saveAll(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager
+): Promise<string[]> {
   const contexts = new Set<Context>();
   for (const widget of app.shell.widgets('main')) {
     const context = documents.contextForWidget(widget);

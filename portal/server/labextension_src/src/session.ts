@@ -5,6 +5,9 @@ import { Token } from '@lumino/coreutils';
 import { Poll } from '@lumino/polling';
 import { ISignal, Signal } from '@lumino/signaling';
 
+import { askPortal, fetchPortal } from './api';
+
+const PATH = 'portal/api/session';
 const SHOWN_INTERVAL_MS = 5_000;
 const HIDDEN_INTERVAL_MS = 30_000;
 /** What the hub answers for a session that does not run. */
@@ -100,21 +103,25 @@ class Session implements ISession {
   }
 
   async extend(): Promise<void> {
-    const clock = await (await this.request('POST', '/extension')).json();
+    const clock = await askPortal<ITimeLeft>(this.settings, 'session/extension', 'POST');
     this.take({ ...(this.state as ISessionState), clock });
   }
 
   async keep(): Promise<void> {
-    await this.request('POST', '/keep');
+    await fetchPortal(this.settings, `${PATH}/keep`, 'POST');
     await this.poll.refresh();
   }
 
   async end(): Promise<void> {
-    await this.request('DELETE', '');
+    await fetchPortal(this.settings, PATH, 'DELETE');
   }
 
   async presence(): Promise<Presence> {
-    const answer = await ServerConnection.makeRequest(this.url(''), {}, this.settings).catch(() => null);
+    const answer = await ServerConnection.makeRequest(
+      URLExt.join(this.settings.baseUrl, PATH),
+      {},
+      this.settings
+    ).catch(() => null);
     if (answer?.status === NOT_RUNNING) {
       return 'ended';
     }
@@ -123,7 +130,8 @@ class Session implements ISession {
   }
 
   async history(): Promise<ISample[]> {
-    return (await (await this.request('GET', '/history')).json()).samples;
+    const answer = await askPortal<{ samples: ISample[] }>(this.settings, 'session/history');
+    return answer.samples;
   }
 
   private pace(): void {
@@ -136,29 +144,13 @@ class Session implements ISession {
 
   private async read(): Promise<void> {
     const ageS = ((performance.now() - this.inputAtMs) / 1000).toFixed(1);
-    this.take(await (await this.request('GET', `?input_age_s=${ageS}`)).json());
+    this.take(await askPortal<ISessionState>(this.settings, `session?input_age_s=${ageS}`));
   }
 
   private take(state: ISessionState): void {
     this.state = state;
     this.readAtMs = performance.now();
     this.changed.emit(state);
-  }
-
-  private url(path: string): string {
-    return URLExt.join(this.settings.baseUrl, 'portal/api/session') + path;
-  }
-
-  private async request(method: string, path: string): Promise<Response> {
-    const response = await ServerConnection.makeRequest(this.url(path), { method }, this.settings);
-    if (!response.ok) {
-      const answer = await response.json().catch(() => ({}));
-      throw new Error(
-        answer.message ??
-          `The notebook server answered ${response.status}. Reload the page and try again.`
-      );
-    }
-    return response;
   }
 }
 

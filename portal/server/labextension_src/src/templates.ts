@@ -54,7 +54,9 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
     const { commands, serviceManager } = app;
     const settings = serviceManager.serverSettings;
     const selected = () => {
-      const items = [...((factory?.tracker.currentWidget ?? defaultBrowser)?.selectedItems() ?? [])];
+      const items = [
+        ...((factory?.tracker.currentWidget ?? defaultBrowser)?.selectedItems() ?? [])
+      ];
       const path = items.length === 1 ? serviceManager.contents.localPath(items[0].path) : '';
       const isFile = items.length === 1 && items[0].type !== 'directory';
       return isFile && path.startsWith(FOLDER) ? path.slice(FOLDER.length) : null;
@@ -71,7 +73,7 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
         if (documents && args.kernel && args.kernel !== args.writtenFor) {
           return openWith(documents, serviceManager.kernelspecs, args);
         }
-        return commands.execute('docmanager:open', { path: args.path });
+        await commands.execute('docmanager:open', { path: args.path });
       }
     });
     commands.addCommand(RESTORE_TEMPLATE, {
@@ -85,9 +87,13 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
           return;
         }
         try {
-          const { kept } = await askPortal<{ kept: string }>(settings, 'templates', 'POST', { name });
+          const { kept } = await askPortal<{ kept: string }>(settings, 'templates', 'POST', {
+            name
+          });
           const also = kept ? ` What you had edited is now ${kept}.` : '';
-          Notification.success(`${FOLDER}${name} is the original again.${also}`, { autoClose: 8000 });
+          Notification.success(`${FOLDER}${name} is the original again.${also}`, {
+            autoClose: 8000
+          });
           await defaultBrowser?.model.refresh();
         } catch (error) {
           Notification.error((error as Error).message, { autoClose: false });

@@ -42,13 +42,17 @@ export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
     const hasTextButtons = PageConfig.getOption('notebookPage') !== '';
     commands.addCommand(OPEN_TENSORBOARD, {
       label: args => (args.ask || args.toolbar ? 'TensorBoard' : 'Open in TensorBoard'),
-      caption: args => (args.ask ? '' : 'Open the selected folders, or the one shown, in TensorBoard'),
+      caption: args =>
+        args.ask ? '' : 'Open the selected folders, or the one shown, in TensorBoard',
       icon: args => (args.toolbar && hasTextButtons ? undefined : tensorBoardIcon),
       isEnabled: args => Boolean(args.ask) || chosen().length > 0,
       isVisible: args => !args.ask || documents !== null,
       execute: async args => {
         if (args.ask && documents) {
-          const folder = await askForFolder(documents, String(args.cwd ?? browser()?.model.path ?? ''));
+          const folder = await askForFolder(
+            documents,
+            String(args.cwd ?? browser()?.model.path ?? '')
+          );
           return folder === null ? undefined : openTensorBoard(client, [local(folder)]);
         }
         return openTensorBoard(client, chosen());
@@ -85,7 +89,10 @@ function foldersOf(browser: FileBrowser | null): string[] {
   return paths.filter(path => path !== '');
 }
 
-async function askForFolder(manager: IDocumentManager, defaultPath: string): Promise<string | null> {
+async function askForFolder(
+  manager: IDocumentManager,
+  defaultPath: string
+): Promise<string | null> {
   const { button, value } = await FileDialog.getExistingDirectory({
     manager,
     defaultPath,
@@ -112,7 +119,9 @@ export async function openTensorBoard(
   if (!tab.show(board.url)) {
     Notification.info(`TensorBoard of ${board.logdirs.join(', ')} is ready.`, {
       autoClose: false,
-      actions: [{ label: 'Open TensorBoard', callback: () => void window.open(board.url, '_blank') }]
+      actions: [
+        { label: 'Open TensorBoard', callback: () => void window.open(board.url, '_blank') }
+      ]
     });
   }
   if (board.note) {
