@@ -49,6 +49,7 @@ from portal.hub.preflight_checks import preflight_of
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import LoginSettings, TlsMode
+from portal.hub.settings.traits import trait_values
 from portal.response_headers import PlainHeaders
 
 SECONDS_PER_DAY = 24 * 3600
@@ -205,60 +206,21 @@ def _apply_ldap(authenticator: Any, login: LoginSettings) -> None:
 
 
 def _apply_spawner(c: Any, settings: Settings) -> None:
-    resources, environments = settings.resources, settings.environments
+    hub = settings.hub
     c.JupyterHub.spawner_class = "spawner.spawner.SlurmGPUSpawner"
     spawner = c.SlurmGPUSpawner
-    spawner.hub_connect_url = settings.hub.sessions_url
-    if settings.hub.internal_tls:
-        spawner.certificates_dir = str(settings.hub.certificates_dir)
-    spawner.cores_per_gpu = resources.cores_per_gpu
-    spawner.memory_mib_per_gpu = resources.memory_mib_per_gpu
-    spawner.default_walltime_s = resources.session_s
-    spawner.max_walltime_s = resources.max_session_s
-    spawner.port_min = resources.port_min
-    spawner.port_max = resources.port_max
-    spawner.any_port = resources.any_port
-    spawner.warning_s = settings.clock.slurm_warning_s
-    spawner.extension_s = settings.extension.step_s
-    spawner.max_extended_s = settings.extension.most_s
-    spawner.max_extensions = settings.extension.most_times
-    spawner.extend_while_others_wait = settings.extension.while_others_wait
-    spawner.slurm_user = settings.extension.slurm_user
-    spawner.partitions = list(settings.partitions)
-    shapes = {name: partition.shape for name, partition in settings.partitions.items()}
-    spawner.partition_shapes = {name: shape for name, shape in shapes.items() if shape}
-    spawner.group_limits = {name: limit.entry for name, limit in settings.groups.items()}
-    spawner.user_limits = {name: limit.entry for name, limit in settings.users.items()}
-    spawner.forecast_path = str(settings.hub.state_dir / "forecasts.json")
-    spawner.simulated_gpus = settings.site.simulated_gpus
-    spawner.server_argv = [str(environments.server / "bin/dsportal-singleuser")]
+    spawner.update(trait_values(settings))
+    spawner.hub_connect_url = hub.sessions_url
+    if hub.internal_tls:
+        spawner.certificates_dir = str(hub.certificates_dir)
+    spawner.forecast_path = str(hub.state_dir / "forecasts.json")
+    spawner.server_argv = [settings.environments.server_program]
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
-    spawner.forecasts_per_minute = settings.forecast.asks_per_minute
-    spawner.pre_spawn_hook = shared_drain(settings.hub.state_dir / "drain.json").refuse
-    _apply_choices(spawner, settings)
-    _apply_preflight(spawner, settings)
-    spawner.environment = _server_environment(settings)
-
-
-def _apply_choices(spawner: Any, settings: Settings) -> None:
-    choices = settings.choices
-    # 0 in portal.toml is no limit.
-    spawner.max_gpus = choices.max_gpus or None
-    spawner.allow_cpu_only = choices.allow_cpu_only
-    spawner.gpu_types = list(choices.gpu_types)
-    spawner.accounts = list(choices.accounts)
-    spawner.qos = list(choices.qos)
-    spawner.reservations = list(choices.reservations)
-
-
-def _apply_preflight(spawner: Any, settings: Settings) -> None:
-    checks = settings.preflight
+    spawner.pre_spawn_hook = shared_drain(hub.state_dir / "drain.json").refuse
     spawner.preflight = preflight_of(settings)
-    spawner.rescue_walltime_s = checks.rescue_s
-    spawner.rescue_cores = checks.rescue_cores
-    spawner.rescue_memory_mib = checks.rescue_memory_mib
+    spawner.environment = _server_environment(settings)
 
 
 def _server_environment(settings: Settings) -> dict[str, str]:

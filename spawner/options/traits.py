@@ -189,7 +189,9 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     forecast_age_s = Float(
-        DEFAULTS.forecast_age_s, min=1.0, help="Seconds for which such an answer is used again."
+        DEFAULTS.forecast_age_s,
+        min=1.0,
+        help="Seconds for which a forecast of a start is used again.",
     ).tag(config=True)
 
     associations_age_s = Float(

@@ -28,6 +28,7 @@ from portal.hub.settings.session import (
     MeterSettings,
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
+from portal.hub.settings.slurm import SlurmSettings
 from portal.hub.settings.tools import EnvironmentSettings, TensorBoardSettings, ToolSettings
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError
@@ -48,6 +49,7 @@ class Settings:
     choices: ChoiceSettings
     forecast: ForecastSettings
     preflight: PreflightSettings
+    slurm: SlurmSettings
     partitions: dict[str, PartitionSettings]
     groups: dict[str, LimitSettings]
     users: dict[str, LimitSettings]
@@ -63,6 +65,27 @@ class Settings:
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
     tools: dict[str, ToolSettings]
+
+    @property
+    def partition_names(self) -> tuple[str, ...]:
+        """Partitions offered, in the order of the file."""
+        return tuple(self.partitions)
+
+    @property
+    def partition_shapes(self) -> dict[str, dict[str, int]]:
+        """Partitions with a rule of their own for cores and memory."""
+        shapes = {name: partition.shape for name, partition in self.partitions.items()}
+        return {name: shape for name, shape in shapes.items() if shape}
+
+    @property
+    def group_limits(self) -> dict[str, dict[str, object]]:
+        """Limits by group."""
+        return {name: limit.entry for name, limit in self.groups.items()}
+
+    @property
+    def user_limits(self) -> dict[str, dict[str, object]]:
+        """Limits by user."""
+        return {name: limit.entry for name, limit in self.users.items()}
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -85,6 +108,7 @@ TABLES: dict[str, type] = {
     "choices": ChoiceSettings,
     "forecast": ForecastSettings,
     "preflight": PreflightSettings,
+    "slurm": SlurmSettings,
     "clock": ClockSettings,
     "extension": ExtensionSettings,
     "meter": MeterSettings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import Field, fields
@@ -14,6 +15,8 @@ from portal.hub.settings.loader import TABLES
 from portal.hub.settings.places import PlaceSettings
 from portal.hub.settings.schema import default_of, is_required, kind_name, rule_of
 from portal.hub.settings.tools import ToolSettings
+from portal.hub.settings.traits import INTERNAL
+from spawner.options.traits import SiteTraits
 
 # Tables of which a site may have any number, under names of its own.
 NAMED_TABLES: dict[str, type] = {
@@ -24,6 +27,14 @@ NAMED_TABLES: dict[str, type] = {
     "tools": ToolSettings,
 }
 _EACH = "One such table for each."
+_TRAITS_HEAD = """\
+### SlurmGPUSpawner
+
+Traits of the spawner without a key, which hardly any site has a reason to change. Set one in
+jupyterhub_config.py, below `apply_settings`: `c.SlurmGPUSpawner.absent_s = 120`.
+
+| trait | default | meaning |
+|---|---|---|"""
 EXAMPLE_WIDTH = 98
 EXAMPLE_PARTITION = "jupyter"
 EXAMPLE_HEAD = """\
@@ -58,7 +69,7 @@ def reference_markdown() -> str:
         section = _reference_table(f"{name}.NAME", cls)
         each = f"{_EACH} At least one is required." if name == "partitions" else _EACH
         sections.append(section.replace(_doc(cls), f"{_doc(cls)} {each}"))
-    return "\n".join(sections)
+    return "\n".join([*sections, _reference_traits()])
 
 
 def toml_value(value: Any) -> str:
@@ -114,6 +125,18 @@ def _reference_table(name: str, cls: type) -> str:
         for key in fields(cls)
     ]
     return "\n".join([head, *rows]) + "\n"
+
+
+def _reference_traits() -> str:
+    traits = SiteTraits.class_traits(config=True)
+    rows = [
+        f"| `{name}` | {_trait_default(traits[name])} | {traits[name].help} |" for name in INTERNAL
+    ]
+    return "\n".join([_TRAITS_HEAD, *(" ".join(row.split()) for row in rows)]) + "\n"
+
+
+def _trait_default(trait: Any) -> str:
+    return f"`{json.dumps(trait.default())}`"
 
 
 def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:

@@ -120,6 +120,11 @@ class ChoiceSettings:
         check=check_slurm_names,
     )
 
+    @property
+    def gpu_limit(self) -> int | None:
+        """Most GPUs of one session; None for as many as the largest node has."""
+        return self.max_gpus or None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastSettings:

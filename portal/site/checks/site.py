@@ -84,7 +84,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
     slurm = Slurm(
         launcher_argv=traits.launcher_argv,
         sudo_argv=traits.sudo_argv,
-        timeout_s=traits.slurm_timeout_s,
+        timeout_s=settings.slurm.timeout_s,
     )
     user = arguments.user
     rights = partial(
