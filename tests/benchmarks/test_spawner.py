@@ -16,26 +16,30 @@ from tests.benchmarks.spawner.thousand import N_SESSIONS, Thousand, measure_thou
 pytestmark = pytest.mark.cluster
 
 WORDS = {
-    "start_vs_bare": "start button to first answer, median, over bare sbatch of the same job",
-    "start_vs_stock": "the same over batchspawner's SlurmSpawner with JupyterHub's own server",
-    "slurm_calls_per_min_waiting": "questions about jobs to slurmctld in a minute, 200 running and "
+    "start_vs_bare": "time from start button to first answer, median, relative to bare sbatch of "
+    "the same job",
+    "start_vs_stock": "the same relative to batchspawner's SlurmSpawner with JupyterHub's own "
+    "server",
+    "slurm_calls_per_min_waiting": "job queries to slurmctld per minute, 200 sessions running and "
     "20 waiting, no page open",
     "slurm_calls_per_min_running": "the same with 200 running and none waiting",
-    "stock_slurm_calls_per_min": "batchspawner's with 200 running and 20 waiting",
-    "hub_cpu_cores_at_1000": "CPU of the hub and its commands with 1,000 sessions, cores",
+    "stock_slurm_calls_per_min": "batchspawner's, with 200 running and 20 waiting",
+    "hub_cpu_cores_at_1000": "CPU use of the hub and its commands with 1,000 sessions, cores",
     "hub_rss_mib_at_1000": "memory of the hub with 1,000 sessions, MiB",
-    "take_up_s_at_1000": "start of a killed hub until its 1,000 sessions are ready, seconds",
+    "take_up_s_at_1000": "from the restart of a killed hub until its 1,000 sessions are ready, "
+    "seconds",
 }
 NOTES = (
-    "Starts take turns. Portal and bare start the portal's own server, which loads less; stock "
-    "starts JupyterHub's by batchspawner's wrapper: it differs in server and spawner.",
-    "slurmctld looks at new jobs once a second: all three wait for that, half a second on average.",
-    "Bare is sbatch of the portal's own job script; a stand-in for the hub says yes to the server.",
-    "Loads: real jobs on the real cluster, with a small server; slurmctld counts the questions "
-    "about jobs; sbatch, sinfo, forecasts and accounting are not in it.",
-    "1,000 sessions: real hub, database, watcher and proxy. squeue is a stand-in that prints 1,000 "
-    "lines, and one small server answers for all. "
-    "The servers' own reports of activity are not part of it.",
+    "Starts alternate. Portal and bare start the portal's own server, which loads less; stock "
+    "starts JupyterHub's through batchspawner's wrapper: it differs in both server and spawner.",
+    "slurmctld schedules new jobs once a second: all three wait for that, half a second on "
+    "average.",
+    "Bare is sbatch of the portal's own job script; a fake hub accepts the server's report.",
+    "Loads: real jobs on the real cluster, with a small server; slurmctld counts the job "
+    "queries; sbatch, sinfo, forecasts and accounting are not included.",
+    "1,000 sessions: real hub, database, watcher and proxy. A fake squeue prints 1,000 lines, and "
+    "one small server answers for all sessions. The servers' own activity reports are not "
+    "included.",
 )
 
 
@@ -116,7 +120,7 @@ def _load_table(loads: Sequence[Load], stock_loads: Sequence[Load]) -> Table:
         for ours, stock in zip(loads, stock_loads, strict=True)
     ]
     return Table(
-        title=f"Sessions that run, and {N_WAITING} that wait besides", columns=columns, rows=rows
+        title=f"Running sessions, and {N_WAITING} waiting ones", columns=columns, rows=rows
     )
 
 
