@@ -13,6 +13,12 @@ import requests
 ADDRESS = "http://127.0.0.1:8000"
 PASSWORD_FILE = Path("/var/lib/data-scientist-portal/demo-password")
 ANSWER_TIMEOUT_S = 30
+# Of --format, %m has no memory of the job: newer Slurms write the partition's default for each GPU
+# there. Fields without a width are cut off at 20 characters.
+QUEUE_FIELDS = (
+    *("JobID:50|", "UserName:100|", "State:50|", "NodeList:200|", "NumCPUs:50|"),
+    *("tres-alloc:500|", "TimeLimit:50|", "tres-per-node:200|", "Name:200"),
+)
 
 
 def demo_password() -> str:
@@ -38,15 +44,25 @@ class QueuedJob:
 def sessions_of(user: str) -> list[QueuedJob]:
     """Return the jobs of a user's sessions that squeue shows (waiting, running or ending)."""
     text = subprocess.run(
-        ["squeue", "-h", "-u", user, "-o", "%i|%u|%T|%N|%C|%m|%l|%b|%j"],
+        ["squeue", "-h", "-u", user, "-O", ",".join(QUEUE_FIELDS)],
         check=True,
         capture_output=True,
         text=True,
         timeout=30,
     ).stdout
-    fields = (line.split("|", 8) for line in text.splitlines())
-    jobs = [QueuedJob(int(f[0]), *f[1:4], int(f[4]), *f[5:]) for f in fields]
+    lines = [[field.strip() for field in line.split("|", 8)] for line in text.splitlines()]
+    jobs = [
+        QueuedJob(int(f[0]), *f[1:4], int(f[4]), _memory_of(f[5]), *f[6:])
+        for f in lines
+        if len(f) == len(QUEUE_FIELDS)
+    ]
     return [job for job in jobs if job.name.startswith("dsportal-")]
+
+
+def _memory_of(resources: str) -> str:
+    """Return such as "48G" of "cpu=8,mem=48G,node=1"; empty if there is none."""
+    sizes = dict(part.split("=", 1) for part in resources.split(",") if "=" in part)
+    return sizes.get("mem", "")
 
 
 class PortalClient:
