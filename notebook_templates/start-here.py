@@ -12,14 +12,14 @@
 # %% [markdown]
 # # Start here
 #
-# Five minutes: what your session has, a first training, its curves in TensorBoard, and where to go
-# on. Choose *Run*, *Restart Kernel and Run All Cells*, then read from top to bottom.
+# Five minutes: what your session has, a first training, its curves in TensorBoard, and what to do
+# next. Choose *Run*, *Restart Kernel and Run All Cells*, then read from top to bottom.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | half a minute on 2 cores, and five to read |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
 import sys
@@ -40,7 +40,7 @@ from portal.launch import BoardError, tensorboard
 # ## What you have
 #
 # A session is a job on one node of the cluster. The GPUs, cores and memory below are yours until
-# the time is over; then what is in memory is gone, and what is in files stays.
+# the time is over; then memory is lost, and files stay.
 
 # %%
 print_session()
@@ -49,12 +49,12 @@ print_session()
 draw_storage()
 
 # %% [markdown]
-# The status bar at the bottom shows time, GPUs and memory while you work. Give the session back
-# when you are done: *File*, *Hub Control Panel*, *Stop My Server*.
+# The status bar at the bottom shows time, GPUs and memory while you work. Stop the session when you
+# are done: *File*, *Hub Control Panel*, *Stop My Server*.
 #
 # ## A first training
 #
-# A small network learns to read handwritten digits. `AccuracyReport` prints how it goes, and the
+# A small network learns to read handwritten digits. `AccuracyReport` prints the progress, and the
 # callback `TensorBoard` writes logs.
 
 # %%
@@ -82,8 +82,9 @@ model.fit(
 draw_curves(report.steps, report.training, report.test)
 
 # %% [markdown]
-# What the network says about ten digits that it has never seen: the longer the bar, the surer. On
-# the left the five that it is surest of, on the right the five that puzzle it most.
+# What the network says about ten digits that it has never seen: the longer the bar, the more
+# confident. On the left are the five that it is most confident about, on the right the five that it
+# is least confident about.
 
 # %% tags=["gallery"]
 probabilities = read_digits(model, digits.test_images)
@@ -94,7 +95,7 @@ draw_reading(digits.test_images[chosen], digits.test_labels[chosen], probabiliti
 # %% [markdown]
 # ## Its curves in TensorBoard
 #
-# The link opens TensorBoard in a tab of its own, behind your login. It shows a training also while
+# The link opens TensorBoard in its own tab, behind your login. You can also watch a training while
 # it runs. Without a cell: select a folder of logs in the file browser and press the TensorBoard
 # button.
 
@@ -105,25 +106,25 @@ except BoardError as error:
     print(error)
 
 # %% [markdown]
-# ## Where to go on
+# ## What next
 #
 # | You want to | open |
 # |---|---|
 # | train well on one GPU | `tensorflow/digits.ipynb`, `pytorch/digits.ipynb` |
 # | write the training loop yourself | `tensorflow/custom_loop.ipynb` |
 # | train faster with 16 bits | `tensorflow/mixed_precision.ipynb` |
-# | go on after the time limit | `tensorflow/resume.ipynb` |
+# | continue after the time limit | `tensorflow/resume.ipynb` |
 # | use all GPUs of the session | `horovod/digits.ipynb` |
 # | convert a notebook of your own | `horovod/convert.ipynb` |
 # | use several nodes | `horovod/several_nodes.ipynb` |
 # | use Keras on TensorFlow and PyTorch | `keras/backends.ipynb` |
 # | feed it faster from storage | the folder `data` |
 # | serve a trained model faster | the folder `inference` |
-# | know how many GPUs pay | the folder `scaling` |
+# | know how many GPUs are worth using | the folder `scaling` |
 #
-# All paths are below `templates`. What you change stays yours: a new release of a template never
-# overwrites it. The launcher shows all of them by framework; `README.md` beside this
-# notebook has the list.
+# All paths are below `templates`. Your changes are kept: a new release of a template never
+# overwrites them. The launcher shows all of them by framework; `README.md` in this folder has the
+# list.
 
 # %%
 print(f"Figure: accuracy = {report.test[-1]:.4f}")

@@ -19,7 +19,7 @@
 # |---|---|
 # | **Data** | 1,024 real digits of MNIST in `isilon` |
 # | **Time** | about one minute on 2 cores |
-# | **Devices** | the session's GPUs; its cores where they are simulated |
+# | **Devices** | the session's GPUs; its cores if they are simulated |
 #
 # It takes the first image that you made with `dsportal environments add NAME --image ...`; to
 # choose another, set `IMAGE`. The image needs a Python of the same version as this kernel's.
@@ -40,7 +40,7 @@ IMAGE = find_image()
 # %% [markdown]
 # ## Two places
 #
-# The framework is the same files in both, bound into the image. Interpreter, C library and
+# The framework's files are the same in both, bound into the image. Interpreter, C library and
 # everything else are the image's own.
 
 # %%
@@ -76,5 +76,5 @@ print(f"In the image {difference:+.1f} %; turns on the bare node differ by {spre
 print(f"Figure: container_vs_bare_percent = {difference:.2f}")
 
 # %% [markdown]
-# Dell EMC's study of 2018 saw at most 1.9 %, within what runs differ anyway: a container is a
-# process like any other, with another view of files.
+# Dell EMC's study of 2018 saw at most 1.9 %, which is within the variation between runs: a
+# container is a process like any other, with a different view of the file system.

@@ -10,16 +10,16 @@
 # ruff: noqa: D100
 
 # %% [markdown]
-# # From JPEG files to shards, and what storage gives
+# # From JPEG files to shards, and how fast storage is
 #
-# Packs a folder of JPEG files into shards of TFRecords, reads both through `tf.data`, simply and
-# tuned, and says whether storage, decoding or the GPU is the limit.
+# Packs a folder of JPEG files into shards of TFRecords, reads both through `tf.data`, with a simple
+# and a tuned pipeline, and says whether storage, decoding or the GPU is the bottleneck.
 #
 # | | |
 # |---|---|
 # | **Data** | 1,000 JPEG files of 500 x 375, made here from real digits of MNIST |
 # | **Time** | about 80 seconds on 2 cores |
-# | **Devices** | the session's cores; the GPU only takes what they give it |
+# | **Devices** | the session's cores; the GPU only consumes what they deliver |
 #
 # For your own images, set `PHOTOS` to a folder with one folder of JPEG files for each class.
 
@@ -46,9 +46,9 @@ print(describe_devices())
 # %% [markdown]
 # ## The images
 #
-# A photograph of ImageNet has about 500 x 375 pixels and 110 KB. There are no photographs without a
-# download, so these are made; what counts here is their number, their size and that they have to
-# be decoded. They lie on the node's local disk, in a folder that the last cell deletes.
+# A photograph of ImageNet has about 500 x 375 pixels and 110 KB. To avoid a download, these are
+# synthetic; what matters here is their number, their size and that they have to be decoded. They
+# are on the node's local disk, in a folder that the last cell deletes.
 
 # %%
 N_PHOTOS = 1_000
@@ -62,9 +62,9 @@ print(f"{len(sizes):,} files of {sum(sizes) / len(sizes) / 1e3:.0f} KB on averag
 # %% [markdown]
 # ## Into shards
 #
-# The files are copied into the records as they are, shuffled once. Sixteen shards are written at a
-# time, for the time goes by in opening files. If it is stopped, the same call goes on where it was:
-# a shard is there whole or not at all. `shards.json` beside them holds a checksum of each.
+# The files are copied into the records unchanged, shuffled once. Sixteen shards are written at a
+# time, since most of the time is spent on opening files. If it is stopped, the same call continues:
+# a shard is either complete or absent. `shards.json` in the same folder holds a checksum of each.
 
 # %%
 write_shards(PHOTOS, SHARDS)
@@ -73,17 +73,17 @@ write_shards(PHOTOS, SHARDS)
 verify_shards(SHARDS)
 
 # %% [markdown]
-# What a training gets: a random part of each image, scaled to 224 x 224. Small parts may miss the
-# digit, as they miss the dog in a photograph.
+# What a training gets: a random part of each image, scaled to 224 x 224. A small part may miss the
+# digit, as it may miss the dog in a photograph.
 
 # %%
 images, labels = next(iter(read_shards(SHARDS, batch_size=64)))
 draw_photos(images[:10].numpy(), [str(label) for label in labels[:10].numpy()])
 # %% [markdown]
-# ## What the model takes
+# ## What the model consumes
 #
 # A light network on one batch that stays in memory: nothing is read, nothing is decoded. On a GPU
-# this figure is hundreds of times higher, and then reading counts.
+# this figure is hundreds of times higher, and then reading matters.
 
 # %%
 model = make_light_model(n_classes=10)
@@ -93,19 +93,19 @@ print(f"This model takes {model_rate:,.0f} images/s here.")
 # %% [markdown]
 # ## On the local disk
 #
-# The kernel forgets the files before each measurement. *From memory* is decoding alone, of files
-# that are there already.
+# The operating system drops the files from its cache before each measurement. *From memory* is
+# decoding alone, of files that are already in memory.
 
 # %%
 local = storage_report(PHOTOS, SHARDS, gpu_images_per_s=model_rate, seconds=1.5)
 display(local)  # noqa: F821
 
 # %% [markdown]
-# ## Where each file takes 3 ms to open
+# ## If each file takes 3 ms to open
 #
-# On shared storage a file has to be looked up and opened over the network. Here a stand-in does
-# it: a small library that is loaded before all others waits 3 ms in each `open` of these files.
-# Nothing else is slower, and it needs no rights.
+# On shared storage a file has to be looked up and opened over the network. Here this is simulated:
+# a small library that is loaded before all others waits 3 ms in each `open` of these files. Nothing
+# else is slower, and it needs no special rights.
 
 # %%
 slow = storage_report(PHOTOS, SHARDS, open_ms=3, gpu_images_per_s=model_rate, seconds=1.5)
@@ -115,10 +115,10 @@ display(slow)  # noqa: F821
 ways = {way: words for way, words in WAYS.items() if way in local.rates}
 draw_rates({"local disk": local, "3 ms for each open": slow}, ways, model_rate)
 # %% [markdown]
-# One file after the other waits for each of them. Shards open a few files instead of thousands, and
-# 32 readers wait for 32 files at a time: most of what shards gain over simple reading, readers in
-# parallel gain too. What then counts is decoding, on all cores, and only of the part that is
-# wanted. Where all images fit into memory, they need to be decoded only once:
+# Reading one file after the other waits for each of them. Shards open a few files instead of
+# thousands, and 32 readers wait for 32 files at a time: parallel readers gain most of what shards
+# gain over simple reading. What matters then is to decode on all cores, and only the part that is
+# needed. If all images fit into memory, they need to be decoded only once:
 # `read_shards(..., cache=True)`.
 
 # %%
@@ -131,9 +131,9 @@ for name, report in {"3ms": slow, "local": local}.items():
 # %% [markdown]
 # ## On your site's storage
 #
-# The same from the site's shared storage, if you may write there. For a set of your own that is
-# larger than the memory, the figures are those of the storage alone; these few files stay in the
-# memory of storage and node.
+# The same from the site's shared storage, if you may write there. For your own data set, if it is
+# larger than the memory, the figures are those of the storage alone; these few files are cached by
+# storage and node.
 
 # %%
 projects = [*shared_storage().values(), Path.home()][0] / "projects"

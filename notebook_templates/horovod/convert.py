@@ -19,7 +19,7 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 3,000 for training, 2,000 for testing |
 # | **Time** | about one minute on 2 cores |
-# | **Devices** | first one GPU, then all GPUs of the session; its cores where they are simulated |
+# | **Devices** | first one GPU, then all GPUs of the session; its cores if they are simulated |
 
 # %%
 import sys
@@ -38,8 +38,8 @@ RATE = 1e-3
 # %% [markdown]
 # ## Step 0: a function
 #
-# The training becomes a function: all that it needs is imported and read inside, and what you want
-# to see afterwards is returned. It is the training that you have, and still runs on one GPU.
+# The training becomes a function: it imports and reads everything that it needs, and returns what
+# you want to see afterwards. It is the training that you have, and still runs on one GPU.
 
 
 # %%
@@ -77,9 +77,9 @@ print(f"{one['steps']} steps, test accuracy {one['accuracies'][-1]:.4f}")
 # %% [markdown]
 # ## What happens without the other steps
 #
-# `run` starts the function once for each GPU. Without a change these are N separate trainings of
-# the same images: N times the work for nothing, and N different networks. Nothing fails, so look at
-# the checksums.
+# `run` starts the function once for each GPU. Without further changes these are N separate
+# trainings on the same images: N times the work for nothing, and N different networks. Nothing
+# fails, so compare the checksums.
 
 # %%
 apart = run(train_on_one, results="all")
@@ -91,15 +91,15 @@ for number, rank in enumerate(apart):
 #
 # | | what is added | without it |
 # |---|---|---|
-# | 1 | `hvd.init()` | the ranks do not know of each other |
+# | 1 | `hvd.init()` | the ranks do not know about each other |
 # | 2 | `digits.share(rank, size)` | each rank trains on all images: no time is saved |
 # | 3 | `hvd.DistributedOptimizer` | gradients are not averaged: N networks that drift apart |
 # | 4 | rate times `hvd.size()`, with a warm-up | fewer steps of the same length: it learns less |
 # | 5 | `BroadcastGlobalVariablesCallback(0)` | ranks that start differently stay different |
 # | 6 | only rank 0 prints, logs and saves | N processes write the same files at the same time |
 #
-# The layer is `portal.launch.horovod_keras`. Horovod's own for Keras averages nothing under Keras 3
-# and does not say so; the portal refuses it.
+# Use `portal.launch.horovod_keras`. Horovod's own Keras module averages nothing under Keras 3 and
+# does not say so; the portal refuses it.
 
 
 # %%
@@ -150,13 +150,14 @@ for number, rank in enumerate(together):
 # %% [markdown]
 # ## The learning-rate rule
 #
-# With N ranks a step sees N times as many images, so an epoch has N times fewer steps. To come as
-# far, each step is made N times longer: **rate of one GPU x N**. At the very start such steps go
-# astray, so the rate climbs there over some epochs (Goyal et al., 2017; they needed 5 of 90). Up to
-# about 8,000 images a step this holds for ResNet50; beyond that accuracy is lost whatever the rate.
+# With N ranks a step sees N times as many images, so an epoch has N times fewer steps. To make the
+# same progress, each step is made N times longer: **rate of one GPU x N**. At the very start such
+# steps diverge, so the rate is warmed up over some epochs (Goyal et al., 2017; they needed 5 of
+# 90). For ResNet50 this works up to about 8,000 images a step; beyond that accuracy is lost
+# whatever the rate.
 #
-# On the left the rule, for 1 to 8 GPUs; on the right what came of it here, in as many
-# epochs and 1/N of the steps.
+# On the left is the rule, for 1 to 8 GPUs; on the right its result here, in as many epochs and 1/N
+# of the steps.
 
 # %%
 unscaled = run(train_on_all, scales_rate=False)
@@ -188,8 +189,8 @@ draw_lines(right, lines, xlabel="epoch", ylabel="test accuracy")
 # | `model.save(...)`, pictures | `model.fit`, `hvd.allreduce`, `hvd.broadcast` |
 # | unpacking a data set, before the others read it | `MetricAverageCallback()` |
 #
-# A call that averages waits for all ranks. On rank 0 alone it waits for ever: the usual reason for
-# a training that stands still.
+# A call that averages waits for all ranks. On rank 0 alone it waits for ever: the usual reason why
+# a training hangs.
 #
 # **Early stopping** must be decided the same way everywhere: average the metric first, with
 # `hvd.callbacks.MetricAverageCallback()` before `EarlyStopping(...)`.

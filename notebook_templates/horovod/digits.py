@@ -19,7 +19,7 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | about one minute with 2 ranks on 2 cores |
-# | **Devices** | all GPUs of the session; its cores where the GPUs are simulated |
+# | **Devices** | all GPUs of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. A session with 2 GPUs trains with 2 ranks.
 
@@ -41,18 +41,18 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 # %% [markdown]
 # ## What each rank does
 #
-# The same as on one GPU, but for five lines:
+# The same as on one GPU, except for five lines:
 #
 # 1. `hvd.init()` lets the ranks find each other.
 # 2. `digits.share(...)` gives each rank its own part of the training images.
-# 3. `hvd.DistributedOptimizer` averages the gradients over all ranks at each step. It is that of
+# 3. `hvd.DistributedOptimizer` averages the gradients over all ranks at each step. Use the one from
 #    `portal.launch.horovod_keras`; Horovod's own does not average under Keras 3, and is refused.
 # 4. `BroadcastGlobalVariablesCallback` gives all ranks the weights of rank 0 to start from.
 # 5. Only rank 0 reports; the others would say the same.
 #
-# **The learning rate.** With N ranks a step sees N times as many images, so there are N times fewer
-# steps in an epoch. Multiply the learning rate by N, and raise it to that over the first epochs, or
-# the first large steps go astray (Goyal et al., 2017).
+# **The learning rate.** With N ranks a step sees N times as many images, so an epoch has N times
+# fewer steps. Multiply the learning rate by N, and warm up to it over the first epochs, or the
+# first large steps diverge (Goyal et al., 2017).
 
 # %%
 EPOCHS = 10
@@ -107,8 +107,8 @@ def train(log_dir):
 # ## Training
 #
 # `run` starts the ranks inside this session, shows what rank 0 prints, and returns what the
-# function returned. The stop button ends all ranks. `results="all"` returns the results of every
-# rank, `show="all"` shows the lines of every rank, `gpus=1` takes only one GPU.
+# function returned. The interrupt button stops all ranks. `results="all"` returns the results of
+# every rank, `show="all"` shows the output of every rank, `gpus=1` uses only one GPU.
 
 # %%
 log_dir = Path("logs") / f"{datetime.now():%Y-%m-%d_%H.%M.%S}"
@@ -117,8 +117,8 @@ ranks = run(train, log_dir, results="all")
 # %% [markdown]
 # ## All ranks have the same weights
 #
-# Each rank saw other images. As the gradients were averaged at every step, all ends are equal, to
-# the last bit.
+# Each rank saw different images. Since the gradients were averaged at every step, all of them end
+# with the same weights, to the last bit.
 
 # %%
 print("rank  images  checksum of the weights  test accuracy")
@@ -132,5 +132,5 @@ draw_curves(*ranks[0]["curves"])
 print(f"Figure: accuracy = {ranks[0]['accuracy']:.4f}")
 
 # %% [markdown]
-# **Next:** `convert.ipynb` brings your own notebook here step by step, `several_nodes.ipynb` takes
-# more GPUs than the session has.
+# **Next:** `convert.ipynb` converts your own notebook step by step, `several_nodes.ipynb` uses more
+# GPUs than the session has.

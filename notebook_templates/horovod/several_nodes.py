@@ -12,15 +12,15 @@
 # %% [markdown]
 # # Training on several nodes
 #
-# More GPUs than one node has, or than your session has, are one word away: `nodes=2`. The training
-# becomes a Slurm job of its own that waits in the queue, runs while you do other things, and goes
-# on when you close the browser.
+# To use more GPUs than one node or your session has, add one argument: `nodes=2`. The training
+# becomes a separate Slurm job that waits in the queue, runs while you do other things, and
+# continues when you close the browser.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | less than a minute with 2 ranks on 2 cores, and the time in the queue |
-# | **Devices** | one GPU on each of two nodes, besides those of the session |
+# | **Devices** | one GPU on each of two nodes, in addition to those of the session |
 
 # %%
 import sys
@@ -37,7 +37,7 @@ from portal.launch import attach, run, runs
 #
 # `train_digits` is the converted training of `templates/horovod/convert.ipynb`; nothing in it knows
 # how many nodes there are. `wait=False` returns at once. Without it the cell would say why the job
-# waits, then show what rank 0 prints, and the stop button would end the job.
+# waits, then show what rank 0 prints, and the interrupt button would stop the job.
 
 # %%
 training = run(train_digits, epochs=3, gpus=2, nodes=2, results="all", wait=False)
@@ -46,7 +46,7 @@ runs()
 # %% [markdown]
 # ## Come back to it
 #
-# Tomorrow, in another notebook, `runs()` names your runs and `attach` takes one up by a part of its
+# Tomorrow, in another notebook, `runs()` lists your runs and `attach` finds one by part of its
 # name. `wait()` shows its output from the start and returns what the ranks returned.
 
 # %%
@@ -56,8 +56,8 @@ ranks = training.wait()
 # %% [markdown]
 # ## Who did what
 #
-# Each rank trained on another half of the images, on another node. As the gradients were averaged
-# over the network at each step, the weights are equal everywhere.
+# Each rank trained on a different half of the images, on a different node. Since the gradients were
+# averaged over the network at each step, all weights are equal.
 
 # %%
 print("rank  node        images  images/s  checksum of the weights")
@@ -76,17 +76,18 @@ right.set_xticks(epochs)
 draw_lines(right, {"test": (epochs, accuracies)}, xlabel="epoch", ylabel="test accuracy")
 
 # %% [markdown]
-# ## What else there is
+# ## More options
 #
 # | | |
 # |---|---|
 # | `training.output(1)` | what rank 1 printed; also in `~/portal-runs` |
-# | `training.stop()` | ends it |
+# | `training.stop()` | stops it |
 # | `run(..., hours=2)` | a shorter limit; short jobs often start earlier |
-# | `run(..., resume=True)` | goes on from checkpoints: `templates/tensorflow/resume.ipynb` |
+# | `run(..., resume=True)` | continues from checkpoints: `templates/tensorflow/resume.ipynb` |
 # | `hvd.callbacks.ProgressCallback(64)` | one bar for all ranks in the cell |
 #
-# **How many nodes?** Ask `templates/scaling`: it measures your model and says how many GPUs pay.
+# **How many nodes?** Ask `templates/scaling`: it measures your model and says how many GPUs are
+# worth using.
 
 # %%
 print(training.output(1)[-200:] or "Rank 1 printed nothing, as it should.")

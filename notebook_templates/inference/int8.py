@@ -10,7 +10,7 @@
 # ruff: noqa: D100
 
 # %% [markdown]
-# # Inference in INT8 beside FP32
+# # Inference in INT8 compared with FP32
 #
 # Trains a small residual network, quantizes it by calibration, and compares both: accuracy, time
 # for a batch, images/s.
@@ -19,7 +19,7 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 6,000 to train, 1,250 to calibrate |
 # | **Time** | about one minute on 2 cores |
-# | **Devices** | ONNX Runtime on TensorRT where it is there, else CUDA, else the session's cores |
+# | **Devices** | ONNX Runtime on TensorRT if it is available, else CUDA, else the session's cores |
 #
 # For your own model, export it as ONNX and begin at *Calibration*.
 
@@ -44,8 +44,8 @@ torch.set_num_threads(N_THREADS)
 # %% [markdown]
 # ## The data, and a model
 #
-# As the guide does it: 50 batches of 25 images for calibration, the rest for accuracy. None of them
-# takes part in the training.
+# 50 batches of 25 images are for calibration, the rest for accuracy. None of them is used for
+# training.
 
 # %%
 N_TRAINING, N_BATCHES, CALIBRATION_BATCH = 6_000, 50, 25
@@ -67,8 +67,8 @@ export_onnx(model, fp32)
 # %% [markdown]
 # ## Calibration
 #
-# INT8 has 256 values. Calibration looks at what each layer gives for some images, and chooses the
-# range that these values stand for. Weights have a range for each channel.
+# INT8 has 256 values. Calibration records what each layer outputs for some images, and chooses the
+# range that these values cover. Weights have a range for each channel.
 
 # %%
 quantize(fp32, int8, Batches(calibration, CALIBRATION_BATCH))
@@ -96,8 +96,8 @@ print(f"Difference    {top_1_drop:7.2f}%  {top_5_drop:7.2f}%   points")
 # %% [markdown]
 # ## Speed, by batch size
 #
-# Few images at a time answer soonest; many at a time use the device best. The times are medians;
-# both precisions take turns, so that whatever else runs on the node slows both.
+# Small batches answer soonest; large batches use the device best. The times are medians; both
+# precisions alternate, so that whatever else runs on the node slows both.
 
 # %% tags=["gallery"]
 BATCH_SIZES = (1, 4, 16, 64, 256)
@@ -114,7 +114,7 @@ for size, slow_s, fast_s in zip(BATCH_SIZES, times_s["FP32"], times_s["INT8"], s
     print(f"{size:5}  {1e3 * slow_s:8.2f}  {1e3 * fast_s:8.2f}   {rates}   {slow_s / fast_s:11.2f}")
 
 # %% [markdown]
-# What INT8 gains is a property of the device: GPUs with INT8 tensor cores and processors with VNNI
+# What INT8 gains depends on the device: GPUs with INT8 tensor cores and processors with VNNI
 # multiply four times as many small numbers; others gain little or lose.
 
 # %%

@@ -13,14 +13,14 @@
 # # One Keras model on TensorFlow and PyTorch
 #
 # Keras 3 computes with TensorFlow, PyTorch or JAX. The same file trains on each of them, and a
-# model that one has saved is read by the others. So you can train with what is faster
-# for you and hand the result to people who use something else.
+# model that one has saved is read by the others. So you can train with the faster one and give the
+# result to people who use another.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 3,000 for training, 2,000 for testing |
 # | **Time** | about one minute on 2 cores |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
 import sys
@@ -35,8 +35,7 @@ from IPython.display import Code
 # %% [markdown]
 # ## What there is
 #
-# Each backend lives in the environment of its kernel, so that their libraries do not get into each
-# other's way.
+# Each backend is in the environment of its kernel, so that their libraries do not conflict.
 
 # %%
 backends = find_backends()
@@ -48,8 +47,8 @@ if len(backends) == 1:
 # %% [markdown]
 # ## The model
 #
-# It imports `keras`, and neither TensorFlow nor PyTorch. What Keras has no layer for is written
-# with `keras.ops`, which has NumPy's names and works everywhere.
+# It imports `keras`, and neither TensorFlow nor PyTorch. For what Keras has no layer for, use
+# `keras.ops`, which has NumPy's names and works on every backend.
 
 # %%
 Code(filename="../shared/keras_digits.py", language="python")
@@ -63,7 +62,7 @@ Code(filename="../shared/keras_digits.py", language="python")
 #     os.environ["KERAS_BACKEND"] = "torch"
 #     import keras
 #
-# The kernel "PyTorch" of this portal has it set. Here, each backend trains in a process of its own.
+# In this portal's kernel "PyTorch" it is set. Here, each backend trains in its own process.
 
 # %%
 EPOCHS = 3
@@ -86,13 +85,13 @@ right.set_xticks(epochs)
 draw_lines(right, curves, xlabel="epoch", ylabel="test accuracy")
 
 # %% [markdown]
-# Weights begin equal only in kind: each backend draws its own random numbers from the same seed, so
-# the curves differ a little. Which one is faster depends on model and device: measure yours.
+# The initial weights differ: each backend draws its own random numbers from the same seed, so the
+# curves differ a little. Which one is faster depends on model and device: measure yours.
 #
 # ## Saved with one, read with the other
 #
-# A `.keras` file holds the layers by name and the weights as numbers, nothing of the backend. The
-# largest difference between the probabilities is rounding.
+# A `.keras` file holds the layers by name and the weights as numbers, and nothing that is specific
+# to a backend. The probabilities differ only by rounding.
 
 # %%
 trained_with = next(iter(backends))
@@ -111,8 +110,8 @@ print(f"Largest difference of a probability: {difference:.1e}")
 print(f"Figure: accuracy = {runs[trained_with]['accuracies'][-1]:.4f}")
 
 # %% [markdown]
-# ## What does not travel
+# ## What is not portable
 #
-# `tf.data` pipelines, `tf.function`, PyTorch modules inside a layer and `Lambda` layers are of one
-# backend. Keep them out of the model's file. `model.fit` takes NumPy arrays, `tf.data` and
+# `tf.data` pipelines, `tf.function`, PyTorch modules inside a layer and `Lambda` layers are tied to
+# one backend. Keep them out of the model's file. `model.fit` takes NumPy arrays, `tf.data` and
 # PyTorch's `DataLoader` on every backend.

@@ -19,9 +19,9 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | about half a minute with 2 ranks on 2 cores |
-# | **Devices** | all GPUs of the session, on one node; its cores where the GPUs are simulated |
+# | **Devices** | all GPUs of the session, on one node; its cores if the GPUs are simulated |
 #
-# Choose *Run*, *Restart Kernel and Run All Cells*. The kernel is there where the administrators
+# Choose *Run*, *Restart Kernel and Run All Cells*. The kernel is available if the administrators
 # have built it: `deploy/environments/build mxnet package`.
 
 # %%
@@ -40,9 +40,9 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 # %% [markdown]
 # ## What each rank does
 #
-# `mx.kv.create("dist_sync")` makes the store that adds up the gradients of all ranks. Its scheduler
-# and its server are started by `portal.launch`, on sockets that only you can open: MXNet itself
-# would let everybody in who reaches its ports. For that reason a run stays on one node.
+# `mx.kv.create("dist_sync")` creates the store that sums the gradients of all ranks.
+# `portal.launch` starts its scheduler and its server on sockets that only you can open: MXNet
+# itself would accept everybody who can reach its ports. For that reason a run stays on one node.
 
 # %%
 EPOCHS = 4
@@ -121,7 +121,8 @@ def train(epochs):
 ranks = run(train, EPOCHS, results="all")
 
 # %% [markdown]
-# Each rank saw other images. As the gradients were added up at every step, all ends are equal.
+# Each rank saw different images. Since the gradients were summed at every step, all of them end
+# with the same weights.
 
 # %%
 print("rank  checksum of the weights  test accuracy")

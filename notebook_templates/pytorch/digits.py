@@ -12,14 +12,14 @@
 # %% [markdown]
 # # Handwritten digits with PyTorch
 #
-# Trains a small convolutional network to read handwritten digits, in a loop that is all in sight,
+# Trains a small convolutional network to read handwritten digits, in an explicit training loop,
 # shows how well it reads, saves the network and writes logs for TensorBoard.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | about half a minute on 2 cores, seconds on a GPU |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. To train on all GPUs of the session or on
 # several nodes, see `templates/pytorch/distributed.ipynb`; in half precision,
@@ -53,8 +53,8 @@ print(describe_devices())
 # %% [markdown]
 # ## The data
 #
-# Images of 28 x 28 grey values, from 0 (paper) to 1 (ink). They are small, so all of them go into
-# the GPU's memory once; the test images take no part in the training.
+# Images of 28 x 28 grey values, from 0 (paper) to 1 (ink). They are small, so all of them are
+# loaded into the GPU's memory once; the test images are not used for training.
 
 # %%
 digits = load_digits()
@@ -78,12 +78,12 @@ print(f"{n_weights:,} weights")
 # %% [markdown]
 # ## Training
 #
-# Each image is moved and turned a little, so that the network sees more hands than there are. The
-# learning rate rises and then falls to nothing within one cycle.
+# Each image is shifted and rotated a little, so that the network sees more handwritings than there
+# are. The learning rate rises and then falls to zero within one cycle.
 #
-# Every 100 steps: the share of digits that are read rightly, of 2,000 training images and of the
-# 2,000 test images. Each run has a folder of its own below `logs`. Select `logs` in the file
-# browser and press the TensorBoard button to watch it, also while it trains.
+# Every 100 steps: the share of digits that are read correctly, among 2,000 training images and the
+# 2,000 test images. Each run has its own folder below `logs`. Select `logs` in the file browser and
+# press the TensorBoard button to watch the training while it runs.
 
 # %%
 EPOCHS = 6
@@ -118,16 +118,17 @@ log.close()
 draw_curves(report.steps, report.training, report.test)
 
 # %% [markdown]
-# The test digits that were read wrongly, the surest mistakes first: some are hard for people too.
+# The test digits that were read wrongly, the most confident mistakes first: some are hard for
+# people too.
 
 # %%
 draw_misread(digits.test_images, digits.test_labels, read_digits(model, test_images))
 print(f"Figure: accuracy = {report.test[-1]:.4f}")
 
 # %% [markdown]
-# ## Keep the network
+# ## Save the network
 #
-# Saved are the weights alone. Whoever reads them makes the network with the same function first.
+# Only the weights are saved. To load them, first create the network with the same function.
 
 # %%
 torch.save(model.state_dict(), "digits.pt")

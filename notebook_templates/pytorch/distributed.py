@@ -19,8 +19,8 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
-# | **Time** | one minute with 2 ranks on 2 cores, and what the second job waits in the queue |
-# | **Devices** | all GPUs of the session, then one on each of two nodes; cores where simulated |
+# | **Time** | one minute with 2 ranks on 2 cores, and the second job's time in the queue |
+# | **Devices** | all GPUs of the session, then one on each of two nodes; cores if simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. A session with 2 GPUs trains with 2 ranks.
 
@@ -42,19 +42,19 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 # %% [markdown]
 # ## What each rank does
 #
-# The same as on one GPU, but for five lines:
+# The same as on one GPU, except for five lines:
 #
 # 1. `dist.init_process_group()` lets the ranks find each other. `portal.launch` gives it the place
 #    to meet: no address, port or key is needed, and nobody else can join.
 # 2. `digits.share(...)` gives each rank its own part of the training images.
 # 3. `DistributedDataParallel(model)` gives all ranks the weights of rank 0 to start from, and
 #    averages the gradients at each step while they are computed.
-# 4. The learning rate is multiplied by the number of ranks: a step sees so many times more images,
-#    and an epoch has so many times fewer steps (Goyal et al., 2017).
+# 4. The learning rate is multiplied by the number of ranks: a step sees that many times more
+#    images, and an epoch has that many times fewer steps (Goyal et al., 2017).
 # 5. Only rank 0 reports; the others would say the same.
 #
-# Without a device, `init_process_group` takes NCCL between GPUs and Gloo between cores. A function
-# that runs under `torchrun` runs here as it is.
+# Without a device, `init_process_group` uses NCCL between GPUs and Gloo between cores. A function
+# that runs under `torchrun` runs here unchanged.
 
 # %%
 EPOCHS = 5
@@ -129,14 +129,14 @@ def compare(ranks):
 # ## On the session's GPUs
 #
 # `run` starts the ranks inside this session, shows what rank 0 prints with a progress bar below,
-# and returns what the function returned. The stop button ends all ranks.
+# and returns what the function returned. The interrupt button stops all ranks.
 
 # %%
 ranks = run(train, EPOCHS, results="all")
 
 # %% [markdown]
-# Each rank saw other images. As the gradients were averaged at every step, all ends are equal, to
-# the last bit.
+# Each rank saw different images. Since the gradients were averaged at every step, all of them end
+# with the same weights, to the last bit.
 
 # %%
 compare(ranks)
@@ -148,9 +148,9 @@ draw_curves(*ranks[0]["curves"])
 # %% [markdown]
 # ## Over nodes
 #
-# With `nodes=2` the same call queues a job of its own, waits for it, and shows its output here. It
-# asks for a quarter of an hour, since short jobs start sooner. With `wait=False` it goes on without
-# the notebook; `attach()` finds it again.
+# With `nodes=2` the same call queues a separate job, waits for it, and shows its output here. It
+# requests a quarter of an hour, since short jobs start sooner. With `wait=False` it continues
+# without the notebook; `attach()` finds it again.
 
 # %%
 compare(run(train, 1, gpus=2, nodes=2, results="all", hours=0.25))

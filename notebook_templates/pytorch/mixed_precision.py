@@ -13,14 +13,14 @@
 # # Half precision in PyTorch: speed and accuracy side by side
 #
 # Trains the same network twice from the same weights on the same images: once with numbers of 32
-# bits (FP32), once with *automatic mixed precision*. Then the same on a larger network, and last
-# what stays at 32 bits and why.
+# bits (FP32), once with *automatic mixed precision*. Then it does the same with a larger network,
+# and says what stays at 32 bits and why.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | about one minute on 2 cores, seconds on a GPU |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*.
 
@@ -56,7 +56,7 @@ device = choose_device()
 # |---|---|---|---|
 # | FP32 | 8 | 23 | |
 # | FP16 | 5 | 10 | small gradients become zero: the loss is scaled up first, by `GradScaler` |
-# | BF16 | 8 | 7 | the range of FP32, so no scaling; less exact |
+# | BF16 | 8 | 7 | the range of FP32, so no scaling; less precise |
 #
 # GPUs from Ampere on (A100, H100) and many processors compute in BF16; older GPUs (V100, T4) have
 # FP16 only. Processors without BF16 instructions compute it through FP32, which is slower.
@@ -87,8 +87,8 @@ if not has_instructions():
 #
 # Within `torch.autocast`, convolutions and matrix products are computed with 16 bits; sums, softmax
 # and the loss stay at 32. The weights stay at 32 bits everywhere: a small step of the learning rate
-# would be lost in 16. `GradScaler` is needed for FP16 alone; switched off it does nothing, so that
-# one loop does for all.
+# would be lost in 16. `GradScaler` is needed only for FP16; switched off it does nothing, so that
+# one loop works for all formats.
 
 
 # %%
@@ -117,7 +117,7 @@ def train(make, images, labels, *, precision, epochs, batch_size, seed=1):
 
 
 # %% [markdown]
-# ## The digits, at both
+# ## The digits, in both formats
 
 # %%
 digits = load_digits()
@@ -143,9 +143,9 @@ for precision in (torch.float32, half):
 # %% [markdown]
 # ## A larger network
 #
-# Half precision pays where the time goes into large products: the network
-# above leaves a GPU waiting for work most of the time. Here a wide network with about ten times as
-# many products an image, for its speed alone.
+# Half precision pays if most of the time is spent on large matrix products: the network above
+# leaves a GPU waiting for work most of the time. Here is a wide network with about ten times as
+# many multiplications per image, only to measure speed.
 
 
 # %%
@@ -220,9 +220,9 @@ print(f"{NAMES[half]} is {ratio:.2f} times as fast as FP32 on the wide network."
 print(f"Figure: accuracy = {mixed['accuracy']:.4f}")
 
 # %% [markdown]
-# ## What to take along
+# ## Summary
 #
-# * Three lines change a loop: `autocast` around model and loss, `GradScaler` where it is FP16.
+# * Three lines change a loop: `autocast` around model and loss, `GradScaler` for FP16.
 # * Never call `model.half()` for training: the weights then lose small steps.
 # * Clip gradients after `scaler.unscale_(optimizer)`; before it they are scaled.
 # * Compare the accuracy of both, as here, once for each new network.

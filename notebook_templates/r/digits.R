@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Handwritten digits in R
 #
-# Reads data, trains a small neural network and draws how well it reads: with what R itself brings,
-# without Keras or any other package.
+# Reads data, trains a small neural network and draws how well it reads: with base R, without Keras
+# or any other package.
 #
 # | | |
 # |---|---|
@@ -32,8 +32,8 @@ cat(R.version.string, "\n")
 # %% [markdown]
 # ## The data
 #
-# Each image is a row of 28 x 28 grey values, from 0 (paper) to 1 (ink). The test images take no part
-# in the training.
+# Each image is a row of 28 x 28 grey values, from 0 (paper) to 1 (ink). The test images are not
+# used for training.
 
 # %%
 digits <- load_digits()
@@ -45,7 +45,7 @@ draw_digits(digits$train$images, digits$train$labels[1:20])
 #
 # One hidden layer of 128 units. The gradients are written out in
 # `templates/shared/digits_network.R`: 20 lines. Each step takes 64 images, and the learning rate
-# falls to nothing from epoch to epoch.
+# falls to zero from epoch to epoch.
 
 # %%
 EPOCHS <- 10
@@ -83,7 +83,7 @@ options(repr.plot.width = 7, repr.plot.height = 3.5)
 draw_curves(seq_len(EPOCHS), training, test)
 
 # %% [markdown]
-# Which digit was taken for which other one: the darker, the more often.
+# Which digit was mistaken for which other one: the darker, the more often.
 
 # %% tags=["gallery"]
 probabilities <- read_digits(network, digits$test$images)$probabilities
@@ -92,7 +92,7 @@ options(repr.plot.width = 6, repr.plot.height = 5)
 draw_confusion(digits$test$labels, read)
 
 # %% [markdown]
-# The digits that were read wrongly, the surest mistakes first.
+# The digits that were read wrongly, the most confident mistakes first.
 
 # %%
 wrong <- which(read != digits$test$labels)
@@ -104,9 +104,9 @@ draw_digits(
 cat(sprintf("Figure: accuracy = %.4f\n", tail(test, 1)))
 
 # %% [markdown]
-# ## Keep the network
+# ## Save the network
 #
-# `saveRDS` keeps any object of R; `readRDS` gives it back in the next session.
+# `saveRDS` saves any R object; `readRDS` loads it in the next session.
 
 # %%
 saveRDS(network, "digits.rds")

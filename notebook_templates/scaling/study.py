@@ -17,9 +17,9 @@
 #
 # | | |
 # |---|---|
-# | **Data** | 10,000 real digits of MNIST in `isilon`; your own in place of them |
-# | **Time** | about one minute on 2 cores, and what the job over two nodes waits in the queue |
-# | **Devices** | 2 GPUs of the session, then one GPU on each of two nodes; cores where simulated |
+# | **Data** | 10,000 real digits of MNIST in `isilon`; replace them with your own |
+# | **Time** | about one minute on 2 cores, and the two-node job's time in the queue |
+# | **Devices** | 2 GPUs of the session, then one GPU on each of two nodes; cores if simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*; then put your model into the cell below.
 
@@ -44,7 +44,7 @@ print(describe_devices())
 # ## Your training step
 #
 # The study calls this function once on every rank and gets back a function that makes one step. To
-# measure your own model, change what stands between the two lines. It works the same with Keras and
+# measure your own model, change the code between the two lines. It works the same with Keras and
 # Horovod: call `hvd.init()` and return a function that calls `model.train_on_batch`. For ResNet50,
 # InceptionV3, VGG16 and AlexNet, give `scaling` the name, such as `"resnet50"`, from the TensorFlow
 # kernel.
@@ -83,9 +83,8 @@ def make_step(batch_size, precision):
 # ## Ranks and nodes
 #
 # "2x1" is 2 nodes with 1 rank each. Every rank keeps its batch (weak scaling); `scaling="strong"`
-# shares one batch among the ranks. The first steps are left out. Figures are kept in `studies`
-# beside this notebook: a study that was stopped goes on where it was. Delete the folder to measure
-# again.
+# shares one batch among the ranks. The first steps are left out. Figures are kept in `studies` in
+# this folder: a study that was stopped continues. Delete `studies` to measure again.
 
 # %%
 ranks = scaling(
@@ -121,9 +120,9 @@ draw_batch_sizes(batches)
 # %% [markdown]
 # ## More GPUs
 #
-# A model of the step time, computation and the gradients' way around the ring, is fitted to the
-# points above. Where points are few the band is wide: measure on more GPUs before you rely on the
-# far end.
+# A model of the step time, which consists of computation and the ring all-reduce of the gradients,
+# is fitted to the points above. With few points the band is wide: measure on more GPUs before you
+# rely on the far end.
 
 # %%
 advice = ranks.advice(images_per_epoch=8_000)

@@ -13,14 +13,14 @@
 # # A training loop of your own, fed by tf.data
 #
 # `model.fit` does most things. Write the loop yourself when a step is more than "predict, compare,
-# correct": several losses, several networks, clipped gradients, another rhythm. Here is the
-# smallest loop that does it well, and an input pipeline that keeps it busy.
+# correct": several losses, several networks, clipped gradients, another rhythm. Here is a minimal
+# loop that does it well, and an input pipeline that keeps it busy.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | half a minute on 2 cores, seconds on a GPU |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
 import sys
@@ -81,9 +81,9 @@ draw_digits(images.numpy(), labels.numpy())
 # %% [markdown]
 # ## One step
 #
-# `tf.function` compiles the step; without it, Python would run between any two operations. The
-# tape notes what the model does, so that the gradients can be taken. They are clipped to a
-# length of 2: one strange batch cannot throw the weights far.
+# `tf.function` compiles the step; without it, Python would run between any two operations. The tape
+# records what the model does, so that the gradients can be computed. They are clipped to a norm of
+# 2: one strange batch cannot throw the weights far.
 
 # %%
 EPOCHS = 4
@@ -109,8 +109,8 @@ def train_step(images, labels):
 # %% [markdown]
 # ## The loop
 #
-# Results stay on the device until somebody looks at them: `float(loss)` waits for the step, so the
-# loop does it once an epoch and not once a step. The logs are for TensorBoard.
+# Results stay on the device until they are read: `float(loss)` waits for the step, so the loop does
+# it once an epoch and not once a step. The logs are for TensorBoard.
 
 # %%
 log_dir = Path("logs") / f"loop_{datetime.now():%Y-%m-%d_%H.%M.%S}"
@@ -145,9 +145,9 @@ print(
 # %% [markdown]
 # ## Is the input fast enough?
 #
-# The same pipeline without a model says how many images a second it could deliver. If that is
-# close to the speed of the training, the model waits for its input, and a faster GPU would help
-# nothing: see `templates/data` for what to do.
+# The same pipeline without a model says how many images a second it could deliver. If that is close
+# to the speed of the training, the model waits for its input, and a faster GPU would not help: see
+# `templates/data` for what to do.
 
 # %%
 input_rates = []

@@ -19,7 +19,7 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
 # | **Time** | about one minute on 2 cores, seconds on a GPU |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. To train on all GPUs of the session, see
 # `templates/horovod/digits.ipynb`.
@@ -45,7 +45,7 @@ print(describe_devices())
 # %% [markdown]
 # ## The data
 #
-# Images of 28 x 28 grey values, from 0 (paper) to 1 (ink). The test images take no part in the
+# Images of 28 x 28 grey values, from 0 (paper) to 1 (ink). The test images are not used for
 # training.
 
 # %%
@@ -56,8 +56,8 @@ draw_digits(digits.train_images, digits.train_labels)
 # ## The network
 #
 # Two convolutions and a dense layer, in `templates/shared/digits_model.py`. While it trains, each
-# image is moved and turned a little, so that the network sees more hands than there are. The
-# learning rate falls to nothing along a cosine.
+# image is shifted and rotated a little, so that the network sees more handwritings than there are.
+# The learning rate falls to zero along a cosine.
 
 # %%
 EPOCHS = 10
@@ -77,10 +77,9 @@ model.summary()
 # %% [markdown]
 # ## Training
 #
-# Every 100 steps: the share of digits that are read rightly, of 2,000 training images and of the
-# 2,000 test images.
-# Each run has a folder of its own below `logs`. Select `logs` in the file browser and press the
-# TensorBoard button to watch it, also while it trains.
+# Every 100 steps: the share of digits that are read correctly, among 2,000 training images and the
+# 2,000 test images. Each run has its own folder below `logs`. Select `logs` in the file browser and
+# press the TensorBoard button to watch the training while it runs.
 
 # %%
 log_dir = Path("logs") / f"{datetime.now():%Y-%m-%d_%H.%M.%S}"
@@ -100,20 +99,21 @@ history = model.fit(
 # %%
 draw_curves(report.steps, report.training, report.test)
 # %% [markdown]
-# The test digits that were read wrongly, the surest mistakes first: some are hard for people too.
+# The test digits that were read wrongly, the most confident mistakes first: some are hard for
+# people too.
 
 # %% tags=["gallery"]
 probabilities = read_digits(model, digits.test_images)
 draw_misread(digits.test_images, digits.test_labels, probabilities)
 
 # %% [markdown]
-# Which digits are taken for which: each row is a digit, each column what it was read as.
+# Which digits are mistaken for which: each row is a digit, each column what it was read as.
 
 # %%
 draw_confusion(digits.test_labels, probabilities)
 
 # %% [markdown]
-# ## Keep it
+# ## Save it
 #
 # One file holds layers, weights and optimizer. `keras.models.load_model` reads it in another
 # notebook, on cores as well as on a GPU, and on PyTorch too: `templates/keras/backends.ipynb`.

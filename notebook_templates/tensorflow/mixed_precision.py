@@ -10,7 +10,7 @@
 # ruff: noqa: D100, D103
 
 # %% [markdown]
-# # Mixed precision: FP16 and BF16 beside FP32
+# # Mixed precision: FP16 and BF16 compared with FP32
 #
 # On GPUs with Tensor Cores, numbers of 16 bits train a network faster and leave room for batches
 # twice as large. One line of Keras switches it on. This notebook trains the same network with all
@@ -20,7 +20,7 @@
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`; 1,500 train on cores, 8,000 on a GPU |
 # | **Time** | about one minute on 2 cores, seconds on a GPU |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
 import sys
@@ -47,7 +47,7 @@ print(describe_devices())
 # | **BF16** | 16 | 3e38 | 9e-41 | 2 to 3 | A100, H100 or newer; some CPUs |
 # | **FP16** | 16 | 65,504 | 6e-8 | 3 to 4 | V100 or newer, and a scaled loss |
 #
-# "Mixed" means: the network computes in 16 bits, its weights are kept and corrected in 32.
+# "Mixed" means: the network computes in 16 bits, its weights are stored and updated in 32.
 
 # %%
 POLICIES = {"FP32": "float32", "BF16": "mixed_bfloat16", "FP16": "mixed_float16"}
@@ -92,9 +92,9 @@ def train(policy):
 # %% [markdown]
 # ## Training
 #
-# Same seed, same images, same order; only the format differs. Keras scales the loss for FP16 by
-# itself: `compile` puts a `LossScaleOptimizer` around the optimizer. In a loop of your own you
-# scale it: `optimizer.scale_loss(loss)` before the gradients are taken.
+# Same seed, same images, same order; only the format differs. Keras scales the loss for FP16
+# automatically: `compile` wraps the optimizer in a `LossScaleOptimizer`. In your own loop, scale it
+# yourself: `optimizer.scale_loss(loss)` before the gradients are computed.
 
 # %%
 runs = {}
@@ -135,10 +135,10 @@ if not HAS_GPU:
 # %% [markdown]
 # ## Why FP16 needs a scaled loss
 #
-# Many gradients are tiny. What is below 6e-8 becomes 0 in FP16 and is never learned from. As
-# gradients grow with the loss, the loss is multiplied with a large number before they are taken,
-# and they are divided by it, in FP32, before the weights are corrected. BF16 reaches as far down
-# as FP32 nearly does, and needs none of this.
+# Many gradients are tiny. Values below 6e-8 become 0 in FP16 and nothing is learned from them.
+# Since gradients grow with the loss, the loss is multiplied by a large number before they are
+# computed, and they are divided by it, in FP32, before the weights are updated. BF16 has nearly the
+# range of FP32 and needs none of this.
 
 # %%
 SCALE = 2.0**15
@@ -153,10 +153,10 @@ print(f"{lost:.1%} of the gradients are lost in FP16; with the scaled loss {lost
 # ## In your own model
 #
 # 1. `keras.config.set_dtype_policy("mixed_float16")`, or `"mixed_bfloat16"`, before the model is
-#    made.
-# 2. Give the last layer `dtype="float32"`: probabilities and losses want all digits.
-# 3. Double the batch size, as the numbers take half the memory. Sizes that are multiples of 8 suit
-#    the Tensor Cores: batches, channels, units.
+#    created.
+# 2. Give the last layer `dtype="float32"`: probabilities and losses need full precision.
+# 3. Double the batch size, since the numbers take half the memory. Sizes that are multiples of 8
+#    suit the Tensor Cores: batches, channels, units.
 # 4. Compare the accuracy with FP32 once, as above.
 
 # %%

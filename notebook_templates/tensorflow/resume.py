@@ -13,15 +13,15 @@
 # # Checkpoint and resume
 #
 # A session ends at its time limit, a node can fail. A training that saves its whole state after
-# each epoch loses one epoch at most. This notebook breaks a training off, goes on from the
-# checkpoint with a new model, and compares the end with a training that nothing happened to: the
-# weights are equal, to the last bit.
+# each epoch loses one epoch at most. This notebook interrupts a training, continues from the
+# checkpoint with a new model, and compares the result with an uninterrupted training: the weights
+# are equal, to the last bit.
 #
 # | | |
 # |---|---|
 # | **Data** | 10,000 real digits of MNIST in `isilon`: 2,000 for training, 2,000 for testing |
 # | **Time** | about one minute on 2 cores |
-# | **Devices** | one GPU of the session; its cores where the GPUs are simulated; at the end all |
+# | **Devices** | one GPU of the session; its cores if the GPUs are simulated; at the end all |
 
 # %%
 import sys
@@ -88,10 +88,10 @@ def new_model():
 
 
 # %% [markdown]
-# ## Save, and look for what was saved
+# ## Save, and find what was saved
 #
-# A file is written under another name first and then renamed, so that a checkpoint is either whole
-# or not there. The last two are kept.
+# A file is written under another name first and then renamed, so that a checkpoint is either
+# complete or absent. The last two are kept.
 
 
 # %%
@@ -127,16 +127,16 @@ def train(epochs, *, saves):
 
 
 # %% [markdown]
-# ## A training that nothing happens to
+# ## An uninterrupted training
 
 # %%
 whole_model, whole = train(EPOCHS, saves=False)
 
 # %% [markdown]
-# ## One that is broken off, and one that goes on
+# ## An interrupted training, and its continuation
 #
-# Here the first call simply ends after two epochs. In your work that is the end of the session;
-# you open the notebook in the next one and run the same cell again.
+# Here the first call simply ends after two epochs. In real work that is the end of the session;
+# open the notebook in the next one and run the same cell again.
 
 # %%
 for path in CHECKPOINTS.glob("*.keras"):
@@ -165,15 +165,15 @@ print("Both ended with equal weights." if sums[0] == sums[1] else "The weights d
 
 # %% [markdown]
 # Equal bits need `enable_op_determinism`, which costs some speed. Without it both trainings are
-# as good, and not equal.
+# equally good, but not equal.
 #
 # ## On all GPUs, and over the time limit
 #
 # In a function for `portal.launch.run`, one callback does all of this: it saves after each epoch,
 # and once more when Slurm warns that the time limit is near; then all ranks end. `resume=True`
-# goes on with the checkpoints of the newest run of the same function.
+# continues with the checkpoints of the newest run of the same function.
 #
-# Here the first run is asked for one epoch, the second for two.
+# Here the first run trains one epoch, the second two.
 
 
 # %%
@@ -210,9 +210,9 @@ for epochs, is_resumed in ((1, False), (2, True)):
     print(f"trained epochs {trained}, test accuracy {test_accuracy:.4f}")
 
 # %% [markdown]
-# For a training of days, ask for a job of its own, which outlives the session:
-# `run(train_on_ranks, 90, gpus=8, nodes=2, wait=False)`. When it met its limit, the same call with
-# `resume=True` goes on.
+# For a training of days, start a separate job, which outlives the session:
+# `run(train_on_ranks, 90, gpus=8, nodes=2, wait=False)`. When it has reached its limit, the same
+# call with `resume=True` continues.
 
 # %%
 print(f"Figure: accuracy = {after[-1][1]:.4f}")
