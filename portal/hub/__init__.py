@@ -1,1 +1,1 @@
-"""JupyterHub side: settings, login, form and pages."""
+"""The hub's side of the portal: settings, login, form and pages."""

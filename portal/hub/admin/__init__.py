@@ -1,1 +1,1 @@
-"""What administrators ask of a running hub: operations, users, tokens, the record of visits."""
+"""Administrators' requests to a running hub: operations, users, tokens, the audit log."""

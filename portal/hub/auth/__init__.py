@@ -1,1 +1,1 @@
-"""Who may log in: LDAP and other authenticators, guessing of passwords, accounts, roles."""
+"""Login: LDAP and other authenticators, throttling of password guessing, accounts, roles."""

@@ -1,1 +1,1 @@
-"""The form on which a user chooses GPUs: what is offered, what is marked, when it would start."""
+"""The form for choosing GPUs: its choices, its initial selection, expected starts."""

@@ -1,1 +1,1 @@
-"""The hub's log: as JSON, and without what must not be in it."""
+"""The hub's log: JSON output, and removal of secrets."""

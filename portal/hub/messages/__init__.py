@@ -1,1 +1,1 @@
-"""What a site tells its users: announcements, maintenance, why an administrator ended a session."""
+"""Messages of the site to its users: announcements, drain, why a session was stopped."""

@@ -1,1 +1,1 @@
-"""The hub's own HTTP server and its proxy: what is let in, and how sessions are reached."""
+"""The hub's HTTP server and its proxy: admission of requests, routes to sessions."""

@@ -1,1 +1,1 @@
-"""The pages of the hub beside the form: each a view, which is plain data, and a handler."""
+"""The hub's pages other than the form: each has a view, which is plain data, and a handler."""
