@@ -1,1 +1,1 @@
-"""What the portal keeps in a user's home: templates and the link to the shared storage."""
+"""The portal's files in a user's home: templates and the links to the shared storage."""

@@ -1,1 +1,1 @@
-"""The kernels of a session: which there are, how they start, and what they inherit."""
+"""The kernels of a session: discovery, start, and what they inherit."""

@@ -1,1 +1,1 @@
-"""Programs of the user that listen on a port, such as Dash, shown in a tab behind the login."""
+"""Access to user programs that listen on a port, such as Dash, behind the login."""

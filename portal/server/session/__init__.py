@@ -1,1 +1,1 @@
-"""The session as its user sees it: time left, use of GPUs, cores and memory, idleness."""
+"""The session as its user sees it: time left, resource usage, idle timeout."""

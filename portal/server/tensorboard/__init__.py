@@ -1,1 +1,1 @@
-"""TensorBoards in a session: started, listed, shown through the login, stopped."""
+"""The TensorBoards of a session: start, list, forward behind the login, stop."""

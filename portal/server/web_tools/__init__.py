@@ -1,1 +1,1 @@
-"""Web tools that a site lists: each starts when its tab is opened."""
+"""Web tools listed by the site; each starts when its tab is opened."""
