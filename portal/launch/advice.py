@@ -1,4 +1,4 @@
-"""How many GPUs pay for a training: predictions from a fitted model of the step time."""
+"""How many GPUs are worth using: predictions from a fitted model of the step time."""
 
 from __future__ import annotations
 

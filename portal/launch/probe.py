@@ -1,4 +1,4 @@
-"""How many GPUs pay: a minute of measuring in the session, then advice.
+"""How many GPUs are worth using: a minute of measuring in the session, then advice.
 
 from portal.launch.probe import probe
 

@@ -1,1 +1,1 @@
-"""Horovod for Keras 3: what `portal.launch.horovod_keras` is made of."""
+"""Horovod for Keras 3: the parts of `portal.launch.horovod_keras`."""

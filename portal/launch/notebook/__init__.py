@@ -1,1 +1,1 @@
-"""The notebook's side of a run: it is started, shown in the cell, and ended."""
+"""The notebook's side of a run: start, display in the cell, end."""

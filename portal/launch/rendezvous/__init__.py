@@ -1,1 +1,1 @@
-"""How the ranks of a run find each other, with every framework."""
+"""Rendezvous: how the ranks of a run find each other, with every framework."""

@@ -1,1 +1,1 @@
-"""What `portal.launch.study`, `probe` and `advice` are made of."""
+"""The parts of `portal.launch.study`, `probe` and `advice`."""

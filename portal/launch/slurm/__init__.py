@@ -1,1 +1,1 @@
-"""What a run asks of Slurm: steps of a session, jobs of their own, job files."""
+"""The Slurm side of a run: steps in the session's job, separate jobs, job files."""

@@ -1,1 +1,1 @@
-"""What the notebook and the ranks of a run share: the files of the run's folder."""
+"""Shared by the notebook and the ranks of a run: the files of the run's folder."""

@@ -1,1 +1,1 @@
-"""The rank's side of a run. Of the notebook's side it imports nothing."""
+"""The rank's side of a run; it imports nothing of the notebook's side."""
