@@ -1,1 +1,1 @@
-"""What administrators do with a site: check it, watch it, empty it for maintenance."""
+"""The administrators' commands: checks, status, drain, users, backup, upgrade."""

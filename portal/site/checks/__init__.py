@@ -1,1 +1,1 @@
-"""The checks of `dsportal check`: each looks, and says what it found with its cure."""
+"""The checks of `dsportal check`: each returns its findings, and a fix for each problem."""

@@ -1,4 +1,4 @@
-"""What a kernel's frameworks do with the GPUs; the kernel's own Python runs this text.
+"""What a kernel's frameworks can do with the GPUs; the kernel's own Python runs this text.
 
 It needs no package itself: each installed framework is imported, counts its GPUs and computes
 something small on each. The last line of output is the result as JSON.

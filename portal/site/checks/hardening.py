@@ -1,4 +1,4 @@
-"""Judges how exposed a site is to strangers and neighbours; nothing here looks for itself."""
+"""Judges how exposed a site is to strangers and neighbours, from facts that others collect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at the site as strangers and neighbours see it; `portal.site.checks.hardening` judges."""
+"""Collects what strangers and neighbours can see of a site; `hardening` judges it."""
 
 from __future__ import annotations
 
