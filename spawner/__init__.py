@@ -1,3 +1,3 @@
-"""Turn what a user asks for into a Slurm job that is a Jupyter server."""
+"""Turns a user's request into a Slurm job that runs a Jupyter server."""
 
 __version__ = "0.1.0"

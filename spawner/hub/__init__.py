@@ -1,1 +1,1 @@
-"""Where JupyterHub's own classes are extended: mixins of the spawner, and routes of the hub."""
+"""Extensions of JupyterHub's own classes: mixins of the spawner, and routes of the hub."""

@@ -1,4 +1,4 @@
-"""Slurm's texts as values, and values as Slurm's texts.
+"""Parsers and builders of Slurm's texts: output as typed values, values as arguments.
 
 Pure: nothing here runs a command, waits, or knows JupyterHub. It may import `spawner.errors` only.
 Each parser has a golden file of Slurm's own output.
