@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder.errors import StepError
 from deploy.environments.builder.plan import Plan
 
 CODE_DIR = Path(__file__).resolve().parent
@@ -92,7 +93,8 @@ def make(target: Target, plan: Plan, log: IO[str]) -> None:
     """Build a target and record what it was built from.
 
     Raises:
-        StepError: If a step of the build fails; the target then counts as not built.
+        StepError: If a step of the build fails, or a result is not there afterwards; the target
+            then counts as not built.
     """
     stamp = plan.stamps_dir / target.name
     # A build that is killed must not leave the stamp of the earlier one.
@@ -100,5 +102,10 @@ def make(target: Target, plan: Plan, log: IO[str]) -> None:
     # Before the build: a source that changes meanwhile makes the result outdated, not current.
     built_from = fingerprint(target, plan)
     target.build(plan, log)
+    if lacking := [str(path) for path in target.results(plan) if not path.exists()]:
+        raise StepError(
+            f"Every step succeeded, and there is no {', '.join(lacking)}.",
+            "See whether the packages that this target takes have it in this release.",
+        )
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text(built_from + "\n")

@@ -22,6 +22,7 @@ from deploy.environments.builder import (
     modules,
     node,
     package,
+    promtool,
     proxy,
     pytorch,
     server,
@@ -320,8 +321,8 @@ TARGETS = (
     _unpacked_target(
         "promtool",
         "unpacking promtool for the tests of the alerts",
-        "prometheus",
-        "usr/bin/promtool",
+        promtool.package(),
+        promtool.PROGRAM,
     ),
     _unpacked_target(
         "nginx",

@@ -13,11 +13,13 @@ import pytest
 import yaml
 
 import spawner.metrics
+from deploy.environments.builder import promtool, unpacked
+from deploy.environments.builder.plan import Plan
 
 CHECKOUT = Path(__file__).parents[4]
 MONITORING = CHECKOUT / "deploy/site/monitoring"
 GUIDE = CHECKOUT / "docs/administrators.md"
-PROMTOOL = Path("/opt/data-scientist-portal/unpacked/prometheus/usr/bin/promtool")
+PROMTOOL = unpacked.program(Plan(), promtool.package(), promtool.PROGRAM)
 _METRIC = re.compile(r"\b(?:dsportal|jupyterhub)_[a-z_]+")
 
 

@@ -121,6 +121,15 @@ def test_a_failure_says_what_where_and_what_next(
     assert "deploy/environments/build a" in said
 
 
+def test_a_build_without_its_result_has_failed_and_names_it(
+    plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = target("a", build=lambda plan, log: None)
+
+    assert outcomes(build_targets([empty], plan)) == {"a": Outcome.FAILED}
+    assert f"there is no {plan.prefix / 'a'}" in capsys.readouterr().out
+
+
 def test_a_folder_that_cannot_be_written_is_named(
     plan: Plan, capsys: pytest.CaptureFixture[str]
 ) -> None:
