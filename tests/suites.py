@@ -121,7 +121,7 @@ def _is_python(path: Path) -> bool:
 # Tests that share a running program stay in one process. One that hangs shows where, and fails.
 UNIT_OPTIONS = (
     *("-n", "auto", "--dist", "loadfile", "--max-worker-restart", "0"),
-    *("-o", "faulthandler_timeout=60", "-o", "faulthandler_exit_on_timeout=true"),
+    *("-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true"),
 )
 # What 'push' leaves out of its suites: it is tried before a release, or by the suite's own name.
 PUSH_OPTIONS = ("-m", "not release")

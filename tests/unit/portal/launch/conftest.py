@@ -54,7 +54,8 @@ class StandInSession:
             env=self.environ,
             cwd=self.working_dir,
             capture_output=True,
-            timeout=60,
+            # All cases, one after the other: a busy machine needs more than a minute.
+            timeout=240,
             check=False,
         )
         printed = done.stdout.decode()
