@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from portal.launch.advice import Advice, advise
-from portal.launch.errors import LaunchError
+from portal.launch.errors import LaunchError, SessionError
 from portal.launch.notebook.runner import run
 from portal.launch.scaling.study_config import (
     Config,
@@ -115,7 +115,8 @@ def scaling(
         train: Name of a model (alexnet, inceptionv3, resnet50, vgg16), trained with Keras and
             Horovod on random images; or a function `f(batch_size, precision)` that runs on every
             rank and returns a function that runs one training step.
-        shapes: Nodes x ranks on each: "2x4" is 8 GPUs on 2 nodes.
+        shapes: Nodes x ranks on each: "2x4" is 8 GPUs on 2 nodes. Those of more nodes than the
+            session's partition has are left out.
         batch_sizes: Images of a step: on each rank for weak scaling, on all ranks together for
             strong scaling.
         precisions: "fp32", "mixed" or both.
@@ -163,16 +164,25 @@ def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study
     """Measure the configurations that a study lacks, and return the same study.
 
     It is saved after each configuration. `measure` returns the seconds of each step for each rank.
+    A configuration that does not fit the session's partition is left out, with the reason.
+
+    Raises:
+        SessionError: If none fits.
     """
     done = {each.config for each in study.measurements}
     left = [config for config in configs if config not in done]
     took_s: list[float] = []
-    for config in left:
-        number = len(configs) - len(left) + len(took_s) + 1
-        remaining = f", about {_rest(took_s, len(left))} left" if took_s else ""
+    for number, config in enumerate(left, len(configs) - len(left) + 1):
+        remaining = f", about {_rest(took_s, len(configs) - number + 1)} left" if took_s else ""
         print(f"[{number} of {len(configs)}{remaining}] {config}", flush=True)
         began = time.monotonic()
-        measurement = summarize(config, measure(config))
+        try:
+            measurement = summarize(config, measure(config))
+        except SessionError as error:
+            if config == left[-1] and not study.measurements:
+                raise
+            print(f"    left out: {error}", flush=True)
+            continue
         took_s.append(time.monotonic() - began)
         study.measurements.append(measurement)
         study.save()
@@ -181,7 +191,7 @@ def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study
 
 
 def _rest(took_s: Sequence[float], n_left: int) -> str:
-    seconds = sum(took_s) / len(took_s) * (n_left - len(took_s))
+    seconds = sum(took_s) / len(took_s) * n_left
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portal.launch.errors import StepError
-from portal.launch.slurm.layout import explain_too_many
+from portal.launch.errors import SessionError, StepError
+from portal.launch.slurm.layout import explain_too_many, explain_too_many_nodes
 from portal.launch.slurm.messages import explain_rejection
 from portal.launch.slurm.sbatch import JobRequest, job_environment, job_script, sbatch_argv
 
@@ -49,8 +49,14 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     """Return the number of a newly queued job that runs `command`.
 
     Raises:
+        SessionError: If the partition has fewer nodes.
         StepError: If Slurm refuses it or does not answer.
     """
+    # Unless a site has EnforcePartLimits, Slurm takes such a job and never starts it.
+    if request.partition and request.shape.n_nodes > 1:
+        n_nodes = nodes_of(request.partition)
+        if too_many := explain_too_many_nodes(request.shape, request.partition, n_nodes):
+            raise SessionError(too_many)
     done = _slurm(sbatch_argv(request), stdin=job_script(command))
     if done is None:
         raise StepError(_NO_ANSWER)
@@ -60,6 +66,13 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
         too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
         raise StepError(too_many or explain_rejection(done.stderr))
     return int(job_id[1])
+
+
+def nodes_of(partition: str) -> int:
+    """Return the nodes of a partition, whatever their state; 0 if Slurm does not say."""
+    done = _slurm(["sinfo", "--noheader", f"--partition={partition}", "--format=%D"])
+    words = done.stdout.split() if done is not None and done.returncode == 0 else []
+    return sum(int(word) for word in words if word.isdecimal())
 
 
 def most_gpus_per_node(partition: str) -> int:

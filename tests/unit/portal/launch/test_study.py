@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from portal.launch import study as study_module
-from portal.launch.errors import LaunchError
+from portal.launch.errors import LaunchError, SessionError
 from portal.launch.scaling.study_config import make_configs, summarize
 from portal.launch.scaling.study_report import render_report, speedups
 from portal.launch.study import complete, load, scaling
@@ -49,6 +49,20 @@ def test_a_step_is_over_when_its_slowest_rank_is():
     assert found.step_s == pytest.approx(0.35)
     assert found.images_per_s == pytest.approx(2 * 2 * 32 / 0.7)
     assert found.spread > 0
+
+
+def test_a_shape_that_no_node_is_there_for_is_left_out_with_the_reason(tmp_path, capsys):
+    def one_node(config):
+        if config.n_nodes > 1:
+            raise SessionError("the partition has 1 node")
+        return steps(config)
+
+    study = complete(load("train", tmp_path), configs("2x1", "1x1", "1x2"), one_node)
+
+    assert [each.config.shape.n_nodes for each in study.measurements] == [1, 1]
+    assert "left out: the partition has 1 node" in capsys.readouterr().out
+    with pytest.raises(SessionError, match="has 1 node"):
+        complete(load("other", tmp_path / "other"), configs("2x1", "2x2"), one_node)
 
 
 def test_a_study_that_was_stopped_goes_on_where_it_was(tmp_path, capsys):
