@@ -5,44 +5,25 @@ It downloads 5.9 GB and compiles for some minutes. That ranks on GPUs average is
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from deploy.environments.builder.package_sources import SETTING
+from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
+from tests.environments.built import built
 
-TARGETS = ("horovod", "horovod-pytorch")
-BUILD_TIMEOUT_S = 3000
 CHECK_TIMEOUT_S = 300
 
 
 @pytest.fixture(scope="module")
 def plan() -> Iterator[Plan]:
     """TensorFlow and PyTorch with CUDA, and a Horovod for each."""
-    folder = Path(tempfile.mkdtemp(prefix="horovod-nccl-", dir="/var/tmp"))
-    plan = Plan(prefix=folder / "prefix", log_dir=folder / "log")
-    environment = clean_environment(UV_CACHE_DIR=str(folder / "cache"), **{SETTING: ""})
-    folders = ("--prefix", plan.prefix, "--logs", plan.log_dir)
-    try:
-        done = subprocess.run(
-            [plan.recipes_dir / "build", "--flavour", "gpu", *folders, *TARGETS],
-            env=environment,
-            timeout=BUILD_TIMEOUT_S,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        print(done.stdout)
+    with built(Flavour.GPU, "horovod", "horovod-pytorch") as plan:
         yield plan
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "pytorch"])
