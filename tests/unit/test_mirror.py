@@ -19,6 +19,7 @@ OF_SEVERAL = {
     "deploy/one_machine/test_texts.py": "the configuration files of all steps",
     "docs/test_guides.py": "links and commands in all guides",
     "portal/hub/settings/test_defaults.py": "a rule for all settings",
+    "portal/server/test_hub_metrics.py": "a rule for all modules of portal.server",
     "portal/server/tensorboard/test_idle_instances.py": "instances.py on a clock of the test",
     "portal/site/checks/test_judgements.py": "what each check makes of what it saw",
     "spawner/test_golden.py": "what a real Slurm printed, read by all parsers",

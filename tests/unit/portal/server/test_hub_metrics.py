@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[3]
+CHECKOUT = Path(__file__).parents[4]
 PROGRAM = """
 import importlib, pkgutil, sys
 import portal.server
