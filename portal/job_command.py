@@ -19,10 +19,9 @@ from portal.launch.slurm.sbatch import JobRequest
 from portal.packages.cli import kernels
 from portal.packages.overlay import overlay_of
 from spawner.errors import PortalError
+from spawner.session_settings import read_settings
 
 SECONDS_PER_HOUR = 3600
-# Set by the hub in sessions.
-_CORES, _MEMORY = "PORTAL_CORES_PER_GPU", "PORTAL_MEMORY_MIB_PER_GPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +147,9 @@ def _python(name: str) -> Path:
 
 def _rule(environ: Mapping[str, str]) -> Rule:
     is_simulated = environ.get("PORTAL_GPUS_SIMULATED") == "1"
-    cores, memory = environ.get(_CORES, ""), environ.get(_MEMORY, "")
-    if cores.isdecimal() and memory.isdecimal():
-        return Rule(int(cores), int(memory), is_simulated)
+    session = read_settings(environ)
+    if session.cores_per_gpu and session.memory_mib_per_gpu:
+        return Rule(session.cores_per_gpu, session.memory_mib_per_gpu, is_simulated)
     # Outside a session; a compute node may have no settings, and the defaults then apply.
     if os.access(DEFAULT_SETTINGS_PATH, os.R_OK):
         settings = load_settings(DEFAULT_SETTINGS_PATH)

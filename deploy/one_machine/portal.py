@@ -145,7 +145,7 @@ def ensure_hub() -> str:
         argv=(*HUB.argv, str(package_dir / "portal" / "hub" / "jupyterhub_config.py")),
         environment={
             "PATH": path,
-            "PORTAL_SETTINGS": str(PORTAL_TOML),
+            "PORTAL_TOML": str(PORTAL_TOML),
             "LDAP_READER_PASSWORD": directory.reader_password(),
             **_secrets(),
         },

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from portal.environments.command import PACKAGES_MARK, Node, probe, variables
 from portal.environments.entry import Environment, Kind, Language
+from spawner.session_settings import read_settings
 
-BINDS_VARIABLE = "PORTAL_IMAGE_BINDS"
 PROBE_TIMEOUT_S = 60.0
 # environment-modules and Lmod, as in Debian and elsewhere.
 _MODULE_INITS = (
@@ -46,8 +46,8 @@ def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     """Find what this node offers to environments.
 
     Args:
-        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_IMAGE_BINDS
-            (separated by ":") and PORTAL_GPUS_SIMULATED.
+        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_GPUS_SIMULATED
+            and the session's settings.
         binds: Further folders to mount into every image, such as that of connection files.
     """
     inits = (
@@ -58,7 +58,7 @@ def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     path = f"{environ.get('PATH', '')}:{_SEARCH_PATH}"
     programs = (shutil.which(name, path=path) for name in _CONTAINERS)
     container = next((program for program in programs if program), None)
-    named = [Path(folder) for folder in environ.get(BINDS_VARIABLE, "").split(":") if folder]
+    named = [Path(folder) for folder in read_settings(environ).image_binds]
     return Node(
         module_init=next(found, None),
         container=Path(container) if container else None,

@@ -12,8 +12,8 @@ from typing import Any
 
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
+from spawner.session_settings import read_settings
 
-SITE_VARIABLE = "PORTAL_ENVIRONMENTS_FILE"
 SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
 OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
 _MAX_BYTES = 1024 * 1024
@@ -33,8 +33,8 @@ class Registry:
 
 
 def site_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the site's file, PORTAL_ENVIRONMENTS_FILE or the default; it need not exist."""
-    return Path(environ.get(SITE_VARIABLE) or SITE_PATH)
+    """Return the site's file, the session's or the default; it need not exist."""
+    return Path(read_settings(environ).environments_file or SITE_PATH)
 
 
 def read_registry(site: Path, home: Path) -> Registry:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import Any
 
 from portal.hub.admin.api import operation_routes
@@ -46,6 +44,7 @@ from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
 from portal.hub.preflight_checks import preflight_of
+from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import LoginSettings, TlsMode
@@ -220,34 +219,5 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     )
     spawner.pre_spawn_hook = shared_drain(hub.state_dir / "drain.json").refuse
     spawner.preflight = preflight_of(settings)
-    spawner.environment = _server_environment(settings)
-
-
-def _server_environment(settings: Settings) -> dict[str, str]:
-    environment = {
-        "PORTAL_STORAGE": json.dumps({place.name: place.path for place in settings.places}),
-        "PORTAL_DATASETS_DIR": settings.datasets,
-        "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
-        "PORTAL_SITE_TEMPLATES": " ".join(settings.storage.site_templates),
-        "PORTAL_TENSORBOARD_PYTHON": str(settings.environments.tensorboard / "bin/python"),
-        "PORTAL_ENVIRONMENTS_FILE": str(settings.environments.registry),
-        "PORTAL_IMAGE_BINDS": ":".join(settings.environments.image_binds),
-        "PORTAL_TENSORBOARD_LIMIT": str(settings.tensorboard.limit),
-        "PORTAL_TENSORBOARD_IDLE_S": f"{settings.tensorboard.idle_minutes * 60:.0f}",
-        "PORTAL_WARNINGS_S": ",".join(str(seconds) for seconds in settings.clock.warnings_s),
-        "PORTAL_METER_INTERVAL_S": f"{settings.meter.interval_s:g}",
-        "PORTAL_LOG_MIB": str(settings.resources.log_mib),
-        "PORTAL_IDLE_AFTER_S": f"{settings.idle.after_minutes * 60:g}",
-        "PORTAL_IDLE_WARNING_S": f"{settings.idle.warning_minutes * 60:g}",
-        "PORTAL_IDLE_GPU_PERCENT": f"{settings.idle.gpu_percent:g}",
-        "PORTAL_IDLE_CPU_PERCENT": f"{settings.idle.cpu_percent:g}",
-        "PORTAL_CORES_PER_GPU": str(settings.resources.cores_per_gpu),
-        "PORTAL_MEMORY_MIB_PER_GPU": str(settings.resources.memory_mib_per_gpu),
-        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
-    }
-    if settings.tools:
-        tools = {name: asdict(tool) for name, tool in settings.tools.items()}
-        environment["PORTAL_TOOLS"] = json.dumps(tools)
-    if settings.site.simulated_gpus:
-        environment["PORTAL_GPUS_SIMULATED"] = "1"
-    return environment
+    spawner.session_settings = session_settings(settings)
+    spawner.environment = public_variables(settings)

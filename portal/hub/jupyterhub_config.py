@@ -8,7 +8,7 @@ from portal.hub.apply import apply_settings
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from spawner.errors import SettingsError
 
-path = Path(os.environ.get("PORTAL_SETTINGS", DEFAULT_SETTINGS_PATH))
+path = Path(os.environ.get("PORTAL_TOML", DEFAULT_SETTINGS_PATH))
 try:
     apply_settings(get_config(), load_settings(path))  # type: ignore[name-defined]  # noqa: F821
 except SettingsError as error:

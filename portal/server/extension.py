@@ -49,7 +49,8 @@ from portal.server.tensorboard.notebook_socket import KernelSocket
 from portal.server.tensorboard.proxy import TensorBoardProxy
 from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard.script import TensorBoardScriptHandler
-from portal.server.web_tools.handlers import ToolsHandler, read_tools, tool_handlers
+from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
+from spawner.session_settings import read_settings
 
 
 class PortalServer(ExtensionApp):
@@ -94,7 +95,7 @@ class PortalServer(ExtensionApp):
         environments = {"kernels": self.kernels}
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
-        tools = read_tools()
+        tools = offered_tools(read_settings(os.environ))
         key = PortKey()
         ports = {"ports": SessionPorts(), "key": key}
         # Programs such as Dash need to know the URL path of their pages.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from jupyterhub.spawner import Spawner
 
 from spawner.certificates import AUTHORITY_VARIABLE, read_authority
 from spawner.hub.options_mixin import ChoosingSpawner
+from spawner.session_settings import VARIABLE
 
 
 class EquippingSpawner(ChoosingSpawner):
@@ -23,9 +25,13 @@ class EquippingSpawner(ChoosingSpawner):
         environment: dict[str, str] = Spawner.get_env(self)
         # The deprecated name of JUPYTERHUB_API_TOKEN.
         environment.pop("JPY_API_TOKEN", None)
-        environment["PORTAL_PORT_MIN"] = str(self.port_min)
-        environment["PORTAL_PORT_MAX"] = str(self.port_max)
-        environment["PORTAL_ANY_PORT"] = str(int(self.any_port))
+        settings = replace(
+            self.session_settings,
+            port_min=self.port_min,
+            port_max=self.port_max,
+            any_port=self.any_port,
+        )
+        environment[VARIABLE] = settings.to_json()
         if self.certificates_dir:
             environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
         return {name: str(value) for name, value in environment.items()}

@@ -20,9 +20,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from spawner.certificates import AUTHORITY_VARIABLE, take_identity
+from spawner.errors import SettingsError
 from spawner.node.fast_start import leave_out_unneeded
 from spawner.node.log_keeper import limit_log
 from spawner.node.port_report import Reporter, ReportError, say_goodbye
+from spawner.session_settings import SessionSettings, read_settings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
 _MIB = 1024 * 1024
@@ -31,15 +33,20 @@ log = logging.getLogger("dsportal")
 
 def main() -> None:
     """Serve one session until it is stopped."""
-    limit_log(int(os.environ.get("PORTAL_LOG_MIB", "0")) * _MIB)
     _log_to_stderr()
+    try:
+        settings = read_settings(os.environ)
+    except SettingsError as error:
+        log.error("%s", error)
+        sys.exit(1)
+    limit_log(settings.log_mib * _MIB)
     # Modules that load here stay, and collecting garbage meanwhile takes a fifth of the start.
     gc.disable()
     # The warning of sbatch's --signal may come before the server handles it; by default it kills.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
     address = find_address(environment)
-    sock = take_port(environment, address)
+    sock = take_port(settings, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
     certificate = take_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
@@ -83,20 +90,13 @@ def find_address(environment: Mapping[str, str]) -> str:
         return str(probe.getsockname()[0])
 
 
-def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
-    """Return a listening socket in the site's range; end the program if no port is free.
+def take_port(settings: SessionSettings, address: str) -> socket.socket:
+    """Return a socket that listens on `address` only, in the site's range of ports.
 
-    Args:
-        environment: Holds PORTAL_PORT_MIN, PORTAL_PORT_MAX and PORTAL_ANY_PORT from the hub.
-        address: The only address to listen on.
+    The program ends if no port is free.
     """
     try:
-        return bind_port(
-            address,
-            int(environment.get("PORTAL_PORT_MIN", "1024")),
-            int(environment.get("PORTAL_PORT_MAX", "65535")),
-            any_port=environment.get("PORTAL_ANY_PORT") == "1",
-        )
+        return bind_port(address, settings.port_min, settings.port_max, any_port=settings.any_port)
     except PortsTakenError as error:
         log.error("%s %s", error, NEXT_STEP)
         sys.exit(1)

@@ -6,6 +6,7 @@ from traitlets import Bool, Callable, Dict, Float, HasTraits, Instance, Integer,
 
 from spawner.client.preflight import Preflight
 from spawner.defaults import DEFAULTS, SERVER_PROGRAM
+from spawner.session_settings import SessionSettings
 
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
@@ -220,6 +221,12 @@ class SiteTraits(HasTraits):
         Preflight,
         (),
         help="Checks of home, shared storage and notebook server before a job is submitted.",
+    ).tag(config=True)
+
+    session_settings = Instance(
+        SessionSettings,
+        (),
+        help="What the programs of a session are told; ports are those of `port_min` and so on.",
     ).tag(config=True)
 
     rescue_walltime_s = Integer(

@@ -65,7 +65,7 @@ class PortalBelow:
         eventually(lambda: requests.get(self.root, timeout=5).status_code == 503, timeout_s=30)
         self._run(
             [HUB_BIN / "python", "-m", "jupyterhub", "--config", config],
-            PORTAL_SETTINGS=str(self.settings),
+            PORTAL_TOML=str(self.settings),
             LDAP_READER_PASSWORD=directory.reader_password(),
         )
         eventually(lambda: requests.get(f"{self.url}/hub/health", timeout=5).ok, timeout_s=90)

@@ -404,7 +404,7 @@ def test_a_wrong_settings_file_stops_the_hub_with_one_sentence(tmp_path: Path) -
 
     ended = subprocess.run(
         [sys.executable, "-m", "jupyterhub", "-f", HUB_DIR / "jupyterhub_config.py"],
-        env={"PORTAL_SETTINGS": str(settings), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        env={"PORTAL_TOML": str(settings), "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

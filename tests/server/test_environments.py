@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -82,7 +83,7 @@ def server(
         "JUPYTER_NO_CONFIG": "1",
         "MODULESHOME": str(init.parents[1]),
         "MODULEPATH": str(folder / "modules"),
-        "PORTAL_ENVIRONMENTS_FILE": str(registry),
+        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
         "CUDA_VISIBLE_DEVICES": "0,2",
     }
     server = NotebookServer(folder, tensorboard_python, environ=environ)

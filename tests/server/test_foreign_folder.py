@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -97,7 +98,7 @@ def server(
         "JUPYTER_PATH": str(KERNELS),
         "MODULESHOME": str(MODULES.parents[1]),
         "MODULEPATH": str(folder / "modules"),
-        "PORTAL_ENVIRONMENTS_FILE": str(registry),
+        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
         # What the start file of many a shell makes of a variable that was empty before.
         "PYTHONPATH": f":{CHECKOUT}",
     }

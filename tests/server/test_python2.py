@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +37,10 @@ def server(
     folder = tmp_path_factory.mktemp("python2")
     registry = folder / "environments.toml"
     registry.write_text(REGISTRY)
-    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_ENVIRONMENTS_FILE": str(registry)}
+    environ = {
+        "JUPYTER_NO_CONFIG": "1",
+        "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
+    }
     server = NotebookServer(folder, tensorboard_python, environ=environ)
     # Files of a user do not take the place of packages.
     (server.root / "json.py").write_text("raise RuntimeError('not this one')\n")

@@ -84,8 +84,7 @@ def server(
     environment = {
         "JUPYTER_NO_CONFIG": "1",
         "JUPYTERHUB_API_URL": f"http://127.0.0.1:{hub.server_port}/hub/api",
-        "PORTAL_WARNINGS_S": "1800,900,300",
-        "PORTAL_METER_INTERVAL_S": "0.5",
+        "PORTAL_SETTINGS": '{"warnings_s": [1800, 900, 300], "meter_interval_s": 0.5}',
         "PORTAL_GPUS_SIMULATED": "1",
         "PORTAL_N_GPUS": "2",
         "SLURM_CPUS_ON_NODE": "16",

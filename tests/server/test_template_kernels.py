@@ -67,7 +67,7 @@ def server(
         argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
         environ={
             "JUPYTER_PATH": str(folder / "share"),
-            "PORTAL_ENVIRONMENTS_FILE": str(registry),
+            "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
             "PORTAL_TEMPLATES_DIR": str(folder / "templates"),
         },
     )

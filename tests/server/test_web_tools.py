@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from portal.server.web_tools.handlers import read_tools
+from portal.server.web_tools.handlers import offered_tools
+from spawner.session_settings import SessionSettings, Tool
 from tests.support.eventually import eventually
 from tests.support.namespaces import users_can_make_network_namespaces
 from tests.support.notebook_server import NotebookServer, descendants, is_alive
@@ -32,16 +33,21 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer): pass
 os.umask(0o177)
 Server(sys.argv[1], Handler).serve_forever()
 """
-TOOLS = {
-    "files": {
+TOOLS = [
+    {
+        "name": "files",
         "title": "Files",
         "command": [
             *("/usr/bin/python3", "-m", "http.server", "--bind", "127.0.0.1"),
             *("--directory", "/usr/share/common-licenses", "{port}"),
         ],
     },
-    "own": {"title": "", "command": ["/usr/bin/python3", "-c", ON_A_SOCKET, "{unix_socket}"]},
-}
+    {
+        "name": "own",
+        "title": "",
+        "command": ["/usr/bin/python3", "-c", ON_A_SOCKET, "{unix_socket}"],
+    },
+]
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
 
 
@@ -50,7 +56,7 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
     """A server of an ordinary user, in a folder that every user can look into."""
     with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_TOOLS": json.dumps(TOOLS)}
+        environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps({"tools": TOOLS})}
         environ["TMPDIR"] = str(folder / "tmp")
         user_id = USER if os.getuid() == 0 else None
         server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
@@ -128,7 +134,7 @@ def test_another_user_of_the_node_gets_nothing_from_any_address(server: Notebook
 def test_tools_end_with_a_server_that_is_killed(
     tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
 ) -> None:
-    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_TOOLS": json.dumps(TOOLS)}
+    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps({"tools": TOOLS})}
     server = NotebookServer(tmp_path_factory.mktemp("killed"), tensorboard_python, environ=environ)
     server.http.get(address_of(server, "Files"), timeout=60)
     pids = descendants(server.process.pid)
@@ -139,20 +145,16 @@ def test_tools_end_with_a_server_that_is_killed(
     eventually(lambda: not any(is_alive(pid) for pid in pids), timeout_s=5)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', '{"a": {"title": "x"}}'])
-def test_a_variable_of_another_form_offers_nothing(text: str) -> None:
-    assert read_tools({"PORTAL_TOOLS": text}) == ()
-
-
 def test_a_tool_that_is_not_on_this_node_is_not_offered() -> None:
-    table = {"title": "", "command": ["/opt/absent/tool", "{unix_socket}"]}
+    absent = Tool(name="t", title="", command=("/opt/absent/tool", "{unix_socket}"))
 
-    assert read_tools({"PORTAL_TOOLS": json.dumps({"t": table})}) == ()
+    assert offered_tools(SessionSettings(tools=(absent,))) == ()
 
 
 def test_braces_of_a_command_are_kept() -> None:
-    table = {"title": "", "command": [sys.executable, "{a}", "{unix_socket}"]}
+    table = Tool(name="t", title="", command=(sys.executable, "{a}", "{unix_socket}"))
 
-    (tool,) = read_tools({"PORTAL_TOOLS": json.dumps({"t": table})})
+    (tool,) = offered_tools(SessionSettings(tools=(table,)))
 
+    assert tool.title == "t"
     assert tool.argv()[-2:] == ["{{a}}", "{unix_socket}"]

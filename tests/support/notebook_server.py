@@ -41,15 +41,18 @@ class NotebookServer:
         if user_id is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, user_id, user_id)
+        environ = environ or {"JUPYTER_NO_CONFIG": "1"}
+        told = json.loads(environ.get("PORTAL_SETTINGS", "{}"))
+        settings = {"tensorboard_python": str(tensorboard_python), **told}
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(self.root),
             "LANG": "C.UTF-8",
             "SLURM_TMPDIR": str(self.tmp_dir),
             "PYTHONPATH": str(CHECKOUT),
-            "PORTAL_TENSORBOARD_PYTHON": str(tensorboard_python),
             "JUPYTERHUB_API_TOKEN": "secret-of-the-session",
-            **(environ or {"JUPYTER_NO_CONFIG": "1"}),
+            **environ,
+            "PORTAL_SETTINGS": json.dumps(settings),
         }
         command = [*argv, "--allow-root", "--no-browser", "--ServerApp.port=0"]
         command += [f"--ServerApp.jpserver_extensions={dict.fromkeys(extensions, True)}"]

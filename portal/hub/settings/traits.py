@@ -45,7 +45,14 @@ KEYED = {
 }
 # What the portal makes from several keys.
 COMPOSED = frozenset(
-    {"certificates_dir", "forecast_path", "preflight", "server_argv", "session_notices"}
+    {
+        "certificates_dir",
+        "forecast_path",
+        "preflight",
+        "server_argv",
+        "session_notices",
+        "session_settings",
+    }
 )
 # No key: set in jupyterhub_config.py, and described by the reference.
 INTERNAL = (

@@ -148,7 +148,7 @@ def check_folders(folders: tuple[str, ...]) -> None:
         ValueError: With a sentence for the administrator.
     """
     for folder in folders:
-        # PORTAL_IMAGE_BINDS joins the folders with ":".
+        # Apptainer's --bind separates source, destination and options with ":", binds with ",".
         if not folder.startswith("/") or re.search(r"[:,\s]", folder):
             raise ValueError(f"{folder!r} is not an absolute path without ':', ',' and spaces.")
 

@@ -16,8 +16,8 @@ class Home:
     """Copies templates and links the shared storage.
 
     Args:
-        environ: PORTAL_TEMPLATES_DIR, PORTAL_SITE_TEMPLATES and PORTAL_STORAGE; a missing one skips
-            its part.
+        environ: PORTAL_TEMPLATES_DIR, PORTAL_STORAGE and the session's settings; a missing one
+            skips its part.
         clones_dir: For clones of git repositories, on the node's own disk.
 
     Attributes:

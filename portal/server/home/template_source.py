@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spawner.session_settings import read_settings
+
 OWN_VARIABLE = "PORTAL_TEMPLATES_DIR"
-SITE_VARIABLE = "PORTAL_SITE_TEMPLATES"
 CLONE_TIMEOUT_S = 120
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,60}", re.ASCII)
 
@@ -33,8 +34,8 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
     """Return all sources, the portal's own first.
 
     Args:
-        environ: PORTAL_TEMPLATES_DIR, and PORTAL_SITE_TEMPLATES: folders and git repositories,
-            separated by spaces.
+        environ: PORTAL_TEMPLATES_DIR, and `site_templates` of the session's settings: folders and
+            git repositories.
         clones_dir: Parent of the clones.
 
     Returns:
@@ -43,7 +44,7 @@ def template_sources(environ: Mapping[str, str], clones_dir: Path) -> tuple[Temp
     sources = []
     if own := environ.get(OWN_VARIABLE):
         sources.append(TemplateSource(path=Path(own), below=""))
-    for place in environ.get(SITE_VARIABLE, "").split():
+    for place in read_settings(environ).site_templates:
         # Also the last part of git@host:name.git.
         name = re.split(r"[/:]", place.rstrip("/"))[-1].removesuffix(".git")
         if not _NAME.fullmatch(name):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from spawner.session_settings import SessionSettings
 
 # Open tabs poll every few seconds, hidden ones at least once a minute.
 SAVE_S = 75.0
@@ -39,21 +40,15 @@ class IdlePolicy:
     save_s: float = SAVE_S
 
     @classmethod
-    def parse(cls, environment: Mapping[str, str]) -> IdlePolicy:
-        """Return the policy that the hub gave to the session; off if the first variable is missing.
-
-        Args:
-            environment: Needs PORTAL_IDLE_AFTER_S, PORTAL_IDLE_WARNING_S, PORTAL_IDLE_GPU_PERCENT
-                and PORTAL_IDLE_CPU_PERCENT.
-        """
-        values = {}
-        names = ("after_s", "warning_s", "gpu_percent", "cpu_percent")
-        for name, default in zip(names, (0.0, 900.0, 5.0, 5.0), strict=True):
-            try:
-                values[name] = float(environment.get(f"PORTAL_IDLE_{name.upper()}", default))
-            except ValueError:
-                values[name] = default
-        return cls(**values, save_s=min(SAVE_S, values["warning_s"]))
+    def of(cls, settings: SessionSettings) -> IdlePolicy:
+        """Return the policy that the hub gave to the session."""
+        return cls(
+            after_s=settings.idle_after_s,
+            warning_s=settings.idle_warning_s,
+            gpu_percent=settings.idle_gpu_percent,
+            cpu_percent=settings.idle_cpu_percent,
+            save_s=min(SAVE_S, settings.idle_warning_s),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

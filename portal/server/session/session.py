@@ -16,6 +16,7 @@ from portal.server.session.gpus import Gpus
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.session.resource_usage import Meter, Sample
 from portal.server.session.time_left import SessionClock
+from spawner.session_settings import read_settings
 
 SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
 SUSPENDED = (
@@ -52,11 +53,12 @@ class Session:
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
+        settings = read_settings(environment)
         self.clock = SessionClock(self._hub, environment)
-        self.meter = _make_meter(environment)
+        self.meter = _make_meter(environment, settings.meter_interval_s)
         self.has_simulated_gpus = environment.get("PORTAL_GPUS_SIMULATED") == "1"
         self.n_gpus = _number(environment.get("PORTAL_N_GPUS"))
-        self._idle = IdleWatch(IdlePolicy.parse(environment), time.monotonic())
+        self._idle = IdleWatch(IdlePolicy.of(settings), time.monotonic())
         self._is_kernel_busy = is_kernel_busy
         self._stop_server = stop_server
         self._tell_suspension = tell_suspension
@@ -185,11 +187,7 @@ class Session:
             self._stop_server()
 
 
-def _make_meter(environment: Mapping[str, str]) -> Meter | None:
-    try:
-        interval_s = float(environment.get("PORTAL_METER_INTERVAL_S", "5"))
-    except ValueError:
-        interval_s = 5.0
+def _make_meter(environment: Mapping[str, str], interval_s: float) -> Meter | None:
     if interval_s <= 0:
         return None
     source = find_source(environment)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from portal.server.hub_api import HubError
+from spawner.session_settings import read_settings
 
 # How old the hub's answer may be. A thousand open sessions make 17 requests a second.
 ANSWER_AGE_S = 60.0
@@ -67,7 +68,7 @@ class SessionClock:
         self._hub = hub
         self._now = now
         self._ends_s = find_end(environment, now())
-        self._warnings_s = parse_seconds(environment.get("PORTAL_WARNINGS_S", ""))
+        self._warnings_s = read_settings(environment).warnings_s
         self._extension = {"step_s": 0, "n_left": 0}
         self._n_signals = 0
         self.notices: tuple[str, ...] = ()
@@ -159,15 +160,6 @@ def find_end(environment: Mapping[str, str], started_s: float) -> float | None:
     if not walltime_s:
         return None
     return (_number(environment.get("SLURM_JOB_START_TIME")) or started_s) + walltime_s
-
-
-def parse_seconds(text: str) -> tuple[int, ...]:
-    """Return the whole numbers in a list such as "1800,900,300", the largest first.
-
-    Words that are no numbers are ignored.
-    """
-    numbers = {int(word) for word in text.split(",") if word.strip().isdecimal()}
-    return tuple(sorted(numbers, reverse=True))
 
 
 def _number(text: str | None) -> float | None:

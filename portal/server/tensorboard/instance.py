@@ -140,7 +140,7 @@ async def start_spare(*, python: str, private_dir: Path) -> Spare:
         shutil.rmtree(folder, ignore_errors=True)
         raise TensorBoardError(
             f"TensorBoard cannot be started with {python} ({error.strerror}). "
-            "Tell the administrators: PORTAL_TENSORBOARD_PYTHON names a Python with tensorboard."
+            "Tell the administrators: [environments] of portal.toml names its environment."
         ) from error
     return Spare(process=process, folder=folder)
 

@@ -22,6 +22,7 @@ from portal.server.storage_links import read_storage
 from portal.server.tensorboard.instance import Spare, TensorBoard, start_spare, start_tensorboard
 from portal.server.tensorboard.logdir import Logdir, resolve_logdir
 from portal.server.tensorboard.script import TensorBoardScript
+from spawner.session_settings import read_settings
 
 # The TensorBoard that was just opened needs the CPU first.
 _NEXT_SPARE_AFTER_S = 15.0
@@ -31,16 +32,18 @@ class TensorBoards(LoggingConfigurable):
     """Starts TensorBoards and keeps track of those that run."""
 
     python = Unicode(
-        help="Python of the environment that has tensorboard. Default: the environment variable "
-        "PORTAL_TENSORBOARD_PYTHON, else the Python of the notebook server."
+        help="Python of the environment that has tensorboard. Default: what the hub says, else the "
+        "environment beside the notebook server's, else its own Python."
     ).tag(config=True)
     limit = Integer(
-        help="Most TensorBoards at once in a session; each takes about 100 MB of memory. Default: "
-        "PORTAL_TENSORBOARD_LIMIT, else 8.",
+        min=0,
+        help="Most TensorBoards at once in a session; each takes about 100 MB of memory. 0: no "
+        "limit. Default: what the hub says, else none.",
     ).tag(config=True)
     idle_timeout_s = Float(
+        min=0,
         help="Seconds without a request after which a TensorBoard is stopped; its address stays "
-        "and starts it again. Default: PORTAL_TENSORBOARD_IDLE_S, else 3600.",
+        "and starts it again. 0: never. Default: what the hub says, else never.",
     ).tag(config=True)
     start_timeout_s = Float(30.0, help="Seconds that a TensorBoard may take to start.").tag(
         config=True
@@ -58,15 +61,18 @@ class TensorBoards(LoggingConfigurable):
 
     @default("python")
     def _default_python(self) -> str:
-        return os.environ.get("PORTAL_TENSORBOARD_PYTHON") or sys.executable
+        told = read_settings(os.environ).tensorboard_python
+        # A session that an earlier release queued is told nothing.
+        beside = Path(sys.prefix).parent / "tensorboard/bin/python"
+        return told or str(beside if beside.exists() else sys.executable)
 
     @default("limit")
     def _default_limit(self) -> int:
-        return int(os.environ.get("PORTAL_TENSORBOARD_LIMIT") or 8)
+        return read_settings(os.environ).tensorboard_limit
 
     @default("idle_timeout_s")
     def _default_idle_timeout_s(self) -> float:
-        return float(os.environ.get("PORTAL_TENSORBOARD_IDLE_S") or 3600)
+        return read_settings(os.environ).tensorboard_idle_s
 
     @default("shared_dirs")
     def _default_shared_dirs(self) -> list[str]:
@@ -195,7 +201,7 @@ class TensorBoards(LoggingConfigurable):
 
     def _check_limit(self) -> None:
         n_open = sum(not _has_ended(start) for start in self._starts.values())
-        if n_open >= self.limit:
+        if 0 < self.limit <= n_open:
             raise TensorBoardLimitError(
                 f"One more TensorBoard was asked for; {n_open} are open, the most for one session. "
                 "Stop one in the list of running kernels and terminals, then try again."
@@ -249,7 +255,7 @@ class TensorBoards(LoggingConfigurable):
             del self._starts[key]
 
     async def _stop_when_idle(self, board: TensorBoard) -> None:
-        while board.is_running:
+        while board.is_running and self.idle_timeout_s:
             left_s = self._used_at[board.id] + self.idle_timeout_s - time.monotonic()
             if left_s <= 0:
                 self.log.info("TensorBoard of %s is idle and is stopped", board.folders)

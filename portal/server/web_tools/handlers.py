@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,8 @@ from jupyter_server.base.handlers import APIHandler
 from jupyter_server_proxy.config import ServerProcess, make_handlers
 
 from portal.server.authorization import for_the_user
+from spawner.session_settings import SessionSettings
 
-VARIABLE = "PORTAL_TOOLS"
 _START_TIMEOUT_S = 60
 # The tool does not get the session's tokens.
 _WITHOUT_TOKENS = (
@@ -60,25 +59,17 @@ class WebTool:
         return [*_WITHOUT_TOKENS, *bridge, *words]
 
 
-def read_tools(environ: Mapping[str, str] = os.environ) -> tuple[WebTool, ...]:
-    """Return the site's tools whose program is on this node.
-
-    Args:
-        environ: Has PORTAL_TOOLS, a JSON object; if that is absent or malformed there are no tools.
-    """
-    try:
-        tables = json.loads(environ.get(VARIABLE) or "{}")
-        return tuple(
-            WebTool(
-                title=str(table["title"] or name),
-                command=tuple(str(word) for word in table["command"]),
-                path=f"portal/tools/{secrets.token_hex(12)}/{name}",
-            )
-            for name, table in tables.items()
-            if os.access(table["command"][0], os.X_OK)
+def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
+    """Return the site's tools whose program is on this node."""
+    return tuple(
+        WebTool(
+            title=tool.title or tool.name,
+            command=tool.command,
+            path=f"portal/tools/{secrets.token_hex(12)}/{tool.name}",
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return ()
+        for tool in settings.tools
+        if os.access(tool.command[0], os.X_OK)
+    )
 
 
 def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import pwd
 import random
@@ -108,8 +109,7 @@ def _bare_start_s(api_url: str) -> float:
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "PORTAL_PORT_MIN": str(port),
-        "PORTAL_PORT_MAX": str(port),
+        "PORTAL_SETTINGS": json.dumps({"port_min": port, "port_max": port}),
         "JUPYTERHUB_API_TOKEN": secrets.token_hex(16),
         "JUPYTERHUB_API_URL": api_url,
         "JUPYTERHUB_USER": USER,

@@ -16,7 +16,7 @@ from portal.packages.overlay import overlay_of, this_environment
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(job_command, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
-    for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_CORES_PER_GPU", "PORTAL_MEMORY_MIB_PER_GPU"):
+    for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
     for name in ("PARTITION", "ACCOUNT", "QOS"):
         monkeypatch.delenv(f"SLURM_JOB_{name}", raising=False)
@@ -110,8 +110,7 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
     script, monkeypatch, capsys
 ):
     session = {
-        "PORTAL_CORES_PER_GPU": "6",
-        "PORTAL_MEMORY_MIB_PER_GPU": "1024",
+        "PORTAL_SETTINGS": '{"cores_per_gpu": 6, "memory_mib_per_gpu": 1024}',
         "PORTAL_GPUS_SIMULATED": "1",
         "SLURM_JOB_PARTITION": "gpu",
         "SLURM_JOB_ACCOUNT": "physics",

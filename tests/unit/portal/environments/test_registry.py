@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language, parse_entry
 from portal.environments.errors import RegistryError
 from portal.environments.probe import look_at_node, try_environment
-from portal.environments.registry import OWN_PATH, SITE_VARIABLE, add_entry, read_registry
+from portal.environments.registry import OWN_PATH, add_entry, read_registry
 
 START = Path(kernel_start.__file__)
 
@@ -161,7 +162,9 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
-    node = look_at_node({"PORTAL_IMAGE_BINDS": f"{tmp_path}:/not/here"})
+    node = look_at_node(
+        {"PORTAL_SETTINGS": json.dumps({"image_binds": [str(tmp_path), "/not/here"]})}
+    )
 
     assert node.binds == (tmp_path,)
     assert node.has_gpus
@@ -171,7 +174,8 @@ def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Pa
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv(SITE_VARIABLE, str(tmp_path / "site.toml"))
+    settings = {"environments_file": str(tmp_path / "site.toml")}
+    monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
     return tmp_path
 
 

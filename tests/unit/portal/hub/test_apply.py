@@ -15,6 +15,7 @@ from portal.hub.apply import apply_settings
 from portal.hub.pages.base import STATIC_DIR, TEMPLATES_DIR, PortalView
 from portal.hub.settings.loader import Settings
 from portal.hub.settings.site import SiteSettings
+from spawner.session_settings import SessionSettings, Tool
 from spawner.spawner import SlurmGPUSpawner
 
 ROOT = Path(__file__).parents[4]
@@ -114,31 +115,39 @@ def test_every_setting_of_the_spawner_is_one_that_it_has(c: Config) -> None:
     assert set(c.SlurmGPUSpawner) <= known
 
 
-def test_servers_learn_where_storage_templates_and_tensorboard_are(c: Config) -> None:
+def test_notebooks_and_job_scripts_learn_where_storage_and_templates_are(c: Config) -> None:
     assert c.SlurmGPUSpawner.environment == {
         "PORTAL_STORAGE": '{"isilon": "/srv/isilon"}',
         "PORTAL_DATASETS_DIR": "/srv/isilon/datasets",
         "PORTAL_TEMPLATES_DIR": "/opt/data-scientist-portal/templates",
-        "PORTAL_TENSORBOARD_PYTHON": (
-            "/opt/data-scientist-portal/environments/tensorboard/bin/python"
-        ),
-        "PORTAL_SITE_TEMPLATES": "",
-        "PORTAL_ENVIRONMENTS_FILE": "/etc/data-scientist-portal/environments.toml",
-        "PORTAL_IMAGE_BINDS": "",
-        "PORTAL_TENSORBOARD_LIMIT": "8",
-        "PORTAL_LOG_MIB": "20",
-        "PORTAL_TENSORBOARD_IDLE_S": "3600",
-        "PORTAL_WARNINGS_S": "1800,900,300",
-        "PORTAL_METER_INTERVAL_S": "5",
-        "PORTAL_IDLE_AFTER_S": "0",
-        "PORTAL_IDLE_WARNING_S": "900",
-        "PORTAL_IDLE_GPU_PERCENT": "5",
-        "PORTAL_IDLE_CPU_PERCENT": "5",
-        "PORTAL_CORES_PER_GPU": "8",
-        "PORTAL_MEMORY_MIB_PER_GPU": "49152",
         "PORTAL_GPUS_SIMULATED": "1",
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
+
+
+def test_the_programs_of_a_session_are_told_the_sites_settings(
+    load: Load, minimal_toml: str
+) -> None:
+    table = '[tools.netron]\ncommand = ["/opt/netron", "{unix_socket}"]\n'
+    config = Config()
+    apply_settings(config, load(minimal_toml + table))
+
+    assert config.SlurmGPUSpawner.session_settings == SessionSettings(
+        log_mib=20,
+        cores_per_gpu=8,
+        memory_mib_per_gpu=49152,
+        warnings_s=(1800, 900, 300),
+        meter_interval_s=5.0,
+        idle_after_s=0.0,
+        idle_warning_s=900.0,
+        idle_gpu_percent=5.0,
+        idle_cpu_percent=5.0,
+        tensorboard_python="/opt/data-scientist-portal/environments/tensorboard/bin/python",
+        tensorboard_limit=8,
+        tensorboard_idle_s=3600.0,
+        environments_file="/etc/data-scientist-portal/environments.toml",
+        tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
+    )
 
 
 def test_storage_has_the_sites_own_names(load: Load, minimal_toml: str) -> None:

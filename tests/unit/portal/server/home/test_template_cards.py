@@ -217,10 +217,14 @@ def repository(site: Path, tmp_path: Path) -> Path:
     return folder
 
 
+def told(site_templates: list[str]) -> dict[str, str]:
+    return {"PORTAL_SETTINGS": json.dumps({"site_templates": site_templates})}
+
+
 def test_folders_and_repositories_of_the_site_come_in_folders_of_their_own(
     site: Path, repository: Path, home: Path, tmp_path: Path
 ) -> None:
-    environ = {"PORTAL_SITE_TEMPLATES": f"{site} file://{repository}"}
+    environ = told([str(site), f"file://{repository}"])
 
     prepared = Home(home, environ, tmp_path / "clones", LOG)
     prepared.prepare(timeout_s=30)
@@ -235,7 +239,7 @@ def test_folders_and_repositories_of_the_site_come_in_folders_of_their_own(
 
 
 def test_a_repository_that_cannot_be_had_is_a_sentence(home: Path, tmp_path: Path) -> None:
-    environ = {"PORTAL_SITE_TEMPLATES": f"file://{tmp_path}/absent.git"}
+    environ = told([f"file://{tmp_path}/absent.git"])
 
     prepared = Home(home, environ, tmp_path / "clones", LOG)
     prepared.prepare(timeout_s=30)
@@ -244,7 +248,7 @@ def test_a_repository_that_cannot_be_had_is_a_sentence(home: Path, tmp_path: Pat
 
 
 def test_a_place_without_a_plain_name_is_left_out(tmp_path: Path) -> None:
-    environ = {"PORTAL_SITE_TEMPLATES": "--upload-pack=x https://h/.. https://h/a.git /srv/b/"}
+    environ = told(["--upload-pack=x", "https://h/..", "https://h/a.git", "/srv/b/"])
 
     found = template_sources(environ, tmp_path)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from spawner.session_settings import SessionSettings
 
 POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0, save_s=30)
 STEP_S = 5
@@ -106,10 +107,6 @@ def test_one_short_burst_in_the_window_is_use() -> None:
 
 
 def test_the_policy_is_off_by_default() -> None:
-    session = Session(IdlePolicy.parse({}))
+    session = Session(IdlePolicy.of(SessionSettings()))
 
     assert session.go_on(48 * 3600) is IdleState.USED
-
-
-def test_a_policy_with_words_that_are_no_numbers_is_off() -> None:
-    assert IdlePolicy.parse({"PORTAL_IDLE_AFTER_S": "soon"}).after_s == 0

@@ -13,7 +13,6 @@ from portal.server.session.time_left import (
     NEAR_ANSWER_AGE_S,
     SessionClock,
     find_end,
-    parse_seconds,
 )
 
 
@@ -57,10 +56,6 @@ def test_the_job_itself_knows_its_end(environment: dict[str, str], end_s: float 
     assert find_end(environment, 2000) == end_s
 
 
-def test_warnings_are_sorted_and_odd_words_left_out() -> None:
-    assert parse_seconds("300, 1800,900,x,") == (1800, 900, 300)
-
-
 async def test_the_hubs_word_counts_and_follows_changes() -> None:
     hub, now_s = FakeHub(), [0.0]
     clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: now_s[0])
@@ -85,7 +80,7 @@ async def test_many_tabs_ask_the_hub_once() -> None:
 async def test_the_hub_is_asked_seldom_while_the_end_is_far() -> None:
     hub, now_s = FakeHub(), [0.0]
     hub.left_s = 8 * 3600
-    clock = SessionClock(hub, {"PORTAL_WARNINGS_S": "1800"}, now=lambda: now_s[0])
+    clock = SessionClock(hub, {"PORTAL_SETTINGS": '{"warnings_s": [1800]}'}, now=lambda: now_s[0])
     await clock.read()
 
     now_s[0] = NEAR_ANSWER_AGE_S

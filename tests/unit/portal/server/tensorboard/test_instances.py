@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
@@ -133,8 +134,8 @@ def test_what_is_slower_than_it_should_be_is_said(notebook_server: NotebookServe
 @pytest.fixture
 def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookServer]:
     """A server of a site that stops idle TensorBoards soon, and allows one."""
-    site = {"PORTAL_TENSORBOARD_IDLE_S": "1", "PORTAL_TENSORBOARD_LIMIT": "1"}
-    environ = {"JUPYTER_NO_CONFIG": "1", **site}
+    site = json.dumps({"tensorboard_idle_s": 1, "tensorboard_limit": 1})
+    environ = {"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": site}
     server = NotebookServer(tmp_path_factory.mktemp("hasty"), STAND_IN, environ=environ)
     yield server
     server.stop()

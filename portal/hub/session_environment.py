@@ -1,0 +1,53 @@
+"""What the hub tells each session: settings for the portal's programs, variables for users'."""
+
+from __future__ import annotations
+
+import json
+
+from portal.hub.settings.loader import Settings
+from spawner.session_settings import SessionSettings, Tool
+
+SECONDS_PER_MINUTE = 60
+
+
+def session_settings(settings: Settings) -> SessionSettings:
+    """Return what the portal's own programs in a session read; the spawner adds the ports."""
+    resources, idle, tensorboard = settings.resources, settings.idle, settings.tensorboard
+    environments = settings.environments
+    return SessionSettings(
+        log_mib=resources.log_mib,
+        cores_per_gpu=resources.cores_per_gpu,
+        memory_mib_per_gpu=resources.memory_mib_per_gpu,
+        warnings_s=settings.clock.warnings_s,
+        meter_interval_s=settings.meter.interval_s,
+        idle_after_s=idle.after_minutes * SECONDS_PER_MINUTE,
+        idle_warning_s=idle.warning_minutes * SECONDS_PER_MINUTE,
+        idle_gpu_percent=idle.gpu_percent,
+        idle_cpu_percent=idle.cpu_percent,
+        tensorboard_python=environments.tensorboard_python,
+        tensorboard_limit=tensorboard.limit,
+        tensorboard_idle_s=tensorboard.idle_minutes * SECONDS_PER_MINUTE,
+        environments_file=str(environments.registry),
+        image_binds=environments.image_binds,
+        site_templates=settings.storage.site_templates,
+        tools=tuple(
+            Tool(name=name, title=tool.title, command=tool.command)
+            for name, tool in settings.tools.items()
+        ),
+    )
+
+
+def public_variables(settings: Settings) -> dict[str, str]:
+    """Return the variables that notebooks, templates in homes and job scripts may read.
+
+    docs/users.md describes them: they stay as they are over releases.
+    """
+    variables = {
+        "PORTAL_STORAGE": json.dumps({place.name: place.path for place in settings.places}),
+        "PORTAL_DATASETS_DIR": settings.datasets,
+        "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    }
+    if settings.site.simulated_gpus:
+        variables["PORTAL_GPUS_SIMULATED"] = "1"
+    return variables
