@@ -24,7 +24,7 @@ from spawner.errors import SettingsError
 from spawner.node.fast_start import leave_out_unneeded
 from spawner.node.log_keeper import limit_log
 from spawner.node.port_report import Reporter, ReportError, say_goodbye
-from spawner.session_settings import SessionSettings, read_settings
+from spawner.session_settings import read_settings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
 _MIB = 1024 * 1024
@@ -46,7 +46,7 @@ def main() -> None:
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
     address = find_address(environment)
-    sock = take_port(settings, address)
+    sock = take_port(environment, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
     certificate = take_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
@@ -90,11 +90,15 @@ def find_address(environment: Mapping[str, str]) -> str:
         return str(probe.getsockname()[0])
 
 
-def take_port(settings: SessionSettings, address: str) -> socket.socket:
+def take_port(environment: Mapping[str, str], address: str) -> socket.socket:
     """Return a socket that listens on `address` only, in the site's range of ports.
 
     The program ends if no port is free.
+
+    Raises:
+        SettingsError: If what the hub says cannot be read.
     """
+    settings = read_settings(environment)
     try:
         return bind_port(address, settings.port_min, settings.port_max, any_port=settings.any_port)
     except PortsTakenError as error:
