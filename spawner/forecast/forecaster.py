@@ -128,7 +128,9 @@ class Forecaster:
             The answer, some minutes old at most; its start can have passed by now. None if nothing
             is known: too many questions, or no answer from Slurm.
         """
-        own = _Key(question.user, replace(question.plan, account=question.account), question)
+        names = tuple(pair for pair in question.plan.names if pair[0] != "account")
+        plan = replace(question.plan, names=names)
+        own = _Key(question.user, question.account, plan, question)
         shared = own if question.account is None else replace(own, user="")
         known = self._known.fresh(own) or self._known.fresh(shared)
         if known is not None:
@@ -155,9 +157,10 @@ class Forecaster:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """Whom an answer is for: one user, or with an empty name everybody of the plan's account."""
+    """Whom an answer is for: one user, or with an empty name everybody of the account."""
 
     user: str
+    account: str | None
     plan: JobPlan
     question: Question = field(compare=False)
 

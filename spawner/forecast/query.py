@@ -38,4 +38,5 @@ def question_of(plan: JobPlan, own: Allowance) -> Question:
         plan, job_name=JOB_NAME, server_argv=("true",), prologue="", epilogue="", is_rescue=False
     )
     # Users of one account share answers, also those who do not name it.
-    return Question(user=own.user, plan=scheduled, account=plan.account or own.default_account)
+    account = dict(plan.names).get("account") or own.default_account
+    return Question(user=own.user, plan=scheduled, account=account)

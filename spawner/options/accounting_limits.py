@@ -42,9 +42,9 @@ class Allowance:
         limits = self._offered(limits)
         # The first account and QOS are those of a user who names none.
         choices = itertools.product(
-            (traits.req_account or None, *limits.accounts),
+            (traits.req_account or None, *limits.names("account")),
             limits.partitions or (None,),
-            (traits.req_qos or None, *limits.qos),
+            (traits.req_qos or None, *limits.names("qos")),
         )
         ceilings = [
             self.associations.ceiling(self.user, account=account, partition=partition, qos=qos)
@@ -65,9 +65,9 @@ class Allowance:
         """
         ceiling = self.associations.ceiling(
             self.user,
-            account=options.account or traits.req_account or None,
+            account=options.name("account") or traits.req_account or None,
             partition=partition,
-            qos=options.qos or traits.req_qos or None,
+            qos=options.name("qos") or traits.req_qos or None,
         )
         return self._offered(limits).under(ceiling)
 
@@ -75,10 +75,12 @@ class Allowance:
         # Accounting may hide the user from the hub; sbatch will refuse what is not allowed.
         if not self.associations.by_user.get(self.user):
             return limits
-        accounts = self.associations.accounts(self.user)
-        qos = self.associations.qos_of(self.user)
-        return replace(
-            limits,
-            accounts=tuple(name for name in limits.accounts if name in accounts),
-            qos=tuple(name for name in limits.qos if name in qos),
-        )
+        known = {
+            "account": self.associations.accounts(self.user),
+            "qos": self.associations.qos_of(self.user),
+        }
+        allowed = {
+            key: tuple(name for name in limits.names(key) if name in names)
+            for key, names in known.items()
+        }
+        return replace(limits, listed={**limits.listed, **allowed})

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from spawner.errors import OptionsError
 from spawner.options.limits import Limits
+from spawner.options.option_table import OPTIONS, plain_options
 from spawner.slurm.resources import Resources, Shape
 
 if TYPE_CHECKING:
     from spawner.slurm.catalog import Catalog
-
-KEYS = ("gpus", "gpu_type", "partition", "hours", "account", "qos", "reservation", "rescue")
 
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 _HOURS = re.compile(r"[0-9]{1,5}(?:\.[0-9]{1,4})?", re.ASCII)
@@ -33,6 +32,7 @@ class JobOptions:
         n_gpus: GPUs on the one node, 0 or more.
         gpu_type: Slurm's name of a GPU type, MIG profile or shard.
         walltime_s: Length of the session in seconds.
+        names: Key and name of each plain option that was given, such as ("qos", "long").
         is_rescue: A small session without a GPU that writes nothing into the home folder.
     """
 
@@ -40,9 +40,7 @@ class JobOptions:
     gpu_type: str | None = None
     partition: str | None = None
     walltime_s: int | None = None
-    account: str | None = None
-    qos: str | None = None
-    reservation: str | None = None
+    names: tuple[tuple[str, str], ...] = ()
     is_rescue: bool = False
 
     @classmethod
@@ -58,10 +56,10 @@ class JobOptions:
             OptionsError: If a key is unknown or a value is not of its kind.
         """
         for key in mapping:
-            if key not in KEYS:
+            if key not in OPTIONS:
                 raise OptionsError(
                     f"A session has no option {_shown(key)}. "
-                    f"Use some of {', '.join(KEYS)}, or none for the site's default."
+                    f"Use some of {', '.join(OPTIONS)}, or none for the site's default."
                 )
         is_rescue = _parse_rescue(mapping)
         return cls(
@@ -69,11 +67,15 @@ class JobOptions:
             gpu_type=_parse_name(mapping, "gpu_type"),
             partition=_parse_name(mapping, "partition"),
             walltime_s=_parse_hours(_only(mapping, "hours")),
-            account=_parse_name(mapping, "account"),
-            qos=_parse_name(mapping, "qos"),
-            reservation=_parse_name(mapping, "reservation"),
+            names=tuple(
+                (key, name) for key, _ in plain_options() if (name := _parse_name(mapping, key))
+            ),
             is_rescue=is_rescue,
         )
+
+    def name(self, key: str) -> str | None:
+        """Return the name that was given for a plain option."""
+        return dict(self.names).get(key)
 
     def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
         """Return the resources, if the site allows them and a node of the cluster can hold them.
@@ -82,9 +84,8 @@ class JobOptions:
             OptionsError: If something is not offered or exceeds a limit.
         """
         _check_offered("partition", self.partition, limits.partitions)
-        _check_offered("account", self.account, limits.accounts)
-        _check_offered("QOS", self.qos, limits.qos)
-        _check_offered("reservation", self.reservation, limits.reservations)
+        for key, option in plain_options():
+            _check_offered(option.called, self.name(key), limits.names(key))
         self._check_gpu_type(catalog, limits)
         if not self.is_rescue:
             self._check_gpus(catalog, limits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from spawner.defaults import DEFAULTS
 from spawner.errors import SettingsError
@@ -21,9 +21,7 @@ class Limits:
         min_gpus: 1, or 0 if the site offers sessions without a GPU.
         partitions: Partitions offered; empty means Slurm's default partition and no choice.
         gpu_types: GPU types, MIG profiles or shards offered; empty means all that Slurm has.
-        accounts: Accounts that may be named; empty means no choice.
-        qos: Qualities of service that may be named; empty means no choice.
-        reservations: Reservations that may be named; empty means no choice.
+        listed: Names that may be given for each plain option, by its key; none means no choice.
         max_gpus_by_type: Types that have a limit of their own, each with its GPUs in one session.
         set_by: Whose limit is the lowest, for example "the account research"; empty for the site.
     """
@@ -34,9 +32,7 @@ class Limits:
     min_gpus: int = 1
     partitions: tuple[str, ...] = ()
     gpu_types: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
-    qos: tuple[str, ...] = ()
-    reservations: tuple[str, ...] = ()
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     max_gpus_by_type: tuple[tuple[str, int], ...] = ()
     set_by: str = ""
 
@@ -44,6 +40,10 @@ class Limits:
     def first_walltime_s(self) -> int:
         """Seconds of a session whose user names no length."""
         return min(self.default_walltime_s, self.max_walltime_s)
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Return the names that may be given for a plain option."""
+        return self.listed.get(key, ())
 
     def most_gpus_of(self, gpu_type: str | None) -> int | None:
         """Return the most GPUs of one session, or None for what the largest node has."""

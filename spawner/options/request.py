@@ -10,6 +10,7 @@ from spawner.errors import OptionsError, SettingsError
 from spawner.options.accounting_limits import Allowance
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
+from spawner.options.option_table import plain_options
 from spawner.options.traits import SiteTraits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
@@ -127,9 +128,7 @@ def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Lim
         max_walltime_s=traits.max_walltime_s,
         partitions=tuple(traits.partitions or [traits.req_partition] * bool(traits.req_partition)),
         gpu_types=tuple(traits.gpu_types),
-        accounts=tuple(traits.accounts),
-        qos=tuple(traits.qos),
-        reservations=tuple(traits.reservations),
+        listed={key: tuple(getattr(traits, one.listed_in)) for key, one in plain_options()},
     )
     if user in traits.user_limits:
         return limits.for_groups([user], traits.user_limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spawner.options.option_table import plain_options
 from spawner.options.request import Request
 from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import JobPlan, parse_extra_options
@@ -31,9 +32,11 @@ def plan_of(spawner: Any, request: Request, *, job_name: str, comment: str) -> J
         gpu_type=None if options.gpu_type == SHARD else options.gpu_type,
         gres=SHARD if options.gpu_type == SHARD else "gpu",
         partition=request.partition,
-        account=options.account or spawner.req_account or None,
-        qos=options.qos or spawner.req_qos or None,
-        reservation=options.reservation or spawner.req_reservation or None,
+        names=tuple(
+            (option.flag, name)
+            for key, option in plain_options()
+            if (name := options.name(key) or getattr(spawner, f"req_{key}", ""))
+        ),
         # A warning at the very start would warn of nothing.
         warning_s=spawner.warning_s if spawner.warning_s < request.walltime_s else 0,
         prologue=spawner.req_prologue,

@@ -43,6 +43,7 @@ class JobPlan:
         gpu_type: Slurm's name of the GPU type, or None for any.
         gres: Name of the generic resource that the GPUs are: "gpu", or "shard".
         partition: Slurm partition, or None for the default one.
+        names: Long options of sbatch, without dashes, and their names, such as ("qos", "long").
         warning_s: Seconds before the limit at which the session is warned; 0 for never.
         prologue: Shell lines of the site that run before the server.
         epilogue: Shell lines of the site that run after the server.
@@ -58,9 +59,7 @@ class JobPlan:
     gpu_type: str | None = None
     gres: str = "gpu"
     partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    reservation: str | None = None
+    names: tuple[tuple[str, str], ...] = ()
     warning_s: int = 0
     prologue: str = ""
     epilogue: str = ""
@@ -106,14 +105,9 @@ def build_job(plan: JobPlan) -> Job:
     if plan.warning_s:
         # B: only the shell of the batch script, which has become the server.
         argv.append(f"--signal=B:{WARNING_SIGNAL}@{plan.warning_s}")
-    for option, value in (
-        ("partition", plan.partition),
-        ("account", plan.account),
-        ("qos", plan.qos),
-        ("reservation", plan.reservation),
-    ):
-        if value:
-            argv.append(f"--{option}={value}")
+    if plan.partition:
+        argv.append(f"--partition={plan.partition}")
+    argv.extend(f"--{option}={name}" for option, name in plan.names)
     return Job(
         argv=(*argv, *plan.extra_options),
         script=_render_script(plan),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spawner.errors import OptionsError
-from spawner.options.job_options import KEYS, JobOptions
+from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
+from spawner.options.option_table import OPTIONS
 from spawner.slurm.catalog import Catalog
 
 _PREFIX = "opt-"
@@ -25,7 +26,7 @@ def options_of_link(query: Mapping[str, list[str]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, values in query.items():
         key = name.removeprefix(_PREFIX)
-        if key in KEYS and values and values[0]:
+        if key in OPTIONS and values and values[0]:
             found[key] = values[0]
     return found
 
@@ -39,7 +40,7 @@ def select(options: Mapping[str, object], catalog: Catalog, limits: Limits) -> J
         Without options that are not offered or cannot be parsed.
     """
     kept: dict[str, object] = {}
-    for key in KEYS:
+    for key in OPTIONS:
         # A rescue session has its own form, see _Form.render.
         if key in options and key != "rescue" and _is_offered(key, options[key], catalog, limits):
             kept[key] = options[key]
@@ -55,13 +56,9 @@ def _is_offered(key: str, value: object, catalog: Catalog, limits: Limits) -> bo
         return parsed.gpu_type in offered_gpu_types(catalog, limits)
     if key == "hours":
         return parsed.walltime_s is None or parsed.walltime_s <= limits.max_walltime_s
-    offered = {
-        "partition": limits.partitions,
-        "account": limits.accounts,
-        "qos": limits.qos,
-        "reservation": limits.reservations,
-    }
-    return key not in offered or getattr(parsed, key) in offered[key]
+    if key == "partition":
+        return parsed.partition in limits.partitions
+    return not OPTIONS[key].listed_in or parsed.name(key) in limits.names(key)
 
 
 def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:

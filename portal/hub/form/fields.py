@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from portal.hub.form.defaults import offered_gpu_types
@@ -12,6 +12,7 @@ from portal.hub.formatting import SECONDS_PER_HOUR, format_clock, format_hours, 
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import Bounds
 from spawner.options.limits import Limits
+from spawner.options.option_table import OPTIONS, plain_options
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, GpuCount
 from spawner.slurm.reservations import Reservation
@@ -57,6 +58,11 @@ def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple
         _gpu_types(catalog, bounds.own, selected),
         _partitions(catalog, bounds, selected),
         _hours(catalog, bounds, selected),
+        *(
+            _plain(key, bounds.own, selected)
+            for key, option in plain_options()
+            if not option.is_advanced
+        ),
     )
     return tuple(field for field in fields if len(field.items) > 1)
 
@@ -67,20 +73,18 @@ def advanced_fields(
     reservations: Mapping[str, Reservation] | None,
     now: datetime,
 ) -> tuple[Field, ...]:
-    """Return account, QOS and reservation if the site offers some, in the form's order.
+    """Return the collapsed fields, such as the QOS, if the site offers some, in the form's order.
 
     `reservations` are Slurm's, by name; None if it did not answer. `now` is in the time zone of
     this host.
     """
+    # Slurm gives a reservation's times as local time without a zone.
+    local = now.replace(tzinfo=None)
     fields = (
-        Field(name="account", label="Account", items=_named(limits.accounts, selected.account)),
-        Field(name="qos", label="Quality of service", items=_named(limits.qos, selected.qos)),
-        Field(
-            name="reservation",
-            label="Reservation",
-            # Slurm gives a reservation's times as local time without a zone.
-            items=_reservations(limits, selected, reservations, now.replace(tzinfo=None)),
-        ),
+        _with_times(field, reservations, local) if field.name == "reservation" else field
+        for field in (
+            _plain(key, limits, selected) for key, option in plain_options() if option.is_advanced
+        )
     )
     return tuple(field for field in fields if len(field.items) > 1)
 
@@ -104,15 +108,15 @@ def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
         )
     # One type and "any" would be the same choice.
     if len(types) < 2:
-        return Field(name="gpu_type", label="GPU type", items=())
+        return _field("gpu_type", ())
     any_type = Item(value="", label="any", is_chosen=selected.gpu_type is None)
-    return Field(name="gpu_type", label="GPU type", items=(any_type, *items))
+    return _field("gpu_type", (any_type, *items))
 
 
 def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
     names = bounds.site.partitions
     if len(names) < 2:
-        return Field(name="partition", label="Partition", items=())
+        return _field("partition", ())
     items = [Item(value="", label="any that fits", is_chosen=selected.partition is None)]
     for name in names:
         count = catalog.count_gpus(name, selected.gpu_type)
@@ -125,7 +129,7 @@ def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field
                 refusal=bounds.why_not_partition(name),
             )
         )
-    return Field(name="partition", label="Partition", items=tuple(items))
+    return _field("partition", tuple(items))
 
 
 def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
@@ -148,35 +152,35 @@ def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
                 refusal=refusal,
             )
         )
-    return Field(name="hours", label="Length", items=tuple(items))
+    return _field("hours", tuple(items))
 
 
-def _named(names: Iterable[str], chosen: str | None) -> tuple[Item, ...]:
-    default = Item(value="", label="your default", is_chosen=chosen is None)
-    return (default, *(Item(value=name, label=name, is_chosen=name == chosen) for name in names))
+def _field(key: str, items: tuple[Item, ...]) -> Field:
+    return Field(name=key, label=OPTIONS[key].label, items=items)
 
 
-def _reservations(
-    limits: Limits,
-    selected: JobOptions,
-    known: Mapping[str, Reservation] | None,
-    now: datetime,
-) -> tuple[Item, ...]:
-    items = [Item(value="", label="none", is_chosen=selected.reservation is None)]
-    for name in limits.reservations:
-        reservation = None if known is None else known.get(name)
-        # If Slurm did not answer, none is ruled out.
-        is_over = known is not None and (reservation is None or reservation.ends_at <= now)
-        items.append(
-            Item(
-                value=name,
-                label=name,
-                detail=_time_left(reservation, now) if reservation and not is_over else "",
-                is_chosen=name == selected.reservation,
-                refusal="It is over, or Slurm does not have it." if is_over else "",
-            )
-        )
-    return tuple(items)
+def _plain(key: str, limits: Limits, selected: JobOptions) -> Field:
+    chosen = selected.name(key)
+    left_out = Item(value="", label=OPTIONS[key].left_out, is_chosen=chosen is None)
+    items = (Item(value=name, label=name, is_chosen=name == chosen) for name in limits.names(key))
+    return _field(key, (left_out, *items))
+
+
+def _with_times(field: Field, known: Mapping[str, Reservation] | None, now: datetime) -> Field:
+    # If Slurm did not answer, none is ruled out.
+    if known is None:
+        return field
+    items = [
+        item if not item.value else _with_time(item, known.get(item.value), now)
+        for item in field.items
+    ]
+    return replace(field, items=tuple(items))
+
+
+def _with_time(item: Item, reservation: Reservation | None, now: datetime) -> Item:
+    if reservation is None or reservation.ends_at <= now:
+        return replace(item, refusal="It is over, or Slurm does not have it.")
+    return replace(item, detail=_time_left(reservation, now))
 
 
 def _time_left(reservation: Reservation, now: datetime) -> str:

@@ -133,13 +133,14 @@ async def describe_form(
 
 def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     """Return a choice as a request spells it: texts by option."""
-    named = {
-        key: value
-        for key in ("gpu_type", "partition", "account", "qos", "reservation")
-        if (value := getattr(selected, key))
+    chosen = {
+        "gpus": str(n_gpus),
+        "hours": hours_text(selected.walltime_s) if selected.walltime_s else "",
+        "gpu_type": selected.gpu_type,
+        "partition": selected.partition,
+        **dict(selected.names),
     }
-    hours = {"hours": hours_text(selected.walltime_s)} if selected.walltime_s else {}
-    return {"gpus": str(n_gpus), **hours, **named}
+    return {key: value for key, value in chosen.items() if value}
 
 
 def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOptions:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from spawner.options.option_table import plain_options
+
 if TYPE_CHECKING:
     from portal.hub.settings.loader import Settings
 
@@ -20,9 +22,7 @@ KEYED = {
     "max_gpus": "choices.gpu_limit",
     "allow_cpu_only": "choices.allow_cpu_only",
     "gpu_types": "choices.gpu_types",
-    "accounts": "choices.accounts",
-    "qos": "choices.qos",
-    "reservations": "choices.reservations",
+    **{option.listed_in: f"choices.{option.listed_in}" for _, option in plain_options()},
     "partitions": "partition_names",
     "partition_shapes": "partition_shapes",
     "group_limits": "group_limits",

@@ -138,10 +138,11 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
         replace(QUESTION, user="grace"),
         about(partition="long"),
         about(walltime_s=3600),
-        replace(about(account="lab"), account="lab"),
+        replace(QUESTION, account="lab"),
+        about(names=(("qos", "long"),)),
     ):
         await forecaster.forecast(question)
-    assert len(cluster.questions) == 6
+    assert len(cluster.questions) == 7
 
 
 async def test_users_who_ask_at_once_share_one_question() -> None:
@@ -323,7 +324,7 @@ def test_a_forecast_asks_with_the_options_of_the_session_and_another_script() ->
         job_name="dsportal-0123456789abcdef",
         server_argv=("/opt/server", "--debug"),
         gpu_type="v100",
-        qos="interactive",
+        names=(("qos", "interactive"),),
         warning_s=600,
         prologue="module load cuda",
         extra_options=("--constraint=v100",),
@@ -342,7 +343,9 @@ async def test_who_names_the_default_account_shares_the_answer_of_those_who_name
     rows = (Association(account="research", is_default=True),)
     own = Allowance("ada", Associations(by_user={"ada": rows}))
 
+    named = replace(PLAN, names=(("account", "research"),))
+
     await forecaster.forecast(question_of(PLAN, own))
-    await forecaster.forecast(question_of(replace(PLAN, account="research"), Allowance("grace")))
+    await forecaster.forecast(question_of(named, Allowance("grace")))
 
     assert [question.plan for question in cluster.questions] == [PLAN], "as it would be submitted"

@@ -145,7 +145,7 @@ def test_only_offered_partitions_can_be_asked_for(catalog: Catalog) -> None:
 @pytest.mark.parametrize("key", ["partition", "account", "qos", "reservation"])
 def test_where_a_site_offers_no_choice_none_can_be_made(key: str, catalog: Catalog) -> None:
     with pytest.raises(OptionsError, match="lets nobody choose"):
-        JobOptions(**{key: "x"}).check(catalog, Limits(), Shape())
+        JobOptions.parse({key: "x"}).check(catalog, Limits(), Shape())
 
 
 def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> None:

@@ -103,10 +103,10 @@ def test_batchspawners_settings_are_defaults_of_the_job(catalog: Catalog) -> Non
 
     made = plan(traits, {}, catalog)
 
-    assert (made.account, made.qos, made.reservation) == ("a", "q", "r")
+    assert made.names == (("account", "a"), ("qos", "q"), ("reservation", "r"))
     assert (made.extra_options, made.prologue) == (("--exclusive",), "module load x")
     assert made.server_argv[-1] == "--debug"
-    assert plan(traits, {"account": "physics"}, catalog).account == "physics"
+    assert ("account", "physics") in plan(traits, {"account": "physics"}, catalog).names
 
 
 def test_a_session_shorter_than_the_warning_is_not_warned(catalog: Catalog) -> None:

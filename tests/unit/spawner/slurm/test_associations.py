@@ -76,9 +76,8 @@ def test_an_association_for_one_partition_says_nothing_of_others(
 
 def test_users_whom_the_hub_does_not_see_have_no_limits_here(associations: Associations) -> None:
     assert associations.ceiling("nobody") == Ceiling()
-    assert Allowance("nobody", associations).widest(Traits(), Limits(accounts=("a",))) == Limits(
-        accounts=("a",)
-    )
+    site = Limits(listed={"account": ("a",)})
+    assert Allowance("nobody", associations).widest(Traits(), site) == site
 
 
 def test_a_line_that_is_something_else_is_an_error_in_words() -> None:
@@ -91,18 +90,18 @@ def test_a_line_that_is_something_else_is_an_error_in_words() -> None:
 def test_only_accounts_and_qos_that_slurm_would_take_are_offered(
     associations: Associations,
 ) -> None:
-    site = Limits(accounts=("research", "thesis"), qos=("long", "small"))
+    site = Limits(listed={"account": ("research", "thesis"), "qos": ("long", "small")})
 
     limits = Allowance("ada", associations).widest(Traits(), site)
 
-    assert limits.accounts == ("research",)
-    assert limits.qos == ("long",)
+    assert limits.names("account") == ("research",)
+    assert limits.names("qos") == ("long",)
 
 
 def test_a_request_above_the_limit_of_an_account_is_refused_with_its_name(
     associations: Associations, catalog: Catalog
 ) -> None:
-    site = Limits(accounts=("research", "teaching"))
+    site = Limits(listed={"account": ("research", "teaching")})
     own = Allowance("ada", associations)
 
     request = Request.check(Traits(), {"gpus": "4"}, catalog, site, own)

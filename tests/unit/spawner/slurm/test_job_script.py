@@ -39,9 +39,7 @@ PLANS = {
     "shard": plan(3, gres="shard"),
     "no-gpu": plan(0),
     "site-options": plan(
-        account="physics",
-        qos="interactive",
-        reservation="class",
+        names=(("account", "physics"), ("qos", "interactive"), ("reservation", "class")),
         extra_options=("--constraint=v100&nvlink", "--exclude=n[1-3]"),
         walltime_s=90_000,
         resources=Resources(n_gpus=1, n_cores=3, memory_mib=1000),
