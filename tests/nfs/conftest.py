@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pwd
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ import pytest
 import requests
 
 from tests.nfs.file_server import FileServer, missing, running_server
+from tests.support import kernels
 from tests.support.eventually import eventually
 from tests.support.mounts import node_places
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
@@ -26,6 +28,7 @@ SHARED = Path("/srv/isilon")
 START_TIMEOUT_S = 240
 # Each call takes some milliseconds in user mode, and a session makes thousands.
 ANSWER_TIMEOUT_S = 120
+CELL_TIMEOUT_S = 300
 
 
 @dataclass
@@ -34,6 +37,22 @@ class Session:
 
     client: PortalClient
     token: str
+    host: str = ADDRESS
+
+    @property
+    def http(self) -> requests.Session:
+        """The way to the session's own interfaces."""
+        http = requests.Session()
+        http.headers["Authorization"] = f"token {self.token}"
+        return http
+
+    def run_cell(self, code: str) -> str:
+        """Run a cell in a kernel of its own and return what it showed."""
+        return asyncio.run(self._run_cell(code))
+
+    async def _run_cell(self, code: str) -> str:
+        async with asyncio.timeout(CELL_TIMEOUT_S):
+            return await kernels.run_cell(self, "tensorflow", code)
 
     def start(self, **options: Any) -> requests.Response:
         """Ask for a session; the answer may be a refusal."""
@@ -54,9 +73,7 @@ class Session:
     def ask(self, method: str, path: str, **more: Any) -> requests.Response:
         """Ask the session's notebook server."""
         more.setdefault("timeout", ANSWER_TIMEOUT_S)
-        headers = {"Authorization": f"token {self.token}"}
-        address = f"{ADDRESS}/user/{USER}/{path}"
-        return requests.request(method, address, headers=headers, **more)
+        return self.http.request(method, f"{self.host}/user/{USER}/{path}", **more)
 
     def save(self, name: str, text: str, **more: Any) -> requests.Response:
         """Save a file as JupyterLab does."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Client
 from pathlib import Path
 
+from tests.nfs.guest_layout import EXPORT, N_THREADS, NFSD, ORDERS, OUTER_ADDRESS
 from tests.support.eventually import eventually
 from tests.support.mounts import node_places
 
@@ -27,11 +28,9 @@ PACKAGES = (
 DISK_BYTES = 2 * 1024**3
 MEMORY_MIB = 512
 MAKE_FUSE = ("mknod", "-m", "600", "/dev/fuse", "c", "10", "229")
-TAP, ADDRESS = "dsp-nfs", "10.89.77.1/30"
-ORDERS = ("10.89.77.2", 9002)
+TAP = "dsp-nfs"
 ORDER_TIMEOUT_S = 60
 START_TIMEOUT_S = 60
-EXPORT = "/run/export"
 
 
 def missing() -> str:
@@ -101,10 +100,19 @@ class FileServer:
         finally:
             self.order(*place, "pfifo")
 
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """End the server and start it again; what clients have open is for them to bring back."""
+        self.order(*NFSD, "0")
+        try:
+            yield
+        finally:
+            self.order(*NFSD, N_THREADS)
+
     def limit(self, user_id: int, most_mib: int) -> None:
         """Let a user have no more than this on the server; 0 for no limit."""
         blocks = str(most_mib * 1024)
-        self.order("setquota", "-u", str(user_id), blocks, blocks, "0", "0", EXPORT)
+        self.order("setquota", "-u", str(user_id), blocks, blocks, "0", "0", str(EXPORT))
 
     def make_folder(self, name: str, *, user_id: int, group_id: int, mode: int) -> None:
         """Make a folder on the server."""
@@ -147,7 +155,7 @@ def running_server(folder: Path, n_clients: int) -> Iterator[FileServer]:
     server = FileServer(folder)
     log = (folder / "guest.log").open("wb")
     try:
-        _run("ip", "address", "add", ADDRESS, "dev", TAP)
+        _run("ip", "address", "add", f"{OUTER_ADDRESS}/30", "dev", TAP)
         _run("ip", "link", "set", TAP, "up")
         guest = subprocess.Popen(
             _words(disk, n_clients),

@@ -27,17 +27,21 @@ sys.path[:0] = [str(Path(__file__).parents[2]), f"{TREE}/usr/lib/python3/dist-pa
 os.environ["FUSE_LIBRARY_PATH"] = f"{TREE}/lib/x86_64-linux-gnu/libfuse.so.2"
 
 from tests.foreign.shares import Share, set_identity  # noqa: E402
+from tests.nfs.guest_layout import (  # noqa: E402
+    ADDRESS,
+    EXPORT,
+    FILES,
+    N_THREADS,
+    NFSD,
+    ORDERS,
+)
 
-ADDRESS, FILES, ORDERS = "10.89.77.2", 9001, 9002
 SERVER_ADDRESS, CLIENT_ADDRESS = "10.89.78.2", "10.89.78.1"
 CABLE = "server"
-EXPORT = Path("/run/export")
 CLIENTS = Path("/run/clients")
 MODULES = ("veth", "sch_netem", "quota_v2", "nfsd", "nfsv4")
 FINIT_MODULE = 313
 POWER_OFF = 0x4321FEDC
-# The names of the server's ways in: version 4 alone, over TCP.
-NFSD = ("rpc.nfsd", "--no-nfs-version", "3", "--no-udp")
 PERIODS_S = {"nfsv4leasetime": 10, "nfsv4gracetime": 10}
 # As docs/administrators.md advises, with a shorter timeout so that tests need not wait as long.
 OPTIONS = "vers=4.2,hard,timeo=50,retrans=2,nosharecache,sec=sys"
@@ -60,7 +64,10 @@ def main() -> None:
     start_server()
     for number in range(N_CLIENTS):
         mount_client(CLIENTS / str(number))
-    threading.Thread(target=listen, args=(FILES, serve_files), daemon=True).start()
+    # A process of its own: a program that is started here closes files that it was not given, which
+    # waits for a server that hangs, be the program the one that starts it again.
+    if os.fork() == 0:
+        listen(FILES, serve_files)
     listen(ORDERS, serve_orders)
 
 
@@ -125,7 +132,7 @@ def start_server() -> None:
         Path("/proc/fs/nfsd", name).write_text(str(seconds))
     run("exportfs", "-a")
     run("rpc.mountd", "--no-nfs-version", "3")
-    run(*NFSD, "8")
+    run(*NFSD, N_THREADS)
 
 
 def mount_client(place: Path) -> None:
@@ -136,9 +143,9 @@ def mount_client(place: Path) -> None:
     run("nsenter", "--net=/run/netns/clients", *mount)
 
 
-def listen(port: int, serve: Callable[[Connection], None]) -> None:
+def listen(address: tuple[str, int], serve: Callable[[Connection], None]) -> None:
     """Serve whoever connects, each in a thread of its own."""
-    with Listener((ADDRESS, port), backlog=100) as listener:
+    with Listener(address, backlog=100) as listener:
         while True:
             threading.Thread(target=serve, args=(listener.accept(),), daemon=True).start()
 

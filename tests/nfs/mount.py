@@ -19,8 +19,8 @@ os.environ["FUSE_LIBRARY_PATH"] = f"{TREE}/lib/x86_64-linux-gnu/libfuse.so.2"
 import fusepy  # noqa: E402
 
 from tests.foreign.shares import Share, groups_of  # noqa: E402
+from tests.nfs.guest_layout import FILES  # noqa: E402
 
-GUEST = ("10.89.77.2", 9001)
 # With two paths.
 MOVES = frozenset({"link", "rename"})
 # Of this process, not of files.
@@ -53,7 +53,7 @@ class Mount(Share):
         return result
 
     def _ask(self, asked: tuple[Any, ...]) -> tuple[int, Any]:
-        connection = self._idle.pop() if self._idle else Client(GUEST)
+        connection = self._idle.pop() if self._idle else Client(FILES)
         connection.send(asked)
         answer: tuple[int, Any] = connection.recv()
         self._idle.append(connection)

@@ -5,36 +5,43 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from typing import Any
+from typing import Any, Protocol
 
+import requests
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
-from tests.support.notebook_server import NotebookServer
+
+class Server(Protocol):
+    """A notebook server of ada, and who asks there: `http` has the token."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def http(self) -> requests.Session: ...
 
 
-def offered(server: NotebookServer) -> dict[str, str]:
+def offered(server: Server) -> dict[str, str]:
     """Return what the launcher shows, by the kernel's name."""
     specs = ask(server, "GET", "api/kernelspecs")["kernelspecs"]
     return {name: spec["spec"]["display_name"] for name, spec in specs.items()}
 
 
-def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> Any:
+def ask(server: Server, method: str, path: str, **kwargs: Any) -> Any:
     """Call the REST interface of the server."""
     answer = server.http.request(method, f"{server.host}/user/ada/{path}", timeout=90, **kwargs)
     answer.raise_for_status()
     return answer.json() if answer.content else None
 
 
-async def run_cell(server: NotebookServer, kernel_name: str, code: str) -> str:
+async def run_cell(server: Server, kernel_name: str, code: str) -> str:
     """Start a kernel, run one cell in it and return what it showed."""
     (shown,) = await run_cells(server, kernel_name, code)
     return shown
 
 
-async def run_cells(
-    server: NotebookServer, kernel_name: str, *cells: str, folder: str = ""
-) -> list[str]:
+async def run_cells(server: Server, kernel_name: str, *cells: str, folder: str = "") -> list[str]:
     """Start a kernel, run cells in it one after another and return what each showed."""
     wanted = {"name": kernel_name, "path": f"{folder}/a.ipynb" if folder else ""}
     kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
@@ -47,7 +54,7 @@ async def run_cells(
     return shown
 
 
-async def run_until(server: NotebookServer, kernel_name: str, code: str, text: str) -> None:
+async def run_until(server: Server, kernel_name: str, code: str, text: str) -> None:
     """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
     socket = await _connect(server, kernel)
@@ -64,7 +71,7 @@ async def run_until(server: NotebookServer, kernel_name: str, code: str, text: s
     ask(server, "DELETE", f"api/kernels/{kernel}")
 
 
-async def _connect(server: NotebookServer, kernel: str) -> WebSocketClientConnection:
+async def _connect(server: Server, kernel: str) -> WebSocketClientConnection:
     channels = f"ws{server.host[4:]}/user/ada/api/kernels/{kernel}/channels"
     headers = {"Authorization": server.http.headers["Authorization"]}
     return await websocket_connect(HTTPRequest(channels, headers=headers, connect_timeout=60))
