@@ -1,0 +1,44 @@
+"""The steps of the image that copy single files copy all that the next program needs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+def test_each_program_starts_from_what_was_copied_before_it(tmp_path: Path) -> None:
+    started = []
+    for line in (CHECKOUT / "Containerfile").read_text().replace("\\\n", " ").splitlines():
+        order, _, rest = line.partition(" ")
+        if order == "COPY":
+            *sources, target = rest.split()
+            for source in sources:
+                copy(CHECKOUT / source, tmp_path / target, is_folder=target.endswith("/"))
+        elif order == "RUN" and rest.startswith("deploy/"):
+            program = rest.split()[0]
+            help_ = subprocess.run(
+                ["/usr/bin/python3", "-I", "-B", program, "--help"],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert help_.returncode == 0, f"{rest}: {help_.stderr}"
+            started.append(program)
+
+    assert started == ["deploy/environments/build", "deploy/up", "deploy/environments/build"]
+
+
+def copy(source: Path, target: Path, *, is_folder: bool) -> None:
+    """Copy as a Containerfile does: of a folder what is in it, a file into a folder or as it."""
+    if source.is_dir():
+        skipped = shutil.ignore_patterns("__pycache__", "node_modules")
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=skipped)
+    else:
+        path = target / source.name if is_folder else target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, path)
