@@ -12,7 +12,7 @@ from pathlib import Path
 
 from deploy.one_machine.gpus import Gpu, find_gpus
 from deploy.one_machine.network import Host
-from portal.hub.settings.resources import ResourceSettings
+from spawner.defaults import DEFAULTS
 
 SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
 SIMULATED_CORES = 40
@@ -21,9 +21,6 @@ DEFAULT_N_SIMULATED_NODES = 2
 MOST_SIMULATED_NODES = 8
 # Left to the daemons and the hub on a machine whose real memory Slurm hands out.
 REAL_MEMORY_SHARE = 0.9
-
-# What comes with each GPU if the node has that much.
-RULE = ResourceSettings()
 
 CGROUP_DIR = Path("/sys/fs/cgroup")
 # Source: cgroup.conf(5), Slurm 22.05: what proctrack, task and jobacct_gather need of version 1.
@@ -69,13 +66,13 @@ class Cluster:
     def cores_per_gpu(self) -> int:
         """CPU cores that come with each GPU: the rule's, or fewer so that all can be in use."""
         shares = (node.n_cores // len(node.gpus) for node in self.nodes)
-        return max(1, min(RULE.cores_per_gpu, *shares))
+        return max(1, min(DEFAULTS.cores_per_gpu, *shares))
 
     @property
     def memory_gib_per_gpu(self) -> int:
         """Memory that comes with each GPU, GiB: the rule's, or less so that all can be in use."""
         shares = (node.memory_mib // 1024 // len(node.gpus) for node in self.nodes)
-        return max(1, min(int(RULE.memory_per_gpu_gib), *shares))
+        return max(1, min(DEFAULTS.memory_mib_per_gpu // 1024, *shares))
 
 
 def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.one_machine.cluster import RULE, Cluster, Node
+from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.gpus import format_gres
 from deploy.one_machine.layout import (
     LOG_DIR,
@@ -13,6 +13,7 @@ from deploy.one_machine.layout import (
     SLURM_STATE_DIR,
 )
 from deploy.one_machine.network import HEAD_ADDRESS, HEAD_NAME
+from spawner.defaults import DEFAULTS
 from spawner.slurm.units import format_walltime
 
 CLUSTER_NAME = "dsp"
@@ -73,8 +74,8 @@ def render_slurm_conf(cluster: Cluster) -> str:
         f"AccountingStorageTRES={tres}",
         "AccountingStorageEnforce=associations,limits,qos",
         f"PartitionName={PARTITION} Nodes=ALL Default=YES State=UP "
-        f"DefaultTime={format_walltime(RULE.session_s)} "
-        f"MaxTime={format_walltime(RULE.max_session_s)} "
+        f"DefaultTime={format_walltime(DEFAULTS.default_walltime_s)} "
+        f"MaxTime={format_walltime(DEFAULTS.max_walltime_s)} "
         f"DefMemPerGPU={cluster.memory_gib_per_gpu * 1024} "
         f"DefCpuPerGPU={cluster.cores_per_gpu}",
         *(_node_line(node) for node in cluster.nodes),

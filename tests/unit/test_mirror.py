@@ -17,6 +17,7 @@ OF_SEVERAL = {
     "test_packaging.py": "the wheel that is made of all packages",
     "deploy/one_machine/test_ownership.py": "what is the machine's own stays, in three steps",
     "deploy/one_machine/test_texts.py": "the configuration files of all steps",
+    "deploy/test_containerfile.py": "what the steps of the Containerfile copy",
     "docs/test_guides.py": "links and commands in all guides",
     "portal/hub/settings/test_defaults.py": "a rule for all settings",
     "portal/server/test_hub_metrics.py": "a rule for all modules of portal.server",
