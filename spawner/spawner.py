@@ -9,11 +9,12 @@ from typing import Any
 
 from jupyterhub.spawner import Spawner
 
-from spawner.errors import JobEndedError, PortalError, SlurmError
+from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
 from spawner.hub import port_api, session_api, state_disk, unreachable
 from spawner.hub.environment_mixin import EquippingSpawner
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import gpus_in_words
+from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
 from spawner.session.restore import keep, take_up
@@ -123,6 +124,8 @@ class SlurmGPUSpawner(EquippingSpawner):
             walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
             partition=request.partition,
+            account=request.options.account or self.req_account,
+            qos=request.options.qos or self.req_qos,
             has_tls=bool(self.certificates_dir),
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
@@ -133,9 +136,12 @@ class SlurmGPUSpawner(EquippingSpawner):
             plan = self._plan_of(request, session.job_name)
             await expect_start(self.cluster, session, request, self._question_of(plan))
             await job.submit(build_job(plan), self.get_env(), self.preflight)
-        except PortalError as error:
+        except PortalError as failure:
+            error = failure
+            if isinstance(failure, JobRejectedError):
+                error = await explain_refusal(self.cluster, session, failure)
             SESSION_STARTS.labels("refused").inc()
-            raise StartFailed(error, rescue_url=f"{self.hub.base_url}{RESCUE_PAGE}") from error
+            raise StartFailed(error, rescue_url=f"{self.hub.base_url}{RESCUE_PAGE}") from failure
         return await self.resume()
 
     async def resume(self) -> str:

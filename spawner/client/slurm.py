@@ -20,6 +20,7 @@ from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.gpus_in_use import GPUS_IN_USE_ARGV, GpusInUse, parse_gpus_in_use
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import (
     RECORDS,
@@ -161,6 +162,10 @@ class Slurm:
         mark = new_mark()
         argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(mark))
         return parse_queue((await self._query(argv)).stdout, mark)
+
+    async def list_gpus_in_use(self) -> list[GpusInUse]:
+        """Return the GPUs that running jobs hold; fails as `list_queue` does."""
+        return parse_gpus_in_use((await self._query(GPUS_IN_USE_ARGV)).stdout)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.

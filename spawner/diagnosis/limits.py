@@ -21,6 +21,7 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 
+_WORD = re.compile(r"\b(?:QOS|Assoc|Max)[A-Za-z]{3,60}\b")
 _LIMIT_SENTENCE = re.compile(
     r"at or exceeds (?P<owner>QOS|association).*?(?P<group>group )?"
     r"(?:max TRES\((?P<tres>[^)]*)\) minutes|wall limit)",
@@ -60,6 +61,7 @@ class Limit:
         minutes: "" for an amount at a time, "budget" for minutes over a longer period, and
             "ahead" for minutes that running jobs may still use.
         per: "job", "node", "user", "account" or "group".
+        is_of_qos: Whether it is a limit of the quality of service, not of the account.
     """
 
     owner: str
@@ -67,6 +69,13 @@ class Limit:
     resource: str
     minutes: str
     per: str
+    is_of_qos: bool
+
+
+def find_limit(text: str) -> Limit | None:
+    """Return the first limit that a reason or the standard error of sbatch names, or None."""
+    limits = (parse_limit(word) for word in _WORD.findall(text))
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def parse_limit(word: str) -> Limit | None:
@@ -97,6 +106,7 @@ def parse_limit(word: str) -> Limit | None:
         resource=resource,
         minutes=minutes,
         per=per,
+        is_of_qos=is_qos,
     )
 
 
@@ -146,7 +156,8 @@ def explain_limit(limit: Limit, situation: Situation, *, is_refused: bool = Fals
         return _explain_size(limit, situation, is_refused=is_refused)
     if limit.minutes:
         return _explain_minutes(limit, situation, is_refused=is_refused)
-    if limit.per in {"group", "account"} and not _exceeds_alone(limit, situation):
+    is_shared = limit.per in {"group", "account"} and not situation.is_own_limit
+    if is_shared and not _exceeds_alone(limit, situation):
         return _explain_shared(limit, situation, is_refused=is_refused)
     return _explain_own(limit, situation, is_refused=is_refused)
 

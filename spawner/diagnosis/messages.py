@@ -101,6 +101,7 @@ class Situation:
         n_gpus: GPUs that the session asks for.
         n_gpus_held: GPUs that the user's other jobs hold.
         n_gpus_limit: GPUs that the limit in question allows at a time.
+        is_own_limit: Whether that limit counts the user's own jobs alone.
         max_walltime_s: Longest session that is allowed, in seconds.
         user_uid: Uid of the session's user.
         hub_uid: Uid of the account that the portal runs as.
@@ -110,6 +111,7 @@ class Situation:
     n_gpus: int | None = None
     n_gpus_held: int | None = None
     n_gpus_limit: int | None = None
+    is_own_limit: bool = False
     partition: str | None = None
     walltime_s: int | None = None
     max_walltime_s: int | None = None

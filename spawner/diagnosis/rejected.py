@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from spawner.diagnosis.limits import explain_limit, parse_limit
+from spawner.diagnosis.limits import explain_limit, find_limit
 from spawner.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
 from spawner.diagnosis.rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
 
@@ -12,7 +12,6 @@ _TEXTS = tuple((tuple(t.lower() for t in texts), words) for texts, words in REJE
 
 _PREFIX = re.compile(r"^(?:sbatch|srun|salloc): (?:(?:error|fatal|lua|info): )*")
 _GENERAL = re.compile(r"(?:Batch job submission failed: |allocation failure: )?Unspecified error")
-_WORD = re.compile(r"\b(?:QOS|Assoc|Max)[A-Za-z]{3,60}\b")
 
 
 def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> Diagnosis:
@@ -28,10 +27,9 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
         With the QOS flag DenyOnLimit sbatch prints the limit's word on a line of its own,
         Slurm 22.05 to 25.11; the rest as `REJECTIONS` says.
     """
-    for word in _WORD.findall(stderr):
-        limit = parse_limit(word)
-        if limit is not None:
-            return explain_limit(limit, situation, is_refused=True)
+    limit = find_limit(stderr)
+    if limit is not None:
+        return explain_limit(limit, situation, is_refused=True)
     partition = quote(situation.partition or "", n_characters=64).strip('"')
     lower = stderr.lower()
     for texts, words in _TEXTS:

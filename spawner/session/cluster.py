@@ -22,6 +22,7 @@ from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
 from spawner.slurm.associations import Associations
+from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.job_script import build_job
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.usage import Allocation
@@ -37,6 +38,8 @@ _RESERVATIONS_AGE_S = 60.0
 _SIGHT_AGE_S = 60.0
 # A page that shows hours or space does not ask at each reload while there is no answer.
 _FAILURE_AGE_S = 30.0
+# GPUs in use, which explain the wait for a limit; a new session has its number in time.
+_GPUS_IN_USE_AGE_S = 10.0
 _SETTING = "data_scientist_portal_cluster"
 
 
@@ -110,6 +113,7 @@ class Cluster:
             self.slurm.accounting.read_associations, fresh_s=traits.associations_age_s
         )
         self._reservations = Cache(self.slurm.read_reservations, fresh_s=_RESERVATIONS_AGE_S)
+        self._gpus_in_use = Cache(self.slurm.list_gpus_in_use, fresh_s=_GPUS_IN_USE_AGE_S)
         self._hidden = Cache(self.slurm.explain_hidden, fresh_s=_SIGHT_AGE_S)
         self._beginning: asyncio.Future[None] | None = None
 
@@ -156,6 +160,14 @@ class Cluster:
             SlurmError: If Slurm did not answer.
         """
         return await self._reservations.get()
+
+    async def read_gpus_in_use(self) -> list[GpusInUse]:
+        """Return the GPUs that all users' running jobs hold, some seconds old at most.
+
+        Raises:
+            SlurmError: If Slurm did not answer.
+        """
+        return await self._gpus_in_use.get()
 
     async def check_sight(self) -> None:
         """Refuse to start sessions whose jobs the hub could not see.

@@ -29,20 +29,20 @@ _tellings: set[asyncio.Task[None]] = set()
 
 
 def tell_state(
-    progress: Progress, record: JobRecord | None, session: Session, *, gpus: str
+    progress: Progress, record: JobRecord | None, situation: Situation, *, gpus: str
 ) -> None:
     """Add squeue's view of a session's job to the progress page.
 
     Args:
         progress: The page.
         record: Slurm's last answer; nothing is added if there is none.
-        session: The session.
+        situation: What the portal knows of the session.
         gpus: Its GPUs in words, such as "2 GPUs".
     """
     if record is None:
         return
     if record.state.phase is Phase.WAITING:
-        why = explain_waiting(record.reason, situation_of(session), state=record.state)
+        why = explain_waiting(record.reason, situation, state=record.state)
         progress.tell("queued", 30, str(why))
     elif record.state.phase is Phase.RUNNING:
         progress.tell("running", 60, f"Job {record.key.job_id} runs on {record.node} with {gpus}.")

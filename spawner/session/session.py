@@ -32,6 +32,8 @@ class Session:
         certificate: The one that it reported, as PEM; empty until then.
         partition: Slurm partition of its job; empty for the default one, or if an earlier
             release started it.
+        account: Slurm account that its user or the site chose; empty for the user's default.
+        qos: Quality of service that its user or the site chose; empty for the default.
     """
 
     mark: str
@@ -49,6 +51,8 @@ class Session:
     has_tls: bool = False
     certificate: str = ""
     partition: str = ""
+    account: str = ""
+    qos: str = ""
 
     @classmethod
     def create(
@@ -59,6 +63,8 @@ class Session:
         walltime_s: int,
         token_id: int,
         partition: str | None = None,
+        account: str | None = None,
+        qos: str | None = None,
         has_tls: bool = False,
     ) -> Session:
         """Return a new session with a mark of its own, without a job yet."""
@@ -70,6 +76,8 @@ class Session:
             walltime_s=walltime_s,
             token_id=token_id,
             partition=partition or "",
+            account=account or "",
+            qos=qos or "",
             has_tls=has_tls,
         )
 

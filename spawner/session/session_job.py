@@ -16,6 +16,7 @@ from spawner.client.watch import Watch
 from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import read_ending, tell_state
+from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.log_adapter import SessionLog
 from spawner.session.progress import Progress
 from spawner.session.session import Session
@@ -134,7 +135,8 @@ class SessionJob:
         self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
         while not self.session.is_ready:
             self._news.clear()
-            tell_state(self.progress, watch.record, self.session, gpus=self._gpus)
+            situation = await situation_of_wait(self._cluster, self.session, watch.record)
+            tell_state(self.progress, watch.record, situation, gpus=self._gpus)
             if watch.is_over:
                 raise await self._failure()
             record = watch.record

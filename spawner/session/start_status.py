@@ -12,6 +12,7 @@ from typing import Protocol
 from spawner.client.queue import Place
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import tell_state
+from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
@@ -65,7 +66,8 @@ async def _follow(job: Starting, cluster: Cluster, gpus: str) -> None:
         if last is not None and watcher.is_silent:
             progress.tell(last.name, last.percent, NO_ANSWER)
         elif last is not None and last.message == NO_ANSWER:
-            tell_state(progress, record, job.session, gpus=gpus)
+            situation = await situation_of_wait(cluster, job.session, record)
+            tell_state(progress, record, situation, gpus=gpus)
         await asyncio.sleep(_PAUSE_S)
 
 

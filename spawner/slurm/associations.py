@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from spawner.errors import OptionsError, SlurmError
+from spawner.slurm.tres import gpus_in_tres
 from spawner.slurm.units import parse_time_limit
 
 _USER_FIELDS = (
@@ -24,7 +25,6 @@ QOS_ARGV = (
     *("sacctmgr", "--noheader", "--parsable2", "show", "qos"),
     "format=" + ",".join(_QOS_FIELDS),
 )
-_GPU = "gres/gpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,21 @@ class Ceiling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GpuLimits:
+    """Limits on GPUs of any type, each by what it is counted over; None for no limit.
+
+    Attributes:
+        per_job: Of one job.
+        per_user: Of all jobs that one user runs in a QOS.
+        group: Of all jobs in the QOS or association together.
+    """
+
+    per_job: int | None = None
+    per_user: int | None = None
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Association:
     """One combination of account, partition and QOS under which a user may submit.
 
@@ -75,6 +90,7 @@ class Association:
         qos: Qualities of service that its jobs may have.
         default_qos: QOS of jobs that name none; empty if Slurm chooses.
         ceiling: Its own limits.
+        gpu_limits: Its own limits on GPUs, one by one.
     """
 
     account: str
@@ -83,6 +99,12 @@ class Association:
     qos: tuple[str, ...] = ()
     default_qos: str = ""
     ceiling: Ceiling = Ceiling()
+    gpu_limits: GpuLimits = GpuLimits()
+
+    @property
+    def first_qos(self) -> str:
+        """QOS of jobs that name none; empty if Slurm chooses among several."""
+        return self.default_qos or (self.qos[0] if len(self.qos) == 1 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +114,12 @@ class Associations:
     Attributes:
         by_user: By name of the user; users without any are left out.
         qos: Limits of each quality of service, by name.
+        qos_gpu_limits: Its limits on GPUs, one by one, by name.
     """
 
     by_user: Mapping[str, tuple[Association, ...]] = field(default_factory=dict)
     qos: Mapping[str, Ceiling] = field(default_factory=dict)
+    qos_gpu_limits: Mapping[str, GpuLimits] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, users: str, qos: str) -> Associations:
@@ -111,6 +135,7 @@ class Associations:
         for row in _rows(users, _USER_FIELDS, USERS_ARGV):
             if row["Account"]:
                 by_user[row["User"]].append(_parse_association(row))
+        qos_rows = list(_rows(qos, _QOS_FIELDS, QOS_ARGV))
         return cls(
             by_user={user: tuple(rows) for user, rows in by_user.items()},
             qos={
@@ -119,7 +144,15 @@ class Associations:
                     row["MaxWall"],
                     of=f"the QOS {row['Name']}",
                 )
-                for row in _rows(qos, _QOS_FIELDS, QOS_ARGV)
+                for row in qos_rows
+            },
+            qos_gpu_limits={
+                row["Name"]: GpuLimits(
+                    per_job=gpus_in_tres(row["MaxTRESPerJob"]).get(""),
+                    per_user=gpus_in_tres(row["MaxTRESPerUser"]).get(""),
+                    group=gpus_in_tres(row["GrpTRES"]).get(""),
+                )
+                for row in qos_rows
             },
         )
 
@@ -152,18 +185,22 @@ class Associations:
         Returns:
             Open if Slurm shows no limits, or does not show this user to the hub.
         """
-        rows = [
+        rows = self.matching(user, account=account, partition=partition)
+        none = Ceiling()
+        return most_generous(
+            [row.ceiling.joined(self.qos.get(qos or row.first_qos, none)) for row in rows]
+        )
+
+    def matching(
+        self, user: str, *, account: str | None, partition: str | None
+    ) -> list[Association]:
+        """Return the associations that Slurm may charge a job to; the arguments as in `ceiling`."""
+        return [
             row
             for row in self.by_user.get(user, ())
             if (row.account == account if account else row.is_default)
             and (not row.partition or partition is None or row.partition == partition)
         ]
-        ceilings = [row.ceiling.joined(self._qos_ceiling(row, qos)) for row in rows]
-        return most_generous(ceilings)
-
-    def _qos_ceiling(self, row: Association, qos: str | None) -> Ceiling:
-        only = row.qos[0] if len(row.qos) == 1 else ""
-        return self.qos.get(qos or row.default_qos or only, Ceiling())
 
 
 def _parse_association(row: Mapping[str, str]) -> Association:
@@ -178,16 +215,15 @@ def _parse_association(row: Mapping[str, str]) -> Association:
             row["MaxWall"],
             of=f"the account {row['Account']}",
         ),
+        gpu_limits=GpuLimits(
+            per_job=gpus_in_tres(row["MaxTRESPerJob"]).get(""),
+            group=gpus_in_tres(row["GrpTRES"]).get(""),
+        ),
     )
 
 
 def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> Ceiling:
-    most: dict[str, int] = {}
-    for entry in ",".join(tres).split(","):
-        name, _, number = entry.partition("=")
-        if (name == _GPU or name.startswith(f"{_GPU}:")) and number.isdecimal():
-            gpu_type = name.removeprefix(_GPU).removeprefix(":")
-            most[gpu_type] = min(most.get(gpu_type, int(number)), int(number))
+    most = gpus_in_tres(*tres)
     max_gpus = most.pop("", None)
     walltime_s = parse_time_limit(max_wall) if max_wall else None
     ceiling = Ceiling(max_gpus=max_gpus, max_gpus_by_type=most, max_walltime_s=walltime_s, of=of)

@@ -56,7 +56,10 @@ class Setting:
             **changes,
         }
         shared: Any = SimpleNamespace(
-            slurm=self.cluster.slurm, watcher=self.watcher, read_address=self.read_address
+            slurm=self.cluster.slurm,
+            watcher=self.watcher,
+            read_address=self.read_address,
+            known_catalog=None,
         )
         return SessionJob(shared, session, **arguments)
 
