@@ -157,7 +157,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         if job is None or not await job.find():
             raise StartFailed(
                 JobEndedError(
-                    "The portal was restarted before Slurm had taken the job. Start again."
+                    "The portal was restarted before Slurm accepted the job. Start again."
                 )
             )
         try:

@@ -56,7 +56,7 @@ class Accounting:
                 self.is_kept = False
                 return None
             raise SlurmUnavailableError(
-                "Slurm's accounting did not answer. Try again in a minute.",
+                "Slurm's accounting is not responding. Try again in a minute.",
                 argv=argv,
                 exit_code=error.exit_code,
                 stderr=error.stderr,
@@ -96,11 +96,11 @@ class Accounting:
             }
             if _NO_ACCOUNTING.search(error.stderr):
                 raise SlurmError(
-                    "This cluster keeps no accounting, so nobody knows your GPU hours.", **known
+                    "This cluster keeps no accounting, so your GPU hours are not known.", **known
                 ) from error
             raise SlurmUnavailableError(
-                "Slurm's accounting does not answer, so your GPU hours are not known just now."
-                " Sessions are not touched by it.",
+                "Slurm's accounting is not responding, so your GPU hours are not known now."
+                " Sessions are not affected.",
                 **known,
             ) from error
 

@@ -15,7 +15,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 # Everything else could change what the commands print: SQUEUE_FORMAT, SLURM_TIME_FORMAT, LANG …
 _KEPT_VARIABLES = ("HOME", "USER", "LOGNAME", "SLURM_CONF", "TZ")
-NO_ANSWER_TEXT = "Slurm did not answer. Sessions that run go on; try again in a minute."
+NO_ANSWER_TEXT = (
+    "Slurm is not responding. Running sessions are not affected. Try again in a minute."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

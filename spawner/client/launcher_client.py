@@ -66,7 +66,7 @@ class Launcher:
         argv = (*self._launcher_argv, str(request["verb"]))
         if stderr.startswith(_ITS_OWN_WORDS):
             raise SlurmError(
-                "The portal's launcher did not take the order: "
+                "The portal's launcher rejected the request: "
                 f"{stderr.removeprefix(_ITS_OWN_WORDS)}. Tell the administrators.",
                 argv=argv,
                 exit_code=exit_code,

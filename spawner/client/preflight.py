@@ -15,7 +15,7 @@ from spawner.errors import PreflightError
 _SHARED = "shared:"
 _ADMINISTRATORS = "Tell the administrators."
 _RESCUE = "Clean up: delete what you do not need, from a rescue session or on another computer."
-_FEW_MINUTES = "Try again in a few minutes; if it goes on, tell the administrators."
+_FEW_MINUTES = "Try again in a few minutes; if that does not help, tell the administrators."
 
 
 class Weight(Enum):

@@ -16,7 +16,8 @@ from spawner.slurm.units import parse_time_left, parse_time_limit
 # Id, user, uid, state, time limit, time left, end, partition, QOS, account, name and comment.
 LIMITS = Squeue("AuUTlLePqajk")
 _NOT_SET_UP = (
-    "Extensions are not set up on the head node: sudo does not let the hub run dsportal-extender "
+    "Extensions are not set up on the head node: sudo does not allow the hub to run "
+    "dsportal-extender "
     "as Slurm's account. Tell the administrators; meanwhile save your work."
 )
 

@@ -21,7 +21,9 @@ from spawner.session.session import comment_of
 if TYPE_CHECKING:
     from spawner.spawner import SlurmGPUSpawner
 
-_NOT_RUNNING = "The session was to be extended, but its job does not run. Start a new session."
+_NOT_RUNNING = (
+    "The session cannot be extended because its job is no longer running. Start a new session."
+)
 
 
 def policy_of(traits: SiteTraits) -> ExtensionPolicy:
@@ -111,7 +113,7 @@ async def _read_job(
     if job is None or job.comment != comment_of(spawner.cluster.hub):
         raise ExtensionError(_NOT_RUNNING)
     if job.limit_s is None:
-        raise ExtensionError("The session has no time limit. Nothing has to be extended.")
+        raise ExtensionError("The session has no time limit, so there is nothing to extend.")
     return job, session.n_extensions
 
 
@@ -119,7 +121,7 @@ async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> Ceiling:
     partition = (await spawner.read_catalog()).partitions.get(name)
     if partition is None:
         raise ExtensionError(
-            f"The partition {name} of the session is not in Slurm any more. Save your work and "
+            f"The partition {name} of the session no longer exists in Slurm. Save your work and "
             "start a new session."
         )
     return Ceiling(what=f"The partition {name}", most_s=partition.max_walltime_s)

@@ -73,12 +73,10 @@ class PortHandler(APIHandler):
             )
         if spawner.needs_certificate and not certificate:
             raise HTTPError(
-                400, "This session has to report its certificate, too. Start a new session instead."
+                400, "This session must report its certificate, too. Start a new session."
             )
         if not spawner.take_port(port, certificate):
-            raise HTTPError(
-                409, "This session does not wait for a port. Start a new session instead."
-            )
+            raise HTTPError(409, "This session is not waiting for a port. Start a new session.")
         if not is_in_range:
             tell_of_other_port(spawner, port)
         self.set_status(204)
@@ -98,7 +96,7 @@ class PortHandler(APIHandler):
         try:
             certificate = check_certificate(data["certificate"]) if len(data) > 1 else ""
         except (ValueError, AttributeError):
-            raise HTTPError(400, "The certificate has to be one certificate as PEM.") from None
+            raise HTTPError(400, "Send exactly one certificate, in PEM format.") from None
         return int(data["port"]), certificate
 
 
@@ -117,7 +115,7 @@ def spawner_of_token(handler: APIHandler) -> Any:
         for spawner in handler.users[token.user].spawners.values():
             if hasattr(spawner, "owns_token") and spawner.owns_token(token.id):
                 return spawner
-    raise HTTPError(403, "Only the server of a session may ask this, with its own token.")
+    raise HTTPError(403, "Only a session's own server may make this request, with its own token.")
 
 
 def register(handlers: list[Any] | None = None) -> None:

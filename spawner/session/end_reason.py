@@ -45,7 +45,9 @@ def tell_state(
         why = explain_waiting(record.reason, situation, state=record.state)
         progress.tell("queued", 30, str(why))
     elif record.state.phase is Phase.RUNNING:
-        progress.tell("running", 60, f"Job {record.key.job_id} runs on {record.node} with {gpus}.")
+        progress.tell(
+            "running", 60, f"Job {record.key.job_id} is running on {record.node} with {gpus}."
+        )
 
 
 async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
@@ -77,7 +79,8 @@ def late_start(running_start_timeout_s: float, session: Session) -> JobEndedErro
     """Return the error for a running job whose server has not answered in time."""
     next_step = "Read the end of the log, or show it to the administrators."
     return JobEndedError(
-        f"The job ran for {running_start_timeout_s:.0f} s, but its notebook server did not answer. "
+        f"The job ran for {running_start_timeout_s:.0f} s, but its notebook server did not "
+        "respond. "
         f"{next_step}",
         next_step=next_step,
         job_id=session.job_id,

@@ -70,7 +70,7 @@ def decide_limit(
     new_limit_s = min(limit_s + policy.step_s, most_s) // 60 * 60
     if new_limit_s - limit_s < min(_LEAST_GAIN_S, policy.step_s):
         raise ExtensionError(
-            f"The session was to be extended beyond {in_hours(limit_s)}. {lowest.what} allows "
+            f"The session cannot be extended beyond {in_hours(limit_s)}. {lowest.what} allows "
             f"{in_hours(most_s)} in all. Save your work and start a new session."
         )
     return new_limit_s
@@ -89,7 +89,7 @@ def check_times(policy: ExtensionPolicy, *, n_extensions: int) -> None:
     if n_extensions >= policy.most_times:
         times = "once" if policy.most_times == 1 else f"{policy.most_times} times"
         raise ExtensionError(
-            f"The session was extended {times} already, the most that this site allows. "
+            f"The session was already extended {times}, as often as this site allows. "
             "Save your work and start a new session."
         )
 
@@ -110,10 +110,11 @@ def check_queue(
     """
     others = [job for job in waiting if job.user != user and job.waits_for_resources]
     if others and not policy.is_allowed_while_others_wait:
-        jobs = "A job waits" if len(others) == 1 else f"{len(others)} jobs wait"
+        jobs = "Another job is" if len(others) == 1 else f"{len(others)} other jobs are"
         raise ExtensionError(
-            f"{jobs} for the GPUs of the partition {partition}, and this site lets those who wait "
-            "go first. Try again later, or save your work and queue a new session."
+            f"{jobs} waiting for GPUs in partition {partition}, and waiting jobs have priority "
+            "over "
+            "extensions here. Try again later, or save your work and queue a new session."
         )
 
 

@@ -19,7 +19,7 @@ from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
 
 # A sentence without numbers is better than one that comes late.
-_LONGEST_WAIT_S = 1.0
+_LONGEST_WAIT_S = 5.0
 
 
 async def situation_of_wait(

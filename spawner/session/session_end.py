@@ -12,13 +12,13 @@ from spawner.slurm.jobs import JobEnd
 from spawner.slurm.states import JobState
 
 _STATE_KEY = "ending"
-_IDLE = "Nobody used the session for as long as the site allows, so it was given back."
-_AGAIN = "Start a new session when you need one; what was open had been saved."
+_IDLE = "The session was stopped because it was idle for longer than this site allows."
+_AGAIN = "Start a new session when you need one; your open notebooks were saved."
 _REQUEUED = (
-    "Slurm took the session's job off its node and put it back into the queue, so its notebook "
-    "server and kernels have ended."
+    "Slurm took the session's job off its node and put it back into the queue, which ended its "
+    "notebook server and kernels."
 )
-_ANEW = "Start a new session; files that were saved are there."
+_ANEW = "Start a new session; your saved files are kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

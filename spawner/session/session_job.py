@@ -132,7 +132,7 @@ class SessionJob:
         """
         watch = self._begin_watch(is_hot=True)
         job_id = self.session.job_id
-        self.progress.tell("submitted", 10, f"Job {job_id} is submitted, with {self._gpus}.")
+        self.progress.tell("submitted", 10, f"Job {job_id} was submitted, with {self._gpus}.")
         while not self.session.is_ready:
             self._news.clear()
             situation = await situation_of_wait(self._cluster, self.session, watch.record)
@@ -149,14 +149,14 @@ class SessionJob:
                     continue
             await self._wait(self._news.wait())
         watch.is_hot = False
-        self.progress.tell("ready", 95, "The notebook server answers.")
+        self.progress.tell("ready", 95, "The notebook server is ready.")
         return self.session.url
 
     async def _serve(self, node: str, probe: Probe, watch: Watch) -> None:
         port = self.session.port
         address = await self._read_address(node)
         self._change(address=address)
-        self.progress.tell("starting", 80, f"The notebook server starts on {node}.")
+        self.progress.tell("starting", 80, f"The notebook server is starting on {node}.")
         await self._wait_for_answer(probe(self.session.url), watch, port)
         # If Slurm has put the job back into the queue meanwhile, another port will come.
         if self.session.port == port:

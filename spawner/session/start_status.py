@@ -22,8 +22,8 @@ _PAUSE_S = 2.0
 # Slurm's forecast moves by seconds all the time; that is no news.
 _SAME_S = 60.0
 NO_ANSWER = (
-    "Slurm does not answer just now. Nothing is lost: the job keeps its place, and this page goes "
-    "on as soon as Slurm answers."
+    "Slurm is not responding. Nothing is lost: the job keeps its place in the queue, and this "
+    "page continues as soon as Slurm responds."
 )
 
 
@@ -167,5 +167,5 @@ def seconds_of(moment: str) -> float:
 
 def _silence(since: float) -> Fact:
     if not since:
-        return Fact(name="Slurm", text="has not answered yet", is_problem=True)
-    return Fact(name="Slurm", text="last answered {0}", times=(since,), is_problem=True)
+        return Fact(name="Slurm", text="has not responded yet", is_problem=True)
+    return Fact(name="Slurm", text="last responded {0}", times=(since,), is_problem=True)

@@ -311,5 +311,5 @@ def test_7_an_idle_session_is_given_back_but_a_computing_kernel_is_kept(
         picture(page, "clock-7-given-back")
         page.goto(f"{ADDRESS}/hub/home")
         expect(page.locator("main")).to_contain_text(
-            "The last session has ended: Nobody used the session for as long as the site allows"
+            "The last session has ended: The session was stopped because it was idle"
         )

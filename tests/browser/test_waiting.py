@@ -181,7 +181,7 @@ def test_leaving_and_coming_back_shows_the_same_log_with_its_times(
     start(page)
     expect_queued(page)
     before = log_of(page)
-    assert re.search(r"^\d\d:\d\d Job \d+ is submitted", before[0])
+    assert re.search(r"^\d\d:\d\d Job \d+ was submitted", before[0])
 
     page.goto(f"{ADDRESS}/hub/home")
     expect(page.locator("body")).to_contain_text("Starting")
@@ -229,18 +229,18 @@ def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
     os.kill(slurmctld.pid, signal.SIGSTOP)
     try:
         queued = page.locator(step("queued"))
-        expect(queued).to_contain_text("Slurm does not answer just now", timeout=60_000)
+        expect(queued).to_contain_text("Slurm is not responding", timeout=60_000)
         expect(page.locator("#waiting-facts")).to_contain_text(
-            re.compile(r"last answered \d\d:\d\d")
+            re.compile(r"last responded \d\d:\d\d")
         )
         expect_accessible(page)
         picture(page, "waiting-without-slurm")
     finally:
         os.kill(slurmctld.pid, signal.SIGCONT)
 
-    expect(queued).not_to_contain_text("does not answer", timeout=60_000)
-    expect(page.locator("#waiting-facts")).not_to_contain_text("last answered")
-    assert "Slurm does not answer just now" in "\n".join(log_of(page)), "the log keeps it"
+    expect(queued).not_to_contain_text("not responding", timeout=60_000)
+    expect(page.locator("#waiting-facts")).not_to_contain_text("last responded")
+    assert "Slurm is not responding" in "\n".join(log_of(page)), "the log keeps it"
     assert [j.job_id for j in sessions_of(USER)] == [job.job_id]
 
 

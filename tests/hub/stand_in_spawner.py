@@ -55,10 +55,10 @@ HTTPServer(("127.0.0.1", int(os.environ["STAND_IN_PORT"])), Answer).serve_foreve
 LOG_LINES = "line 1\nKilled <process>"
 NEXT_STEP = "Start again; Slurm takes another node."
 STEPS = [
-    ("submitted", 10, "Job 4711 is submitted, with 2 simulated GPUs."),
+    ("submitted", 10, "Job 4711 was submitted, with 2 simulated GPUs."),
     ("queued", 30, "All GPUs of this size are taken. The job starts when one is free."),
-    ("running", 60, "Job 4711 runs on node01 with 2 simulated GPUs."),
-    ("starting", 80, "The notebook server starts on node01."),
+    ("running", 60, "Job 4711 is running on node01 with 2 simulated GPUs."),
+    ("starting", 80, "The notebook server is starting on node01."),
 ]
 
 

@@ -289,7 +289,7 @@ def test_the_waiting_page_shows_facts_and_log_without_javascript(ada: Browser) -
     page = eventually(lambda: _with(ada.get("/hub/spawn-pending/ada"), "Expected"), timeout_s=10)
 
     assert re.search(r"Expected start about \w+ \d+ \w+, \d\d:\d\d \w+", words(page))
-    assert re.search(r"\d\d:\d\d \w+ Job 4711 is submitted", words(page))
+    assert re.search(r"\d\d:\d\d \w+ Job 4711 was submitted", words(page))
 
 
 def _with(page: requests.Response, text: str) -> requests.Response | None:

@@ -77,11 +77,11 @@ def test_the_page_follows_the_start_and_opens_the_server(page: Page, hub: Privat
     start(page)
     steps = page.locator(".portal-step")
     expect(steps.nth(0)).to_have_attribute("data-state", "now")
-    expect(steps.nth(0)).to_contain_text("Job 4711 is submitted")
+    expect(steps.nth(0)).to_contain_text("Job 4711 was submitted")
 
     hub.set_cluster(step=2)
     expect(steps.nth(1)).to_have_attribute("data-state", "done")
-    expect(steps.nth(2)).to_contain_text("runs on node01")
+    expect(steps.nth(2)).to_contain_text("running on node01")
     expect(page).to_have_title(re.compile("^Running on a node"))
 
     hub.set_cluster(step=99)
@@ -98,7 +98,7 @@ def test_coming_back_to_the_waiting_page_shows_all_steps_again(page: Page, hub: 
 
     page.get_by_text("Log", exact=True).click()
     log = page.locator("#waiting-log li")
-    expect(log.filter(has_text="Job 4711 is submitted")).to_have_count(1)
+    expect(log.filter(has_text="Job 4711 was submitted")).to_have_count(1)
     expect(log.filter(has_text="All GPUs of this size are taken")).to_have_count(1)
 
 

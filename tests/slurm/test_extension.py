@@ -87,7 +87,7 @@ def test_a_session_extends_itself_until_the_site_says_no(hub: PrivateHub, token:
     assert ask(hub, token).status_code == 200
     third = ask(hub, token)
     assert third.status_code == 409
-    assert "extended 2 times already" in third.json()["message"]
+    assert "already extended 2 times" in third.json()["message"]
     assert limit() == "4:00:00"
 
 
@@ -189,7 +189,7 @@ def test_those_who_wait_go_first_where_the_site_wants_it(hub: PrivateHub, token:
     answer = ask(hub, token)
 
     assert answer.status_code == 409
-    assert "A job waits for the GPUs of the partition jupyter" in answer.json()["message"]
+    assert "Another job is waiting for GPUs in partition jupyter" in answer.json()["message"]
     hub.start(**ONE_HOUR | {"extend_while_others_wait": True})
     wait_until_ready(hub)
     assert ask(hub, token).status_code == 200

@@ -264,7 +264,7 @@ def test_without_munge_a_start_is_refused_in_words_and_a_session_goes_on(
         eventually(lambda: "No session is touched" in new_log(ready, n_seen), timeout_s=40)
 
     assert answer.status_code == 503
-    assert "Slurm did not answer" in answer.json()["message"]
+    assert "Slurm is not responding" in answer.json()["message"]
     eventually(lambda: "Slurm answers again" in new_log(ready, n_seen), timeout_s=90)
     assert is_same(ready, before)
     assert not jobs_of(OTHER_USER)

@@ -122,7 +122,7 @@ def test_a_server_without_a_certificate_is_not_taken_for_a_session_that_has_one(
 
     start(hub)
 
-    eventually(lambda: "has to report its certificate" in hub.log()[n_seen:], timeout_s=60)
+    eventually(lambda: "must report its certificate" in hub.log()[n_seen:], timeout_s=60)
     eventually(lambda: not sessions(), timeout_s=60)
     assert f"/user/{USER}" not in hub.routes()
 
@@ -245,7 +245,7 @@ def test_a_waiting_session_says_why_and_has_no_time_limit(
 
     wait_until_ready(hub)
     text = "\n".join(messages)
-    assert "is submitted, with 1 simulated GPU" in text
+    assert "was submitted, with 1 simulated GPU" in text
     assert "Server ready" in messages[-1]
     assert any("put on hold" in message for message in messages), text
 
@@ -255,7 +255,7 @@ def test_a_server_that_never_answers_is_given_up_after_the_jobs_own_time(hub: Pr
 
     answer = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1})
 
-    assert "did not answer" in answer.text
+    assert "did not respond" in answer.text
     eventually(lambda: not sessions(), timeout_s=10)
 
 

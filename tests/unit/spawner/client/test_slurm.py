@@ -51,7 +51,7 @@ class TestFakeSlurm(SlurmContract):
         cluster.set("hang", on=True)
         before = time.monotonic()
 
-        with pytest.raises(SlurmUnavailableError, match="Slurm did not answer"):
+        with pytest.raises(SlurmUnavailableError, match="Slurm is not responding"):
             await slurm.list_jobs([1])
 
         assert time.monotonic() - before < 5

@@ -74,7 +74,7 @@ def test_a_refusal_names_the_limit_and_the_next_step(
 
 def test_a_session_is_extended_only_so_often() -> None:
     check_times(POLICY, n_extensions=1)
-    with pytest.raises(ExtensionError, match="extended 2 times already"):
+    with pytest.raises(ExtensionError, match="already extended 2 times"):
         check_times(POLICY, n_extensions=2)
     with pytest.raises(ExtensionError, match="does not extend"):
         check_times(replace(POLICY, step_s=0), n_extensions=0)
@@ -101,7 +101,7 @@ def test_others_who_wait_for_the_same_gpus_go_first(job: WaitingJob, is_refused:
     if not is_refused:
         check(POLICY)
         return
-    with pytest.raises(ExtensionError, match="A job waits for the GPUs of the partition p"):
+    with pytest.raises(ExtensionError, match="Another job is waiting for GPUs in partition p"):
         check(POLICY)
 
 

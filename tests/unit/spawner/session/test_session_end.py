@@ -39,7 +39,7 @@ def test_what_another_release_kept_is_read_as_far_as_it_is_known() -> None:
 def test_a_session_that_nobody_used_is_told_so() -> None:
     ending = Ending.of_idle(17)
 
-    assert ending.error.message.startswith("Nobody used the session")
+    assert ending.error.message.startswith("The session was stopped because it was idle")
     assert ending.error.message.endswith(ending.error.next_step)
     assert ending.error.job_id == 17
 

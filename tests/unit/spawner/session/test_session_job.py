@@ -168,7 +168,7 @@ async def test_a_server_that_never_answers_is_given_up(setting: Setting) -> None
     job = setting.make_job(setting.job.session, running_start_timeout_s=0.2)
     await setting.submit("exec sleep 60", job)
 
-    with pytest.raises(StartFailed, match="did not answer"):
+    with pytest.raises(StartFailed, match="did not respond"):
         await job.wait_until_served(setting.probe)
 
     assert await job.is_alive(5)

@@ -135,8 +135,8 @@ def test_a_running_job_has_a_node_and_no_place() -> None:
 
 
 def test_a_silent_slurm_is_named_with_the_time_of_its_last_answer() -> None:
-    assert facts(started(), None, None, silent_since=NOW)["Slurm"] == "last answered {0}"
-    assert facts(started(), None, None, silent_since=0.0)["Slurm"] == "has not answered yet"
+    assert facts(started(), None, None, silent_since=NOW)["Slurm"] == "last responded {0}"
+    assert facts(started(), None, None, silent_since=0.0)["Slurm"] == "has not responded yet"
 
 
 async def test_the_log_says_that_slurm_is_silent_and_why_the_job_waits_once_it_answers(

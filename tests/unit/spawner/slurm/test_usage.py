@@ -100,7 +100,7 @@ async def test_accounting_that_is_down_is_told_in_a_sentence(
 ) -> None:
     down = accounting("echo 'sacct: error: slurm_persist_conn_open: failed' >&2; exit 1")
 
-    with pytest.raises(SlurmUnavailableError, match="accounting does not answer"):
+    with pytest.raises(SlurmUnavailableError, match="accounting is not responding"):
         await down.read_allocations("ada", NOON)
 
 
