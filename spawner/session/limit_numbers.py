@@ -18,8 +18,8 @@ from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
 
-# A sentence without numbers is better than one that comes late.
-_LONGEST_WAIT_S = 5.0
+# Longer than a query to Slurm may take; a sentence without numbers is better than none.
+_LONGEST_WAIT_S = 10.0
 
 
 async def situation_of_wait(

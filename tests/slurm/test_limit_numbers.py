@@ -1,0 +1,68 @@
+"""The numbers of a limit on GPUs, for a session that waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.slurm.conftest import USER, jobs_of, start
+from tests.support.eventually import eventually
+from tests.support.private_hub import PrivateHub
+
+pytestmark = pytest.mark.cluster
+
+
+def change_qos(change: str) -> None:
+    argv = ["sacctmgr", "-i", "modify", "qos", "normal", "set", change]
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+@contextmanager
+def two_gpus_per_user() -> Iterator[None]:
+    change_qos("MaxTRESPerUser=gres/gpu=2")
+    try:
+        yield
+    finally:
+        change_qos("MaxTRESPerUser=gres/gpu=-1")
+
+
+@pytest.fixture
+def gpu_in_use() -> Iterator[None]:
+    """A job of the user that is no session and holds one GPU."""
+    argv = ["sbatch", "--parsable", "--gres=gpu:1", "--output=/dev/null", "--chdir=/"]
+    done = subprocess.run(
+        [*argv, "--wrap=sleep 600"], user=USER, check=True, capture_output=True, text=True
+    )
+    job_id = int(done.stdout)
+
+    def is_running() -> bool:
+        return any(job.job_id == job_id and job.state == "RUNNING" for job in jobs_of(USER))
+
+    try:
+        eventually(is_running, timeout_s=30)
+        yield
+    finally:
+        subprocess.run(["scancel", str(job_id)], check=True, timeout=30)
+
+
+@pytest.mark.usefixtures("gpu_in_use")
+def test_a_session_over_a_limit_says_how_many_gpus_are_held_and_allowed(hub: PrivateHub) -> None:
+    with two_gpus_per_user():
+        # A hub reads the limits when it starts.
+        hub.kill()
+        hub.start()
+        start(hub, {"gpus": 2})
+
+        def reasons() -> list[str]:
+            steps = (hub.server(USER).get("state") or {}).get("start", {}).get("steps", [])
+            return [step["message"] for step in steps if step["name"] == "queued"]
+
+        def has_numbers() -> bool:
+            texts = reasons()
+            assert any("You hold 1 GPU and ask for 2 more" in text for text in texts), texts
+            return True
+
+        eventually(has_numbers, timeout_s=60)
