@@ -124,8 +124,8 @@ class SlurmGPUSpawner(EquippingSpawner):
             walltime_s=request.walltime_s,
             token_id=self._rows.find_token_id(self.api_token),
             partition=request.partition,
-            account=request.options.account or self.req_account,
-            qos=request.options.qos or self.req_qos,
+            account=request.options.name("account") or self.req_account,
+            qos=request.options.name("qos") or self.req_qos,
             has_tls=bool(self.certificates_dir),
         )
         # Saved first: a hub that dies while sbatch runs finds the job by its name.

@@ -196,7 +196,7 @@ def test_a_blocked_tab_becomes_a_link(context: BrowserContext, page: Page) -> No
 
     button(page).click()
 
-    expect(page.get_by_text("TensorBoard of logs is ready.")).to_be_visible()
+    expect(page.get_by_text("TensorBoard for logs is ready.")).to_be_visible()
     expect(page.get_by_role("button", name="Open TensorBoard")).to_be_visible()
 
 
@@ -223,6 +223,19 @@ def test_the_launcher_of_jupyterlab_asks_for_the_folder(context: BrowserContext,
     lab.locator(".jp-LauncherCard").filter(has_text="TensorBoard").click()
 
     expect_curves(choose_logs(context, lab))
+
+
+def test_every_button_is_a_command_of_the_palette(lab: Page) -> None:
+    lab.keyboard.press("Control+Shift+C")
+    palette = lab.locator(".lm-CommandPalette")
+
+    for label in ("TensorBoard", "Slurm Jobs", "Show Resource Usage"):
+        expect(palette.get_by_role("menuitem", name=label, exact=True)).to_be_attached()
+    palette.get_by_placeholder("SEARCH").fill("tensorboard")
+    picture(lab, "lab-palette")
+    palette.get_by_text("TensorBoard", exact=True).click()
+
+    expect(lab.locator(".jp-Dialog")).to_contain_text("Choose the folder with the logs")
 
 
 def test_the_list_of_what_runs_shows_and_stops_them(page: Page, server: NotebookServer) -> None:

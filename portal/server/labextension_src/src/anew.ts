@@ -3,7 +3,7 @@ import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 
-import { saveAll } from './save';
+import { notSaved, saveAll } from './save';
 import { ISession } from './session';
 
 const PAUSE_MS = 1_000;
@@ -26,13 +26,13 @@ export async function startAnew(
   reason: string
 ): Promise<void> {
   const text =
-    'Everything open is saved, this session ends, and a new one is asked for with the same ' +
-    'choices. The same notebooks are open again when it runs; their kernels start anew.';
+    'All open documents are saved, this session ends, and a new one is requested with the same ' +
+    'options. The same notebooks reopen in it, with new kernels.';
   const { button } = await showDialog({
-    title: reason ? 'The session is not extended' : 'Start a new session?',
+    title: reason ? 'The session was not extended' : 'Start a new session?',
     body: reason ? `${reason}\n\n${text}` : text,
     buttons: [
-      Dialog.cancelButton({ label: 'Go on with this one' }),
+      Dialog.cancelButton({ label: 'Keep this session' }),
       Dialog.warnButton({ label: 'Save and start a new session' })
     ]
   });
@@ -41,10 +41,7 @@ export async function startAnew(
   }
   const unsaved = await saveAll(app, documents);
   if (unsaved.length > 0) {
-    Notification.error(
-      `The session goes on, because these are not saved: ${unsaved.join(', ')}. Save them under another name.`,
-      { autoClose: false }
-    );
+    Notification.error(`This session keeps running. ${notSaved(unsaved)}`, { autoClose: false });
     return;
   }
   try {
@@ -59,7 +56,7 @@ export async function startAnew(
   window.location.assign(newSessionUrl());
 }
 
-/** The hub leads to a page of its own whoever asks for a session while the last one still ends. */
+/** While the last session is still ending, the hub redirects requests for a new one. */
 async function hasEnded(session: ISession): Promise<boolean> {
   if ((await session.presence()) === 'there') {
     return false;

@@ -1,14 +1,17 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IStatusBar } from '@jupyterlab/statusbar';
 
 import { startAnew } from './anew';
 import { formatCountdown, formatDuration } from './format';
+import { PALETTE_CATEGORY } from './palette';
 import { place, StatusButton } from './place';
 import { saveAllAloud } from './save';
 import { ISession, ISessionState } from './session';
 
+const EXTEND_SESSION = 'data-scientist-portal:extend-session';
+const NEW_SESSION = 'data-scientist-portal:new-session';
 const TICK_MS = 1_000;
 
 function endTime(leftS: number): string {
@@ -37,11 +40,32 @@ class Clock {
     window.setInterval(() => this.tick(), TICK_MS);
   }
 
+  addCommands(palette: ICommandPalette | null): void {
+    const { commands } = this.app;
+    const isEnabled = () => this.session.leftS() !== null;
+    commands.addCommand(EXTEND_SESSION, {
+      label: 'Extend Session …',
+      isEnabled,
+      execute: () => this.ask()
+    });
+    commands.addCommand(NEW_SESSION, {
+      label: 'New Session …',
+      isEnabled,
+      execute: () => this.anew('')
+    });
+    [EXTEND_SESSION, NEW_SESSION].forEach(command =>
+      palette?.addItem({ command, category: PALETTE_CATEGORY })
+    );
+  }
+
   private take(state: ISessionState): void {
     const { n_signals: nSignals } = state.clock;
     if (this.nSignals !== null && nSignals > this.nSignals) {
-      const why = 'Slurm ends this session soon.';
+      const why = 'Slurm is about to end this session.';
       void saveAllAloud(this.app, this.documents, why);
+    }
+    if (this.nSignals === null) {
+      [EXTEND_SESSION, NEW_SESSION].forEach(id => this.app.commands.notifyCommandChanged(id));
     }
     this.nSignals = nSignals;
     this.tick();
@@ -88,11 +112,11 @@ class Clock {
   private async ask(): Promise<void> {
     const leftS = this.session.leftS() ?? 0;
     const { step_s: step, n_left: n } = this.session.state!.clock;
-    const times = n === 1 ? 'once' : `${n} times`;
+    const times = n === 1 ? 'once by' : `${n} times, each time by`;
     const offer =
       step > 0
-        ? `It can be extended ${times} by ${formatDuration(step)}, if nobody waits for its GPUs or the site lets it.`
-        : 'It cannot be extended any more, or this site does not extend sessions.';
+        ? `You can extend it ${times} ${formatDuration(step)}, unless this site gives waiting jobs priority.`
+        : 'This site does not let you extend it further.';
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
     buttons.push(Dialog.warnButton({ label: 'New session', actions: ['anew'] }));
     if (step > 0) {
@@ -120,7 +144,7 @@ class Clock {
       return;
     }
     const until = endTime(this.session.leftS() ?? 0);
-    Notification.success(`The session goes on until ${until}.`, { autoClose: 8_000 });
+    Notification.success(`The session now ends at ${until}.`, { autoClose: 8_000 });
   }
 
   private anew(reason: string): Promise<void> {
@@ -140,11 +164,12 @@ export const clockPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Shows the time left in the session, warns, saves and extends.',
   autoStart: true,
   requires: [ISession, IDocumentManager],
-  optional: [IStatusBar],
+  optional: [IStatusBar, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     session: ISession,
     documents: IDocumentManager,
-    statusBar: IStatusBar | null
-  ) => void new Clock(app, session, documents, statusBar)
+    statusBar: IStatusBar | null,
+    palette: ICommandPalette | null
+  ) => new Clock(app, session, documents, statusBar).addCommands(palette)
 };

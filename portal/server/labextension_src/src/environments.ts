@@ -14,16 +14,19 @@ interface IListing {
 /** Says which of the user's own environments is not offered on this node, and why. */
 export const environmentsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:environments',
-  description: 'Says why an environment of the user is no kernel on this node.',
+  description: 'Says why an environment of the user cannot be used as a kernel on this node.',
   autoStart: true,
   activate: (app: JupyterFrontEnd) => {
     const look = async () => {
       const found = await askPortal<IListing>(app.serviceManager.serverSettings, 'environments');
       const broken = found.environments.filter(({ own, problem }) => own && problem);
       broken.forEach(({ name, problem }) =>
-        Notification.warning(`Your environment “${name}” is no kernel on this node. ${problem}`, {
-          autoClose: false
-        })
+        Notification.warning(
+          `Your environment “${name}” cannot be used as a kernel on this node. ${problem}`,
+          {
+            autoClose: false
+          }
+        )
       );
     };
     window.setTimeout(

@@ -7,7 +7,7 @@ import { formatCountdown, formatDuration } from './format';
 import { saveAllAloud } from './save';
 import { IIdle, ISession } from './session';
 
-/** Says that nobody uses the session, saves before it is given back, and says that it was. */
+/** Warns that the session is idle, saves before it is stopped, and says that it was. */
 class IdleNotice {
   private state: IIdle['state'] = 'used';
   private notice = '';
@@ -29,15 +29,15 @@ class IdleNotice {
     }
     this.show(idle);
     if (idle.state !== before && idle.state === 'saving') {
-      const why = 'Nobody uses this session, so it is given back.';
+      const why = 'This session is idle and about to be stopped.';
       void saveAllAloud(this.app, this.documents, why).then(() => this.tellTheEnd());
     }
   }
 
   private show(idle: IIdle): void {
     const message =
-      `Nothing has computed and nobody has typed for ${formatDuration(idle.idle_s)}. ` +
-      `In ${formatCountdown(idle.ends_in_s ?? 0)} this session is saved and given back to others.`;
+      `This session has been idle for ${formatDuration(idle.idle_s)}: nothing has run and nobody has typed. ` +
+      `It will be saved and stopped in ${formatCountdown(idle.ends_in_s ?? 0)}.`;
     if (this.notice && Notification.update({ id: this.notice, message })) {
       return;
     }
@@ -73,7 +73,7 @@ class IdleNotice {
       callback: () => window.location.assign(newSessionUrl())
     };
     Notification.info(
-      'This session was given back, because nobody used it. Its GPUs serve others now.',
+      'This session was stopped because it was idle. Its GPUs are now available to others.',
       {
         autoClose: false,
         actions: [start]
@@ -84,7 +84,7 @@ class IdleNotice {
 
 export const idlePlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:idle',
-  description: 'Warns before a session that nobody uses is given back.',
+  description: 'Warns before an idle session is stopped.',
   autoStart: true,
   requires: [ISession, IDocumentManager],
   activate: (app: JupyterFrontEnd, session: ISession, documents: IDocumentManager) =>

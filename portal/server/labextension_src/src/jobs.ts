@@ -6,6 +6,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 
 import { jobsIcon } from './icon';
 import { JobsPanel } from './jobspanel';
+import { PALETTE_CATEGORY } from './palette';
 
 export const OPEN_JOBS = 'data-scientist-portal:open-jobs';
 const SUBMIT_JOB = 'data-scientist-portal:submit-job';
@@ -53,18 +54,20 @@ export const jobsPlugin: JupyterFrontEndPlugin<void> = {
 
     commands.addCommand(OPEN_JOBS, {
       label: 'Slurm Jobs',
-      caption: 'Your jobs of the cluster: output, cancel, submit',
+      caption: 'Your jobs on the cluster: output, cancel, submit',
       icon: jobsIcon,
       execute: () => show(null)
     });
     commands.addCommand(SUBMIT_JOB, {
       label: 'Submit as Slurm Job …',
-      caption: 'Show what the script asks for, then submit it',
+      caption: 'Show what the script requests, then submit it',
       icon: jobsIcon,
       isVisible: () => script() !== null,
       execute: () => show(script())
     });
     launcher?.add({ command: OPEN_JOBS, category: 'Other', rank: 3 });
-    palette?.addItem({ command: OPEN_JOBS, category: 'Slurm' });
+    [OPEN_JOBS, SUBMIT_JOB].forEach(command =>
+      palette?.addItem({ command, category: PALETTE_CATEGORY })
+    );
   }
 };

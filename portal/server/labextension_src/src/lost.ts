@@ -11,11 +11,11 @@ import { ISession, Presence } from './session';
 const WORDS: Record<Exclude<Presence, 'there'>, { title: string; body: string }> = {
   ended: {
     title: 'This session has ended',
-    body: 'What is not saved stays in this tab for as long as it is open. The page of the session says why it ended, and starts it again.'
+    body: 'Unsaved changes stay in this tab while it is open. The session’s page says why it ended and can start it again.'
   },
   silent: {
-    title: 'The session does not answer',
-    body: 'The network, the portal or the node cannot be reached just now. This tab tries again by itself; what is not saved stays in it for as long as it is open.'
+    title: 'The session is not responding',
+    body: 'The network, the portal or the node is unreachable. This tab keeps trying; unsaved changes stay in it while it is open.'
   }
 };
 
@@ -27,7 +27,7 @@ function pause(): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, PAUSE_MS));
 }
 
-/** Says once what became of a session that does not answer any more. */
+/** Says once what became of a session that no longer responds. */
 class LostConnection {
   private told: Presence = 'there';
   private isAsking = false;
@@ -42,7 +42,7 @@ class LostConnection {
 
   async tell(): Promise<void> {
     const idle = this.session.state?.idle.state;
-    // A session that is given back says so itself.
+    // The idle notice says so itself.
     if (this.isAsking || this.told === 'ended' || idle === 'saving' || idle === 'over') {
       return;
     }
@@ -72,7 +72,7 @@ class LostConnection {
     if (presence === 'ended') {
       buttons.push(Dialog.okButton({ label: 'Why it ended' }));
     }
-    // JupyterLab asks for nothing while the question stands.
+    // JupyterLab sends no requests while the dialog is open.
     this.setConnected(false);
     const dialog = new Dialog({ ...WORDS[presence], buttons });
     void this.closeWhenChanged(dialog, presence);
@@ -103,7 +103,7 @@ class LostConnection {
 /** In place of JupyterHub's own, which says of every lost connection that the server does not run. */
 export const lostPlugin: JupyterFrontEndPlugin<IConnectionLost> = {
   id: 'data-scientist-portal:lost',
-  description: 'Says what became of a session that does not answer any more.',
+  description: 'Says what became of a session that no longer responds.',
   autoStart: true,
   requires: [ISession],
   optional: [JupyterLab.IInfo],

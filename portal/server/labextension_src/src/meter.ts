@@ -1,13 +1,17 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { LabIcon } from '@jupyterlab/ui-components';
 import { Widget } from '@lumino/widgets';
 
 import { count } from './format';
 import { drawGraph, IPoint } from './graph';
+import { PALETTE_CATEGORY } from './palette';
 import { place, StatusButton } from './place';
 import { IMeter, ISample, ISession } from './session';
 
+const SHOW_USAGE = 'data-scientist-portal:show-usage';
+const TITLE = 'Resource usage of this session';
 const HISTORY_S = 15 * 60;
 // A tab that was hidden has missed samples.
 const LONGEST_GAP_S = 20;
@@ -58,7 +62,7 @@ class MeterPanel extends Widget {
     this.id = 'data-scientist-portal-meter-panel';
     this.addClass('dsp-panel');
     this.title.icon = meterIcon;
-    this.title.caption = 'Use of this session';
+    this.title.caption = TITLE;
     this.title.label = '';
     session.changed.connect((_, { meter }) => meter && void this.take(meter));
   }
@@ -87,7 +91,7 @@ class MeterPanel extends Widget {
 
   private draw(meter: IMeter): void {
     const heading = document.createElement('h2');
-    heading.textContent = 'Use of this session';
+    heading.textContent = TITLE;
     const line = (value: (sample: ISample) => number | null): IPoint[] =>
       this.samples.map(sample => ({ x: sample.at_s - meter.at_s, y: value(sample) }));
     const graphs = gpuGraphs(meter, line);
@@ -125,9 +129,9 @@ function gpuGraphs(meter: IMeter, line: Line): HTMLElement[] {
   if (meter.are_gpus_simulated || !meter.gpus || meter.gpus.length === 0) {
     const text = document.createElement('p');
     text.textContent = meter.are_gpus_simulated
-      ? `${simulated(meter)}: Slurm hands them out, but they compute nothing, so there is no use to show.`
+      ? `${simulated(meter)}: Slurm allocates them, but they compute nothing, so there is no usage to show.`
       : meter.n_gpus > 0
-        ? 'The driver of the GPUs does not answer, so their use is not known.'
+        ? 'The GPU driver is not responding, so GPU usage is unknown.'
         : 'This session has no GPU.';
     return [text];
   }
@@ -151,15 +155,22 @@ function gpuGraphs(meter: IMeter, line: Line): HTMLElement[] {
 
 export const meterPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:meter',
-  description: 'Shows the use of GPUs, cores and memory.',
+  description: 'Shows the usage of GPUs, cores and memory.',
   autoStart: true,
   requires: [ISession],
-  optional: [IStatusBar],
-  activate: (app: JupyterFrontEnd, session: ISession, statusBar: IStatusBar | null) => {
+  optional: [IStatusBar, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    session: ISession,
+    statusBar: IStatusBar | null,
+    palette: ICommandPalette | null
+  ) => {
     const panel = new MeterPanel(session);
     app.shell.add(panel, 'right', { rank: 900 });
-    const title = 'Use of this session. Click for the last 15 minutes.';
+    const title = `${TITLE}. Click for the last 15 minutes.`;
     const open = () => app.shell.activateById(panel.id);
+    app.commands.addCommand(SHOW_USAGE, { label: 'Show Resource Usage', execute: open });
+    palette?.addItem({ command: SHOW_USAGE, category: PALETTE_CATEGORY });
     const button = new StatusButton('data-scientist-portal-meter', title, open);
     place(app, statusBar, button, 10);
     session.changed.connect((_, { meter }) => {

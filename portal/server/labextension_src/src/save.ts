@@ -22,6 +22,11 @@ export async function saveAll(
   return [...contexts].filter((_, index) => !saved[index]).map(context => context.localPath);
 }
 
+/** What to do about documents that could not be saved. */
+export function notSaved(paths: ReadonlyArray<string>): string {
+  return `Not saved: ${paths.join(', ')}. Save ${paths.length === 1 ? 'it' : 'them'} under another name.`;
+}
+
 /** Save all, and say what was saved or could not be. */
 export async function saveAllAloud(
   app: JupyterFrontEnd,
@@ -30,7 +35,7 @@ export async function saveAllAloud(
 ): Promise<void> {
   const unsaved = await saveAll(app, documents);
   if (unsaved.length > 0) {
-    Notification.error(`${why} Not saved: ${unsaved.join(', ')}. Save under another name.`, {
+    Notification.error(`${why} ${notSaved(unsaved)}`, {
       autoClose: false
     });
     return;

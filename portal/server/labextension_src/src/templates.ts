@@ -1,5 +1,5 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
@@ -8,6 +8,7 @@ import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { askPortal } from './api';
 import { templateIcon } from './icon';
+import { PALETTE_CATEGORY } from './palette';
 
 const OPEN_TEMPLATE = 'data-scientist-portal:open-template';
 const RESTORE_TEMPLATE = 'data-scientist-portal:restore-template';
@@ -43,13 +44,20 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:templates',
   description: 'Shows the template notebooks in the launcher and restores them.',
   autoStart: true,
-  optional: [IFileBrowserFactory, IDefaultFileBrowser, ILauncher, IDocumentManager],
+  optional: [
+    IFileBrowserFactory,
+    IDefaultFileBrowser,
+    ILauncher,
+    IDocumentManager,
+    ICommandPalette
+  ],
   activate: (
     app: JupyterFrontEnd,
     factory: IFileBrowserFactory | null,
     defaultBrowser: IDefaultFileBrowser | null,
     launcher: ILauncher | null,
-    documents: IDocumentManager | null
+    documents: IDocumentManager | null,
+    palette: ICommandPalette | null
   ) => {
     const { commands, serviceManager } = app;
     const settings = serviceManager.serverSettings;
@@ -78,7 +86,7 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
     });
     commands.addCommand(RESTORE_TEMPLATE, {
       label: 'Restore Template',
-      caption: 'Put the original back; what you edited is kept beside it',
+      caption: 'Put the original back; your edited version is kept next to it',
       icon: templateIcon,
       isVisible: () => selected() !== null,
       execute: async () => {
@@ -90,7 +98,7 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
           const { kept } = await askPortal<{ kept: string }>(settings, 'templates', 'POST', {
             name
           });
-          const also = kept ? ` What you had edited is now ${kept}.` : '';
+          const also = kept ? ` Your edited version is now ${kept}.` : '';
           Notification.success(`${FOLDER}${name} is the original again.${also}`, {
             autoClose: 8000
           });
@@ -101,22 +109,22 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
       }
     });
 
+    palette?.addItem({ command: RESTORE_TEMPLATE, category: PALETTE_CATEGORY });
+
     void askPortal<IListing>(settings, 'templates').then(
       ({ templates, beside, problems }) => {
         templates.forEach((template, rank) => {
-          launcher?.add({
-            command: OPEN_TEMPLATE,
-            args: {
-              path: template.path,
-              label: labelOf(template),
-              caption: captionOf(template),
-              writtenFor: template.written_for,
-              kernel: template.kernel,
-              advice: template.advice
-            },
-            category: `${template.framework} templates`,
-            rank
-          });
+          const args = {
+            path: template.path,
+            label: labelOf(template),
+            caption: captionOf(template),
+            writtenFor: template.written_for,
+            kernel: template.kernel,
+            advice: template.advice
+          };
+          const category = `${template.framework} templates`;
+          launcher?.add({ command: OPEN_TEMPLATE, args, category, rank });
+          palette?.addItem({ command: OPEN_TEMPLATE, args, category });
         });
         beside.forEach(path =>
           Notification.info(`${path} is the new release of a template that you edited.`, {
@@ -168,7 +176,7 @@ function captionOf(template: ITemplate): string {
 async function isSure(name: string): Promise<boolean> {
   const { button } = await showDialog({
     title: 'Restore template?',
-    body: `${FOLDER}${name} becomes the original again. If you edited it, your version is kept beside it.`,
+    body: `${FOLDER}${name} is replaced by the original. If you edited it, your version is kept next to it.`,
     buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Restore' })]
   });
   return button.accept;

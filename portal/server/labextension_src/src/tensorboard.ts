@@ -1,5 +1,5 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { Notification } from '@jupyterlab/apputils';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import {
@@ -11,6 +11,7 @@ import {
 import { ILauncher } from '@jupyterlab/launcher';
 
 import { tensorBoardIcon } from './icon';
+import { PALETTE_CATEGORY } from './palette';
 import { ITensorBoard, TensorBoardClient } from './rest';
 import { WaitingTab } from './tab';
 
@@ -24,13 +25,20 @@ export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:tensorboard',
   description: 'Opens the selected folders in TensorBoard, in a tab of their own.',
   autoStart: true,
-  optional: [IFileBrowserFactory, IDefaultFileBrowser, IDocumentManager, ILauncher],
+  optional: [
+    IFileBrowserFactory,
+    IDefaultFileBrowser,
+    IDocumentManager,
+    ILauncher,
+    ICommandPalette
+  ],
   activate: (
     app: JupyterFrontEnd,
     factory: IFileBrowserFactory | null,
     defaultBrowser: IDefaultFileBrowser | null,
     documents: IDocumentManager | null,
-    launcher: ILauncher | null
+    launcher: ILauncher | null,
+    palette: ICommandPalette | null
   ) => {
     const { commands, serviceManager } = app;
     const client = new TensorBoardClient(serviceManager.serverSettings);
@@ -64,6 +72,11 @@ export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
     defaultBrowser?.model.pathChanged.connect(update);
     void app.restored.then(prefetchScript);
     launcher?.add({ command: OPEN_TENSORBOARD, args: ASK_FOR_FOLDER, category: 'Other', rank: 2 });
+    palette?.addItem({
+      command: OPEN_TENSORBOARD,
+      args: ASK_FOR_FOLDER,
+      category: PALETTE_CATEGORY
+    });
   }
 };
 
@@ -117,7 +130,7 @@ export async function openTensorBoard(
     return;
   }
   if (!tab.show(board.url)) {
-    Notification.info(`TensorBoard of ${board.logdirs.join(', ')} is ready.`, {
+    Notification.info(`TensorBoard for ${board.logdirs.join(', ')} is ready.`, {
       autoClose: false,
       actions: [
         { label: 'Open TensorBoard', callback: () => void window.open(board.url, '_blank') }

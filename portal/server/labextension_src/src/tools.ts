@@ -1,5 +1,5 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { IToolbarWidgetRegistry } from '@jupyterlab/apputils';
+import { ICommandPalette, IToolbarWidgetRegistry } from '@jupyterlab/apputils';
 import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 import { launcherIcon } from '@jupyterlab/ui-components';
@@ -19,12 +19,13 @@ export const toolsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:tools',
   description: 'Opens the web tools of the site in a tab of their own.',
   autoStart: true,
-  optional: [ILauncher, IDefaultFileBrowser, IToolbarWidgetRegistry],
+  optional: [ILauncher, IDefaultFileBrowser, IToolbarWidgetRegistry, ICommandPalette],
   activate: (
     app: JupyterFrontEnd,
     launcher: ILauncher | null,
     browser: IDefaultFileBrowser | null,
-    toolbars: IToolbarWidgetRegistry | null
+    toolbars: IToolbarWidgetRegistry | null,
+    palette: ICommandPalette | null
   ) => {
     app.commands.addCommand(OPEN_TOOL, {
       label: args => String(args.title ?? ''),
@@ -37,6 +38,7 @@ export const toolsPlugin: JupyterFrontEndPlugin<void> = {
         tools.forEach(({ title, url }) => {
           const item = { command: OPEN_TOOL, args: { title, url } };
           launcher?.add({ ...item, category: 'Web tools' });
+          palette?.addItem({ ...item, category: 'Web tools' });
           if (browser && toolbars) {
             addToNewMenu(app, browser, toolbars, item);
           }
