@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from portal.data.errors import DataError
+from portal.whole_file import write_whole
 
 NAME = "shards.json"
 _VERSION = 1
@@ -109,9 +109,7 @@ def write_manifest(folder: ShardFolder) -> None:
     content = {"version": _VERSION, **asdict(folder)}
     # So that the folder can be moved.
     del content["path"]
-    new = folder.path / f".{NAME}.new"
-    new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    os.replace(new, folder.path / NAME)
+    write_whole(folder.path / NAME, f"{json.dumps(content, indent=1)}\n".encode())
 
 
 def checksum(path: Path) -> str:

@@ -13,6 +13,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from portal.whole_file import write_whole
+
 FOLDER = Path(".local/share/data-scientist-portal/packages")
 # Sorts last, so that what a package's .pth adds to sys.path comes before what is shipped.
 _SHIPPED_PTH = "zz_data_scientist_portal.pth"
@@ -109,13 +111,13 @@ class Overlay:
         if not self.python.is_symlink():
             self._make(shipped)
         if self._shipped_pth().read_text(encoding="utf-8") != _pth(shipped):
-            _replace(self._shipped_pth(), _pth(shipped))
+            write_whole(self._shipped_pth(), _pth(shipped).encode())
         if os.readlink(self.python) != str(shipped.base):
             new = self.python.with_name(".python.new")
             new.unlink(missing_ok=True)
             new.symlink_to(shipped.base)
             new.replace(self.python)
-            _replace(self.folder / "pyvenv.cfg", _pyvenv(shipped))
+            write_whole(self.folder / "pyvenv.cfg", _pyvenv(shipped).encode())
 
     def _make(self, shipped: Shipped) -> None:
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -188,9 +190,3 @@ def _pyvenv(shipped: Shipped) -> str:
         "include-system-site-packages = false\n"
         f"version = {shipped.version}\n"
     )
-
-
-def _replace(path: Path, text: str) -> None:
-    new = path.with_name(f".{path.name}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)

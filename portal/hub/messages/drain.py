@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from portal.hub.messages.announcements import Announcement, Level
+from portal.whole_file import write_whole
 from spawner.errors import SiteError
 from spawner.session.spawn_error import StartFailed
 
@@ -44,11 +44,9 @@ class Drain:
             SiteError: If it cannot be saved; then nothing has changed.
         """
         text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
-        new = self.path.with_suffix(".new")
+        state = json.dumps({"message": text, "since": time.time()})
         try:
-            new.write_text(json.dumps({"message": text, "since": time.time()}), encoding="utf-8")
-            # Atomic: a crash leaves the old state or the new one.
-            os.replace(new, self.path)
+            write_whole(self.path, state.encode(), survives_power_loss=True)
         except OSError as error:
             raise SiteError(f"{self.path} cannot be written: {error.strerror}.") from error
         self._message = text

@@ -6,7 +6,6 @@ still trust what it signs after its certificate was renewed.
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from portal.whole_file import write_whole
 from spawner.certificates import (
     AUTHORITY_FILE,
     IDENTITY_FILE,
@@ -153,10 +153,5 @@ def _key_pem(key: Any) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    new_path = path.with_name(f".{path.name}.new")
-    new_path.unlink(missing_ok=True)
-    # Private from the first moment: some of these files are keys.
-    descriptor = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    new_path.replace(path)
+    # Private: some of these files are keys.
+    write_whole(path, content, mode=0o600, survives_power_loss=True)

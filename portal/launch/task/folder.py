@@ -28,6 +28,7 @@ from portal.launch.errors import LaunchError
 from portal.launch.task.pickles import pickled, unpickled
 from portal.launch.task.plan import End, Failure, Plan
 from portal.launch.task.throughput import Pace
+from portal.whole_file import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +152,5 @@ class RunFolder:
             return None
 
     def _write(self, name: str, content: bytes) -> None:
-        path = self.path / name
-        part = path.with_name(f".{name}.part")
-        part.write_bytes(content)
-        part.chmod(0o600)
-        # Renamed when complete: the notebook and other nodes read these files at any moment.
-        part.replace(path)
+        # The notebook and other nodes read these files at any moment.
+        write_whole(self.path / name, content, mode=0o600)

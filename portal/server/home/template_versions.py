@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from portal.whole_file import write_whole
 
 RECORD_PATH = Path(".local/state/data-scientist-portal/templates.json")
 
@@ -46,10 +46,4 @@ def write_releases(home: Path, releases: Mapping[str, Release]) -> None:
     path = home / RECORD_PATH
     path.parent.mkdir(parents=True, exist_ok=True)
     record = {name: asdict(release) for name, release in sorted(releases.items())}
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_text(json.dumps(record, indent=1), encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, json.dumps(record, indent=1).encode())

@@ -1,0 +1,44 @@
+"""Files that are written whole: a reader, or a crash, finds the old content or the new one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_whole(
+    path: Path, content: bytes, *, mode: int = 0o666, survives_power_loss: bool = False
+) -> None:
+    """Write a file under another name in its folder, then rename it.
+
+    A link of this name is replaced, not followed. `mode` are the permissions from the first byte
+    on, less the process's umask. Without `survives_power_loss` a machine that loses its power can
+    be left with an empty file; with it the content is on the disk before this returns.
+
+    Raises:
+        OSError: If there is no room, or no permission; then the old file is as it was.
+    """
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            if survives_power_loss:
+                file.flush()
+                os.fsync(descriptor)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    if survives_power_loss:
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    # The new name is an entry of the folder.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
