@@ -22,6 +22,7 @@ HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
+# A referer is a URL of the portal, which may hold a token or the key of a port.
 _SECRETS = {"authorization", "cookie", "referer", "x-xsrftoken"}
 _NOT_PASSED_ON = HOP_BY_HOP | _SECRETS | {"content-length", "expect", "host"}
 _SECRET_ARGUMENTS = ("token=", "_xsrf=")
@@ -40,6 +41,7 @@ class ForwardingHandler(JupyterHandler):
     """
 
     page_title = ""
+    # A program's cookie would be stored for the portal's own host.
     not_passed_back = HOP_BY_HOP | {"date", "server", "set-cookie"}
 
     async def pass_back(self, response: httpcore.Response) -> None:

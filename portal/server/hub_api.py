@@ -84,6 +84,7 @@ class HubApi:
             answer = await AsyncHTTPClient().fetch(
                 f"{self._url}/dsportal/{name}",
                 method=method,
+                # Tornado's client wants a body with POST, and none with other methods.
                 body=json.dumps(dict(body or {})) if method == "POST" else None,
                 headers={"Authorization": f"token {self._token}"},
                 request_timeout=TIMEOUT_S,

@@ -34,6 +34,7 @@ def link_storage(name: str, mounted: Path, home: Path) -> str:
             "to show. Tell the administrators."
         )
     try:
+        # exists() follows the link, so this is one that leads nowhere.
         if link.is_symlink() and not link.exists():
             link.unlink()
         if not link.is_symlink() and not link.exists():

@@ -48,6 +48,7 @@ def shared_files(root_dir: str, storage: Mapping[str, Path]) -> list[Any]:
         (
             rf"/files/({re.escape(name)}/.*)",
             SharedFilesHandler,
+            # Links in the storage that lead out of both are refused by Tornado.
             {"path": root_dir, "allowed_symlink_directory": [root_dir, str(mounted)]},
         )
         for name, mounted in storage.items()

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: a named pipe in place of a file must not block the session.
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# O_EXCL refuses every link of that name, even one that leads nowhere.
 _MAKE_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -107,6 +108,7 @@ class Folder:
         Raises:
             OSError: If there is no room, or no permission.
         """
+        # In the same folder, since a rename stays within one file system.
         temporary = f".{secrets.token_hex(8)}.tmp"
         descriptor = os.open(temporary, _MAKE_FILE, mode=0o644, dir_fd=self._descriptor)
         try:

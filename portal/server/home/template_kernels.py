@@ -100,6 +100,7 @@ def packages_beside(program: Path) -> dict[str, str] | None:
         https://packaging.python.org/en/latest/specifications/recording-installed-packages/
     """
     folders = list(program.parent.parent.glob("lib/python3*/site-packages"))
+    # A launcher such as apptainer: the packages are elsewhere.
     if program.parent.name != "bin" or not folders:
         return None
     # Only folder names: metadata would mean hundreds of files on a network file system.
@@ -119,6 +120,7 @@ def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
         the first other one that has everything; else what the nearest one lacks.
     """
     named = kernels.get(needs.kernel)
+    # What is not known cannot be judged: try the kernel that the notebook names.
     if not needs.kernel or (named and (needs.packages is None or named.packages is None)):
         return Match(kernel=needs.kernel)
     if needs.packages is None:

@@ -33,6 +33,7 @@ def read_releases(home: Path) -> dict[str, Release]:
     try:
         record = json.loads((home / RECORD_PATH).read_text(encoding="utf-8"))
         return {str(name): Release(**release) for name, release in record.items()}
+    # Without a record each changed template counts as edited, so the user's files are safe.
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 

@@ -95,6 +95,7 @@ class _Installation:
 
     def install_folder(self, source: Folder, target: Folder, relative: PurePosixPath) -> None:
         for entry in source.names():
+            # Only at the top: in a folder of the site's, these names may well be templates.
             is_ours = relative == PurePosixPath() and entry in NOT_TEMPLATES
             if is_ours or entry.startswith(".") or entry == "__pycache__":
                 continue
@@ -125,6 +126,7 @@ class _Installation:
         new, release = digest(content), self._releases.get(str(name), Release())
         present = target.read(name.name)
         if present is None or digest(present) in {new, release.written}:
+            # If the content is equal already, only the record is missing.
             if present != content:
                 target.write(name.name, content)
                 self._outcome.written.append(str(name))

@@ -18,7 +18,9 @@ from portal.environments.probe import quick_problem, try_environment
 from portal.environments.registry import OWN_PATH, read_registry
 
 _MAX_LOGO_BYTES = 1024 * 1024
+# A trial starts an interpreter, which competes with the user's work for the session's cores.
 _N_AT_ONCE = 2
+# Polled: inotify does not see what other hosts change on a network file system.
 _FOLLOW_INTERVAL_S = 5
 
 
@@ -195,6 +197,7 @@ def _place_logos(folder: Path, environment: Environment) -> None:
             is_svg = environment.logo.suffix == ".svg"
             (folder / ("logo-svg.svg" if is_svg else "logo-64x64.png")).write_bytes(content)
             return
+    # Python's logo would be wrong for R.
     if environment.language is not Language.R:
         resources = files("ipykernel") / "resources"
         for name in ("logo-32x32.png", "logo-64x64.png", "logo-svg.svg"):

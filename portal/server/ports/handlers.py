@@ -102,9 +102,11 @@ class PortHandler(ForwardingHandler):
         """Forward the request, or redirect a page to the URL with the key."""
         path, rest = self._split(n_parts=2)
         is_page = self._is_page()
+        # Without the slash, the relative links of a page would leave the program's path.
         if self.request.method in {"GET", "HEAD"} and (is_page or not rest.startswith("/")):
             place = f"{self.base_url}port/{self.key.text}/{port}" if is_page else path
             self.redirect(place + (rest if rest.startswith("/") else f"/{rest}"))
+        # Browsers do not apply the same-origin policy to websockets.
         elif self._is_websocket() and not self.check_origin():
             self.say(403, "Not from here", "This address is not for pages of another site.")
         else:
@@ -145,6 +147,7 @@ class PortHandler(ForwardingHandler):
             extensions={"timeout": {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}},
         )
         backend = _CheckedBackend(self.ports)
+        # A pool for one request: the next one on a kept connection would not be checked.
         async with httpcore.AsyncConnectionPool(network_backend=backend) as pool:
             try:
                 response = await pool.handle_async_request(request)
@@ -187,11 +190,13 @@ def _located(
 ) -> Iterable[tuple[bytes, bytes]]:
     """Yield a program's headers; redirects to itself get the path prefix that it has here."""
     prefix = path.encode("latin-1")
+    # The program knows itself by the host that it was sent, which the browser cannot reach.
     own = [f"http://{name}:{port}/".encode() for name in ("localhost", LOOPBACK)]
     for name, value in headers:
         if name.lower() == b"location":
             for start in own:
                 value = b"/" + value[len(start) :] if value.startswith(start) else value
+            # "//host" is another host; a program that knows its prefix has used it already.
             if value.startswith(b"/") and not value.startswith((b"//", prefix + b"/")):
                 value = prefix + value
         yield name, value
@@ -200,6 +205,7 @@ def _located(
 class KeyedPortHandler(PortHandler):
     """Forwards requests of a program's own page, which has no cookie but knows the key."""
 
+    # This handler answers for CORS; browsers refuse a second Access-Control-Allow-Origin.
     not_passed_back = PortHandler.not_passed_back | {
         "access-control-allow-credentials",
         "access-control-allow-headers",

@@ -153,6 +153,7 @@ class SessionPorts:
         return found
 
     def _is_of_session(self, pid: int) -> bool:
+        # A process cannot leave the cgroup of its job, but it can change its environment.
         if self._cgroup_job:
             return self._cgroup_job_of(pid) == self._cgroup_job
         if self._job_id:

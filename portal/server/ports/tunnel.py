@@ -38,6 +38,7 @@ async def tunnel(handler: ForwardingHandler, response: httpcore.Response) -> Non
         asyncio.ensure_future(_from_program(program, browser)),
     ]
     try:
+        # If one side has closed, the other would wait for ever.
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for one in both:

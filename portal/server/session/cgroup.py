@@ -73,6 +73,7 @@ class CgroupV1:
         """Return the usage so far."""
         cpu_ns = int((self._cpu_dir / "cpuacct.usage").read_text())
         held = int((self._memory_dir / "memory.usage_in_bytes").read_text())
+        # "total_": with the steps below the job, in which all its programs run.
         cache = _stat(self._memory_dir / "memory.stat", "total_inactive_file")
         return Usage(cpu_s=cpu_ns / 1e9, memory_bytes=max(0, held - cache))
 
@@ -149,6 +150,7 @@ class Processes:
         return found
 
     def _belongs(self, process: psutil.Process) -> bool:
+        # Another user's environment cannot be read.
         if process.uids().real != os.getuid():
             return False
         environment = process.environ()
@@ -207,6 +209,7 @@ def find_allotment(environment: Mapping[str, str], source: Source) -> Allotment:
     with contextlib.suppress(OSError, ValueError):
         memory_mib = source.memory_limit_mib()
     text = environment.get("PORTAL_SESSION_MEMORY_MIB", "")
+    # Slurm counts memory even if no cgroup enforces it.
     if memory_mib is None and text.isdecimal() and int(text):
         memory_mib = int(text)
     return Allotment(n_cores=n_cores, memory_mib=memory_mib)

@@ -110,6 +110,7 @@ def choose_uuids(nvml: Any, environment: Mapping[str, str]) -> tuple[str, ...]:
     ]
     # Otherwise Slurm names none, or the node shows only the job's own GPUs.
     if 0 < len(numbers) < len(devices):
+        # By minor number: NVML's own index need not follow the device files.
         devices = [device for device in devices if str(device.minor) in numbers]
     return tuple(uuid for device in devices for uuid in (device.parts or (device.uuid,)))
 

@@ -135,6 +135,7 @@ class _Reader(Generic[T]):
         self._reading: asyncio.Future[T] | None = None
 
     async def read(self) -> T | None:
+        # A hanging driver blocks its thread for good: one thread, not one for each sample.
         if self._reading is None:
             self._reading = asyncio.ensure_future(asyncio.to_thread(self._read))
         done, _ = await asyncio.wait([self._reading], timeout=_READ_TIMEOUT_S)

@@ -52,6 +52,7 @@ class _TensorBoardsHandler(RequestHandler):
     def initialize(self, tensorboards: TensorBoards) -> None:
         self.tensorboards = tensorboards
 
+    # No login: only the user can open the socket.
     async def post(self) -> None:
         """Start one, as the REST interface does."""
         await open_tensorboard(self, self.tensorboards)

@@ -54,6 +54,7 @@ async def _serve(socket_path: str, command: Sequence[str]) -> int:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
     ended = asyncio.create_task(process.wait())
     if not await _listens(port, ended):
+        # A tool that ends with 0 before it listens has failed, too.
         return await ended or 1
 
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,6 +71,7 @@ async def _serve(socket_path: str, command: Sequence[str]) -> int:
 
 
 def _end_with_parent() -> None:
+    # If this process is killed, no handler runs; the kernel then ends the tool.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
