@@ -68,6 +68,7 @@ def plan_of_job(environ: Mapping[str, str]) -> Plan:
     """
     try:
         n_ranks, n_nodes = int(environ["SLURM_NTASKS"]), int(environ["SLURM_JOB_NUM_NODES"])
+        # Slurm sets it only for a job that asked for --cpus-per-task.
         n_cores = int(environ.get("SLURM_CPUS_PER_TASK") or 1)
     except (KeyError, ValueError) as error:
         raise SessionError(

@@ -107,6 +107,7 @@ def find_checkpoints(name: str) -> Path:
     for folder in map(RunFolder, earlier):
         # The pattern also matches longer titles that end in this one.
         if folder.title == title and (folder.path / "run.json").is_file():
+            # A resumed run saves into the folder of the run that it resumed.
             checkpoints = Path(folder.read_plan().checkpoint_dir or folder.path / "checkpoints")
             if checkpoints.is_dir() and any(checkpoints.iterdir()):
                 return checkpoints

@@ -48,6 +48,7 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
             )
         check_optimizer(self.model)
         optimizer = self.model.optimizer
+        # Keras would build it at the first step, too late for its state to be broadcast.
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
         variables = [*self.model.weights, *optimizer.variables]

@@ -57,6 +57,7 @@ class CheckpointCallback(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Save and end the run if the time limit or a preemption is near."""
+        # Rank 0 alone, since ranks may see the warning at different steps.
         if _hvd.rank() == 0 and checkpoint.is_due():
             self._save(self._epoch)
             print(f"Saved in epoch {self._epoch + 1}; resume=True goes on there.", flush=True)
@@ -78,5 +79,6 @@ class CheckpointCallback(keras.callbacks.Callback):
         with Path(new[_OPTIMIZER]).open("wb") as file:
             np.savez(file, **values)
         new[_EPOCH].write_text(json.dumps({"epoch": epoch}))
+        # The epoch comes last: it must never be ahead of the weights.
         for name, path in new.items():
             os.replace(path, checkpoint.path(name))

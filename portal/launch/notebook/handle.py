@@ -53,6 +53,7 @@ class Run:
         if end is not None:
             return _word(end)
         if self.job_id is None:
+            # A step of a session has no job of its own; its name is that of the run.
             names = commands.my_step_names()
             return "unknown" if names is None else "running" if self.id in names else "lost"
         job = commands.job_state(self.job_id)
@@ -60,6 +61,7 @@ class Run:
             return "waiting"
         if job.is_over:
             end = self.folder.read_end()
+            # Read again: it may have been written since the first look.
             return _word(end) if end is not None else "lost"
         return "unknown" if job.state == "UNKNOWN" else "running"
 
@@ -163,6 +165,7 @@ class Run:
             raise LaunchError(
                 f"The run {self.id} is part of a session. Interrupt the cell that started it."
             )
+        # A second interrupt must not leave ranks behind.
         with without_interrupts():
             commands.cancel(self.job_id)
             if not self._is_over_within(END_WITHIN_S):

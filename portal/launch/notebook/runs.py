@@ -52,6 +52,7 @@ def attach(run_id: str | None = None) -> Run:
         LaunchError: If there is no such run, or several contain the part.
     """
     found = [run for run in runs(n=sys.maxsize) if run_id is None or run_id in run.id]
+    # A whole name may also be part of another one.
     exact = [run for run in found if run.id == run_id]
     if not found:
         raise LaunchError(

@@ -86,6 +86,7 @@ def drive(
                 output.feed(line)
             status = step.wait()
         except BaseException:
+            # What ranks printed while they were being stopped belongs in their logs, too.
             for line in BytesIO(step.stop()):
                 output.feed(line)
             # The interrupt matters more than a record that cannot be written, as on a full disk.

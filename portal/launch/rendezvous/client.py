@@ -63,6 +63,7 @@ class StoreClient:
         # The store speaks HTTP/1.0, so a connection serves one request.
         connection = http.client.HTTPConnection(self._host, timeout=_REQUEST_TIMEOUT_S)
         try:
+            # The store refuses an empty key.
             path = f"/{self._secret}/{self._scope}/{quote(key, safe='') or '-'}"
             connection.request(method, path, body)
             answer = connection.getresponse()

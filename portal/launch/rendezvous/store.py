@@ -89,10 +89,13 @@ class Store:
 
 
 class _Server(ThreadingHTTPServer):
+    # A client that hangs in a request must not keep the run from ending.
     daemon_threads = True
+    # All ranks may connect at the same moment.
     request_queue_size = 128
 
     def __init__(self, host: str, secret: str, uid: int) -> None:
+        # Port 0: the kernel picks a free one, so that runs on one node never collide.
         super().__init__((host, 0), _Handler)
         self.secret = secret
         self._uid = uid

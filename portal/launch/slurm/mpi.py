@@ -10,6 +10,7 @@ from portal.launch.errors import LaunchError, StepError
 from portal.launch.slurm import commands
 
 PLUGIN = "pmix"
+# The name of a function that only a Horovod built with MPI calls.
 _STARTS_MPI = b"MPI_Init_thread\0"
 _WITHOUT = "Leave mpi out, which uses Gloo, or ask the administrators for"
 
@@ -69,6 +70,7 @@ def check_slurm(plugins: Collection[str] | None) -> None:
     Raises:
         StepError: If there is none for PMIx.
     """
+    # None: srun did not say which it has, so let it try.
     if plugins is None or PLUGIN in plugins:
         return
     raise StepError(

@@ -67,6 +67,7 @@ def resource_options(request: JobRequest) -> list[str]:
     if request.cores_per_gpu:
         options.append(f"--cpus-per-task={request.cores_per_gpu}")
     if request.memory_mib_per_gpu:
+        # --mem is the memory of a node.
         options.append(f"--mem={request.memory_mib_per_gpu * shape.ranks_per_node}M")
     for option in ("partition", "account", "qos"):
         if value := getattr(request, option):

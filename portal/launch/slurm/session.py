@@ -79,6 +79,7 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
     if not job_id:
         raise SessionError(_NO_SESSION)
     if n_usable_cores is None:
+        # Slurm may have bound this process to fewer cores than the job has.
         n_usable_cores = len(os.sched_getaffinity(0))
     # A job submitted from a session inherits the portal's variables of that session.
     is_session = environ.get("PORTAL_SESSION_JOB_ID", job_id) == job_id

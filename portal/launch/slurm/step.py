@@ -60,12 +60,14 @@ def step_argv(
         f"--ntasks-per-node={ranks_per_node}",
         "--distribution=block",
         f"--cpus-per-task={max(1, plan.cores_per_node // ranks_per_node)}",
+        # The job's whole memory on each node, shared with its other steps.
         "--mem=0",
         "--cpu-bind=none",
         f"--mpi={PLUGIN if plan.mpi else 'none'}",
         "--export=ALL",
         "--input=none",
         "--label",
+        # The others would wait for ever for gradients of a rank that failed.
         "--kill-on-bad-exit=1",
         "--quiet",
         f"--chdir={working_dir}",
