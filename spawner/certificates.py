@@ -55,6 +55,7 @@ def client_context(folder: Path, certificate: str) -> ssl.SSLContext:
     `certificate` is the session's, as PEM. Nothing else is trusted, so its names do not matter.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # This one certificate is trusted, whatever name it holds.
     context.check_hostname = False
     # Lets a certificate that is no authority be an anchor of trust.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -125,6 +126,7 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=_CLOCK_DAYS))
         .not_valid_after(now + timedelta(days=_SESSION_DAYS))
+        # Its holder cannot vouch for any other certificate.
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([alternative_name(address)]), critical=False)
         .sign(key, hashes.SHA256())

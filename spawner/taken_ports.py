@@ -36,6 +36,7 @@ def port_owners(port_min: int, port_max: int, tables: Iterable[Path] = TABLES) -
         proc(5), /proc/net/tcp: field 1 is the local address and port in hexadecimal, 3 the state,
         7 the effective uid of the socket's creator.
     """
+    # By port, which may be in both tables and held at several addresses.
     owners: dict[int, int] = {}
     for table in tables:
         try:

@@ -96,6 +96,7 @@ def check_home(what: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         "fault", the system's error text as "detail", and "free_mib" unless a quota is used up.
     """
+    # Not $HOME, which whoever starts this program sets.
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     probe = home / STATE_FOLDER / f".preflight-{os.getpid()}"
     try:
@@ -131,6 +132,7 @@ def check_shared(what: Mapping[str, Any]) -> dict[str, Any]:
     try:
         with os.scandir(what["path"]) as entries:
             next(entries, None)
+        # After the listing, which makes an automounter mount it.
         is_lost = what["is_mount"] and not os.path.ismount(what["path"])
     except FileNotFoundError:
         return {"fault": "missing"}

@@ -17,6 +17,7 @@ import sys
 
 # The site's own, run as the user with a folder as argument; prints bytes used and bytes allowed.
 QUOTA_PROGRAM = "/etc/data-scientist-portal/quota"
+# A program of its own: os.statvfs would hang this one together with the file system.
 STAT_ARGV = ("/usr/bin/stat", "--file-system", "--format=%S %b %f %a", "--")
 MOST_FOLDERS = 8
 TIMEOUT_S = 2.0

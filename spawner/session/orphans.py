@@ -78,6 +78,7 @@ class OrphanSearch:
         orphans = []
         for job in jobs:
             mark = mark_of(job, self._hub)
+            # Without a mark it is a job of something else, or of another hub.
             if mark is None or mark in known or job.state.phase is Phase.OVER:
                 continue
             orphans.append(job.key)
@@ -98,6 +99,7 @@ class OrphanSearch:
             pause_s = self._interval_s
             try:
                 if await self.search():
+                    # Look again when the time of the first one may be up.
                     pause_s = min(pause_s, max(1.0, self._after_s))
             except SlurmError as error:
                 self._log.debug("No search for orphans: %s", error)

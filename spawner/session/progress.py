@@ -190,7 +190,9 @@ class Progress:
         self._n_readers += 1
         try:
             while True:
+                # Taken before the steps are read, so that none in between is missed.
                 changed = self._changed
+                # Steps that were dropped while this reader waited are gone.
                 n_seen = max(n_seen, self._n_dropped)
                 is_told = n_seen == self._n_dropped + len(self._steps)
                 for step in self._steps[n_seen - self._n_dropped :]:

@@ -122,6 +122,7 @@ async def _go_on(spawner: Adoptable) -> None:
 async def _serve(spawner: Adoptable, url: str) -> None:
     user, server = spawner.user, spawner.server
     parts = urlsplit(url)
+    # The order of JupyterHub's own start: database, check of the server, route.
     server.proto, server.ip, server.port = parts.scheme, parts.hostname, parts.port
     user.db.commit()
     await user._wait_up(spawner)

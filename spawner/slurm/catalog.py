@@ -35,6 +35,7 @@ SINFO_ARGV = (
     "sinfo",
     "--all",
     "--noheader",
+    # Otherwise sinfo may print the least of several nodes and a "+".
     "--exact",
     "--Node",
     "--Format=" + ",".join(f"{field}:0{_SEPARATOR}" for field in _FIELDS),

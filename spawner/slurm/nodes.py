@@ -94,6 +94,7 @@ def parse_idle_gpus(state: str) -> IdleGpus:
         text = text[:-1]
     base, *words = text.split("+")
     flags += words
+    # An unknown state counts as down: what cannot start must not be offered.
     if base not in _TAKES_JOBS or _TAKES_NO_JOBS.intersection(flags):
         return "down"
     return "planned" if "planned" in (base, *flags) else "free"
