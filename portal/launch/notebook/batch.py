@@ -78,6 +78,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
 
 
 def _host(plan: Plan, node: str) -> str:
+    # On one node, nobody else has to reach the store.
     return LOOPBACK if plan.n_nodes == 1 else address_of_node(node)
 
 

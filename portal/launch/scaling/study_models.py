@@ -66,6 +66,7 @@ def measure_for(
         step = _keras_step(train, config)
     else:
         step = train(config.batch_size, config.precision)
+    # Frameworks compile and allocate in the first steps.
     _timed(step, 0, N_PROBE_WARMUP_STEPS)
     store = StoreClient(os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"], "probe")
     is_first = os.environ["HOROVOD_RANK"] == "0"

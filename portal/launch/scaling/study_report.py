@@ -31,6 +31,7 @@ def speedups(measurements: Sequence[Measurement]) -> dict[Config, float]:
         alike = [other for other in measurements if _kind(other) == _kind(each)]
         same_batch = [o for o in alike if o.config.batch_size == each.config.batch_size]
         smallest = min(alike, key=lambda other: other.config.shape.n_ranks)
+        # In strong scaling the batch of a rank depends on the number of ranks.
         candidates = same_batch if len(same_batch) > 1 else [smallest]
         base = min(candidates, key=lambda other: other.config.shape.n_ranks)
         n_base = base.config.shape.n_ranks

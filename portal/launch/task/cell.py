@@ -36,6 +36,7 @@ def cell_names(source: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: namespace[name]
         for name in sorted(used)
+        # Such as _ and _12, in which IPython keeps results.
         if name in namespace and not name.startswith("_")
     }
 

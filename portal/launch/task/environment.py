@@ -32,6 +32,7 @@ def step_environment(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if name in _KEPT_SLURM_VARIABLES or not name.startswith(("SLURM", "SRUN_", "SBATCH_"))
     }
+    # Unbuffered, so that the cell shows what a rank prints at once.
     return {**kept, "PYTHONUNBUFFERED": "1"}
 
 
@@ -73,6 +74,7 @@ def rank_environment(
         waits: 15 to 38 % at its default cycle of 1 ms, 2 % at 20 ms, 1 % at 100 ms. A longer cycle
         makes each step of a small model wait for it.
     """
+    # All ranks are on one node, so nothing has to be open to the network.
     if placement.local_size == placement.size:
         interface = "lo"
     defaults = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}

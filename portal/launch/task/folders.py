@@ -42,6 +42,7 @@ def create_folder(name: str, now: datetime, parent: Path | None = None) -> RunFo
     try:
         parent.mkdir(mode=0o700, exist_ok=True)
         path.mkdir(mode=0o700)
+        # The umask and default ACLs change the mode that mkdir is given.
         os.chmod(path, 0o700)
     except OSError as error:
         raise LaunchError(
