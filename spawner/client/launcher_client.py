@@ -64,6 +64,7 @@ class Launcher:
             return answer
         exit_code, stderr = answer.get("exit_code"), str(answer.get("stderr", ""))
         argv = (*self._launcher_argv, str(request["verb"]))
+        # The launcher's own refusal, which says nothing about Slurm.
         if stderr.startswith(_ITS_OWN_WORDS):
             raise SlurmError(
                 "The portal's launcher rejected the request: "
@@ -73,6 +74,7 @@ class Launcher:
                 stderr=stderr,
             )
         error = error_of(argv, exit_code, stderr)
+        # Only if sbatch itself refused: without an answer the job may have been accepted.
         if request["verb"] in _SUBMITTING and exit_code is not None and not is_no_answer(stderr):
             error = JobRejectedError(
                 str(explain_rejection(stderr)), argv=argv, exit_code=exit_code, stderr=stderr

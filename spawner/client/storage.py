@@ -82,6 +82,7 @@ def parse_statfs(text: str) -> Space | None:
         return None
     block, total, free, available = map(int, match.groups())
     used = max(0, total - free)
+    # As df does: blocks kept for root count neither as used nor as free.
     return Space(total_bytes=(used + available) * block, used_bytes=used * block)
 
 
