@@ -52,7 +52,7 @@ def up(argv: Sequence[str]) -> int:
         choices=range(1, MOST_SIMULATED_NODES + 1),
         default=DEFAULT_N_SIMULATED_NODES,
         help=f"nodes of a machine without GPUs, 1 to {MOST_SIMULATED_NODES}; "
-        f"{DEFAULT_N_SIMULATED_NODES} unless told otherwise",
+        f"{DEFAULT_N_SIMULATED_NODES} by default",
     )
     parser.add_argument(
         "--foreground",

@@ -56,7 +56,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         "--flavour",
         choices=[flavour.value for flavour in Flavour],
         help="TensorFlow and PyTorch with the CUDA libraries or without; later builds keep it "
-        "(default: gpu where nvidia-smi lists one)",
+        "(default: gpu if nvidia-smi lists one)",
     )
     add(
         "--python",
@@ -65,7 +65,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         help="interpreter of the environments; later builds keep it (default: /usr/bin/python3)",
     )
     add("--own-node", action="store_true", help="take Node.js from PyPI in any case")
-    add("--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo")
+    add("--with-mpi", action="store_true", help="compile Horovod with MPI as well as Gloo")
     add(
         "--cuda",
         metavar="DIR",

@@ -20,19 +20,19 @@ def advice_of(site: Site, *, is_new: bool) -> str:
     ]
     again = [
         f"1. Use this version:  dsportal switch {site.version}",
-        "2. Sessions that run go on, with the version that started them.",
+        "2. Running sessions continue, with the version that started them.",
     ]
     return "\n".join(
         [
             "",
             "What is left to you:",
             *(first if is_new else again),
-            "3. Look at everything:  dsportal check --user NAME",
+            "3. Check the site:  dsportal check --user NAME",
             "",
-            "Where 'dsportal check' asks for it, and not otherwise:",
+            "Only if 'dsportal check' asks for it:",
             "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",
-            "  and the home page shows no GPU hours.",
-            f"* sacctmgr add user {site.account} account=root adminlevel=operator: only where",
+            "  and the session page shows no GPU hours.",
+            f"* sacctmgr add user {site.account} account=root adminlevel=operator: only if",
             "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
             "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
             "  and 32768 to 60999, where one listens if users' programs hold all of these;",

@@ -93,7 +93,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         "--slurm-conf",
         type=Path,
         metavar="FILE",
-        help="the cluster's slurm.conf (default: $SLURM_CONF, else where Slurm looks by itself)",
+        help="the cluster's slurm.conf (default: $SLURM_CONF, else Slurm's own default)",
     )
     add(
         "--python",
@@ -109,7 +109,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     frameworks = parser.add_mutually_exclusive_group()
     frameworks.add_argument("--with-horovod", action="store_true", help="compile Horovod, too")
     frameworks.add_argument(
-        "--with-mpi", action="store_true", help="compile Horovod with MPI beside Gloo"
+        "--with-mpi", action="store_true", help="compile Horovod with MPI as well as Gloo"
     )
     add(
         "--cuda",
