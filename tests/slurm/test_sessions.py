@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sqlite3
@@ -295,7 +296,7 @@ def test_a_session_that_ends_while_the_hub_is_down_is_explained(hub: PrivateHub)
 
 def last_ending(hub: PrivateHub) -> dict[str, Any]:
     """Return what the database keeps of the end of the last session."""
-    with sqlite3.connect(hub.folder / "hub.sqlite") as database:
+    with contextlib.closing(sqlite3.connect(hub.folder / "hub.sqlite")) as database:
         rows = database.execute(
             "SELECT s.state FROM spawners s JOIN users u ON u.id = s.user_id WHERE u.name = ?",
             (USER,),
@@ -321,7 +322,7 @@ def test_a_job_of_a_session_that_the_database_forgot_is_cancelled_and_others_are
         text=True,
     ).stdout.strip()
     hub.kill()
-    with sqlite3.connect(hub.folder / "hub.sqlite") as database:
+    with contextlib.closing(sqlite3.connect(hub.folder / "hub.sqlite")) as database, database:
         database.execute("update spawners set server_id = null, state = '{}'")
     hub.start(orphan_interval_s=1, orphan_after_s=3)
     hub.rest("POST", f"/users/{USER}/server", {"gpus": 99})
