@@ -80,6 +80,9 @@ def _seed_prefix(machine: Machine, plan: Plan, prefix: str, targets: Sequence[st
     for name in targets:
         shutil.copyfile(plan.stamps_dir / name, stamps / name)
     folders = [f"environments/{name}" for name in targets if name not in WITHOUT_ENVIRONMENT]
+    if "node" in targets and plan.environment("node").exists():
+        # This machine has no Node.js of its own, or an older one.
+        folders.append("environments/node")
     # The one with which the installer builds our own package.
     folders += ["environments/package", *(name for name in ("node", "proxy") if name in targets)]
     for folder in folders:
@@ -112,7 +115,11 @@ def move_paths(folder: Path, old: str, new: str) -> None:
     """
     shutil.rmtree(folder / "share/jupyter/kernels", ignore_errors=True)
     for path in (*folder.glob("bin/*"), folder / "pyvenv.cfg"):
-        if path.is_file() and not path.is_symlink():
+        if path.is_symlink() and str(path.readlink()).startswith(f"{old}/"):
+            link = str(path.readlink()).replace(old, new, 1)
+            path.unlink()
+            path.symlink_to(link)
+        elif path.is_file() and not path.is_symlink():
             content = path.read_bytes()
             if old.encode() in content and b"\0" not in content:
                 path.write_bytes(content.replace(old.encode(), new.encode()))
