@@ -17,6 +17,7 @@ from tests.suites import BY_NAME, CHECKOUT, PUSH_OPTIONS, SUITES, Counts, Suite,
 from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")
+CLUSTER_TARGETS = ("curl",)
 BROWSER_TARGETS = ("browser", "axe")
 FRONT_END_TARGETS = ("nginx",)
 LABEXTENSION_TARGETS = ("labextension",)
@@ -122,6 +123,8 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     targets = ["test"]
     if any(suite.name == "unit" for suite in suites):
         targets += SITE_TARGETS
+    if any(suite.needs_cluster for suite in suites):
+        targets += CLUSTER_TARGETS
     if any(suite.needs_browser for suite in suites):
         targets += BROWSER_TARGETS
     if any(suite.needs_front_end for suite in suites):

@@ -269,6 +269,12 @@ TARGETS = (
     ),
     _environment_target("test", "installing the tools that test the portal"),
     _debian_target(
+        "curl",
+        "installing curl for the tests on the cluster",
+        ["curl"],
+        "/usr/bin/curl",
+    ),
+    _debian_target(
         "browser",
         "installing Chromium for the browser tests",
         BROWSER_PACKAGES,
@@ -351,7 +357,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = (
-    *("test", "browser", "axe", "labextension", "ansible", "promtool", "nginx"),
+    *("test", "curl", "browser", "axe", "labextension", "ansible", "promtool", "nginx"),
     *("modules", "jython", "registry", "apptainer", "image"),
 )
 OPTIONAL = ("mxnet", "horovod-pytorch")
