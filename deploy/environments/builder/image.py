@@ -23,7 +23,8 @@ from deploy.environments.builder.process import run
 from deploy.environments.builder.uv import run_pip
 
 TOOLS = ("mmdebstrap",)
-PACKAGES = ("python3", "dash", "coreutils", "libstdc++6")
+# Since Debian 13 the links /bin and /lib64 are those of base-files.
+PACKAGES = ("base-files", "python3", "dash", "coreutils", "libstdc++6")
 MIRROR = "http://deb.debian.org/debian"
 _OCI = "application/vnd.oci.image"
 # Most of the files; a kernel starts without, and tests are quicker.
