@@ -31,8 +31,9 @@ TIMEOUT_S = 15
 MAX_OUTPUT_BYTES = 128 * 1024
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 _N_ENDED = 50
-# scontrol does not quote: a path may hold blanks, and ends before the next KEY=.
-_STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=|$)", re.MULTILINE)
+# scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
+# a blank ends the line since Slurm 24.11.
+_STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=| ?$)", re.MULTILINE)
 # ID or ID;CLUSTER.
 _SUBMITTED = re.compile(r"^([0-9]+)(?:;\S*)?$", re.MULTILINE)
 
@@ -197,12 +198,22 @@ class JobQueue:
                 if NO_SUCH_JOB not in error.stderr:
                     raise
                 return None
-            match = _STDOUT.search(done.stdout)
-            if match is None:
+            path = parse_output_path(done.stdout)
+            if path is None:
                 return None
             # Kept, because Slurm forgets a job some minutes after its end.
-            self._output_paths[job_id] = Path(match[1])
+            self._output_paths[job_id] = path
         return self._output_paths[job_id]
+
+
+def parse_output_path(text: str) -> Path | None:
+    """Return where a job writes, of a line of scontrol; None if it says nothing.
+
+    Source:
+        scontrol(1), show job --oneliner, Slurm 22.05 to 24.11.
+    """
+    match = _STDOUT.search(text)
+    return None if match is None else Path(match[1])
 
 
 def _check_id(job_id: str) -> None:
