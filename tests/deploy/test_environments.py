@@ -87,7 +87,8 @@ def test_an_environment_holds_what_its_lock_names_and_nothing_else(name: str) ->
     ours = ADDED_LATER | {"pip"}
     versions = {key: version for key, version in installed.items() if key not in ours}
     locks = pytorch.locks(PLAN) if name == pytorch.NAME else [PLAN.pins(name)]
-    assert versions in [read_pins(lock) for lock in locks]
+    # Only Debian 12's Python has a lock without CUDA.
+    assert versions in [read_pins(lock) for lock in locks if lock.exists()]
     assert versions == read_pins(PLAN.environment(name) / PINS_FILE)
 
 

@@ -116,7 +116,9 @@ def test_each_gpu_comes_with_its_cores_and_memory() -> None:
         user="ada",
     )
     text = done.stdout
-    tres = next(line for line in text.split() if line.startswith("TRES="))
+    # Slurm 24.11 writes what was asked for and what was given.
+    given = ("TRES=", "AllocTRES=")
+    tres = next(line for line in text.split() if line.startswith(given))
 
     assert "cpu=8" in tres
     assert "mem=48G" in tres
