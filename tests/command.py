@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from tempfile import TemporaryFile
 
 from deploy.environments.builder.package_sources import SETTING
 from tests.gpu.command import run_gpu
@@ -121,7 +123,7 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         Whether the tests can be run.
     """
     targets = ["test"]
-    if any(suite.name == "unit" for suite in suites):
+    if any(suite.name == "programs" for suite in suites):
         targets += SITE_TARGETS
     if any(suite.needs_cluster for suite in suites):
         targets += CLUSTER_TARGETS
@@ -151,7 +153,13 @@ def run_suites(
         pytest_arguments: Further arguments for pytest.
         counts: Gets an entry for each.
     """
+    of_programs = [s for s in suites if s.folder and not s.needs_cluster and s.is_default]
+    checks = [suite for suite in suites if suite.commands]
+    if of_programs and checks:
+        _run_beside(checks, of_programs, pytest_arguments, counts)
     for suite in suites:
+        if suite.name in counts:
+            continue
         if suite.needs_cluster and "deploy/up" not in counts:
             _step("deploy/up", ["deploy/up"], counts)
         if suite.needs_cluster and counts["deploy/up"].n_failed:
@@ -159,6 +167,25 @@ def run_suites(
             continue
         print(f"\n== {suite.name}", flush=True)
         counts[suite.name] = run_suite(suite, pytest_arguments)
+
+
+def _run_beside(
+    checks: Sequence[Suite],
+    suites: Sequence[Suite],
+    pytest_arguments: Sequence[str],
+    counts: dict[str, Counts],
+) -> None:
+    """Run checks, which keep one core busy, while suites run that often wait."""
+    names = ", ".join(check.name for check in checks)
+    with TemporaryFile() as output, ThreadPoolExecutor(max_workers=1) as beside:
+        results = [beside.submit(run_suite, check, [], output) for check in checks]
+        for suite in suites:
+            print(f"\n== {suite.name}, beside {names}", flush=True)
+            counts[suite.name] = run_suite(suite, pytest_arguments)
+        for check, result in zip(checks, results, strict=True):
+            counts[check.name] = result.result()
+        output.seek(0)
+        print(f"\n== {names}\n{output.read().decode(errors='replace')}", flush=True)
 
 
 def _step(name: str, command: Sequence[str], counts: dict[str, Counts]) -> bool:

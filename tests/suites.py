@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
@@ -118,10 +119,12 @@ def _is_python(path: Path) -> bool:
     return first_line.startswith(b"#!") and b"python" in first_line
 
 
-# Tests that share a running program stay in one process. One that hangs shows where, and fails.
-UNIT_OPTIONS = (
+# A test that hangs shows where, and fails. More processes would each import everything once more.
+UNIT_OPTIONS = ("-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true")
+# Tests that share a running program stay in one process.
+PROGRAMS_OPTIONS = (
     *("-n", "auto", "--dist", "loadfile", "--max-worker-restart", "0"),
-    *("-o", "faulthandler_timeout=300", "-o", "faulthandler_exit_on_timeout=true"),
+    *UNIT_OPTIONS,
 )
 # What 'push' leaves out of its suites: it is tried before a release, or by the suite's own name.
 PUSH_OPTIONS = ("-m", "not release")
@@ -138,6 +141,7 @@ SUITES = (
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
     Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
+    Suite(name="programs", folder="programs", options=PROGRAMS_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy"),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
     Suite(name="site", folder="foreign"),
@@ -159,19 +163,22 @@ SUITES = (
 BY_NAME = {suite.name: suite for suite in SUITES}
 
 
-def run_suite(suite: Suite, pytest_arguments: Sequence[str]) -> Counts:
-    """Run one suite to its end, with its output on the terminal.
+def run_suite(
+    suite: Suite, pytest_arguments: Sequence[str], output: IO[bytes] | None = None
+) -> Counts:
+    """Run one suite to its end.
 
     Args:
         suite: The suite.
         pytest_arguments: Further arguments for pytest, such as ["-k", "ldap"].
+        output: Takes what checks print; None for the terminal.
 
     Returns:
         How its tests ended.
     """
     before = time.monotonic()
     if suite.commands:
-        statuses = [_status_of(command) for command in suite.commands]
+        statuses = [_status_of(command, output) for command in suite.commands]
         n_passed = statuses.count(0)
         counts = Counts(n_passed=n_passed, n_failed=len(statuses) - n_passed)
     else:
@@ -279,7 +286,9 @@ def _report_of(suite: Suite, suffix: str = "") -> Path:
     return OUTPUT_DIR / f"{suite.name}{suffix}.xml"
 
 
-def _status_of(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> int:
+def _status_of(
+    command: Sequence[str], timeout_s: float = TIMEOUT_S, output: IO[bytes] | None = None
+) -> int:
     environment = clean_environment(
         PATH=f"{BIN_DIR}:{SYSTEM_PATH}",
         PYTHONPATH=str(CHECKOUT),
@@ -287,7 +296,13 @@ def _status_of(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> int:
     )
     try:
         return subprocess.run(
-            command, cwd=CHECKOUT, env=environment, timeout=timeout_s, check=False
+            command,
+            cwd=CHECKOUT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            timeout=timeout_s,
+            check=False,
         ).returncode
     except subprocess.TimeoutExpired:
         print(f"ended after {timeout_s} s: {' '.join(command)}", flush=True)

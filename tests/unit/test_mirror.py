@@ -1,5 +1,5 @@
 """The tests of a module are found where the module is: spawner/slurm/jobs.py in
-tests/unit/spawner/slurm/test_jobs.py."""
+tests/unit/spawner/slurm/test_jobs.py, or in tests/programs where they start programs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from pathlib import Path
 
 import pytest
 
-UNIT = Path(__file__).parent
-CHECKOUT = UNIT.parents[1]
+TESTS_DIR = Path(__file__).parents[1]
+CHECKOUT = TESTS_DIR.parent
 # Tests of no single module, and what they are about.
 OF_SEVERAL = {
-    "test_docstrings.py": "a rule for all modules",
-    "test_imports.py": "a rule for all modules",
-    "test_mirror.py": "a rule for these tests",
-    "test_packaging.py": "the wheel that is made of all packages",
-    "deploy/one_machine/test_ownership.py": "what is the machine's own stays, in three steps",
-    "deploy/one_machine/test_texts.py": "the configuration files of all steps",
-    "deploy/test_containerfile.py": "what the steps of the Containerfile copy",
-    "docs/test_guides.py": "links and commands in all guides",
-    "portal/hub/settings/test_defaults.py": "a rule for all settings",
-    "portal/server/test_hub_metrics.py": "a rule for all modules of portal.server",
-    "portal/server/tensorboard/test_idle_instances.py": "instances.py on a clock of the test",
-    "portal/site/checks/test_judgements.py": "what each check makes of what it saw",
-    "spawner/test_golden.py": "what a real Slurm printed, read by all parsers",
+    "unit/test_docstrings.py": "a rule for all modules",
+    "unit/test_imports.py": "a rule for all modules",
+    "unit/test_mirror.py": "a rule for these tests",
+    "unit/deploy/one_machine/test_texts.py": "the configuration files of all steps",
+    "unit/portal/site/checks/test_judgements.py": "what each check makes of what it saw",
+    "unit/spawner/test_golden.py": "what a real Slurm printed, read by all parsers",
+    "programs/test_packaging.py": "the wheel that is made of all packages",
+    "programs/deploy/one_machine/test_ownership.py": "what is the machine's own stays",
+    "programs/deploy/test_containerfile.py": "what the steps of the Containerfile copy",
+    "unit/docs/test_guides.py": "links and commands in all guides",
+    "unit/portal/hub/settings/test_defaults.py": "a rule for all settings",
+    "programs/portal/server/test_hub_metrics.py": "a rule for all modules of portal.server",
 }
-TESTS = sorted(str(path.relative_to(UNIT)) for path in UNIT.rglob("test_*.py"))
+TESTS = sorted(
+    str(path.relative_to(TESTS_DIR))
+    for folder in ("unit", "programs")
+    for path in (TESTS_DIR / folder).rglob("test_*.py")
+)
 
 
 def is_of_a_module(test: str) -> bool:
     """Whether the test file has the place and the name of a module, a program or a folder."""
-    path = CHECKOUT / test
+    path = CHECKOUT.joinpath(*Path(test).parts[1:])
     tested = path.with_name(path.stem.removeprefix("test_"))
     return tested.exists() or tested.with_suffix(".py").is_file()
 
@@ -38,8 +41,8 @@ def is_of_a_module(test: str) -> bool:
 @pytest.mark.parametrize("test", [test for test in TESTS if test not in OF_SEVERAL])
 def test_a_file_of_tests_has_the_place_and_the_name_of_what_it_tests(test: str) -> None:
     assert is_of_a_module(test), (
-        f"There is no module for tests/unit/{test}. Put the file where its module is, under the "
-        "same name, or into OF_SEVERAL if it tests several."
+        f"There is no module for tests/{test}. Put the file where its module is, under the same "
+        "name, or into OF_SEVERAL if it tests several."
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def load(tmp_path: Path) -> Callable[[str], Settings]:
     def load_text(text: str) -> Settings:
         path = tmp_path / "portal.toml"
         path.write_text(text)
-        return load_settings(path)
+        settings = load_settings(path)
+        if "state_dir" in text:
+            return settings
+        # Not that of a portal on this machine.
+        return replace(settings, hub=replace(settings.hub, state_dir=tmp_path / "hub"))
 
     return load_text

@@ -39,7 +39,7 @@ def test_users_come_to_port_8000_and_sessions_by_tls_to_the_address_of_the_host(
     assert c.JupyterHub.hub_bind_url == "http://127.0.0.1:8081"
     assert c.JupyterHub.hub_connect_url == "http://127.0.0.1:8081"
     assert c.SlurmGPUSpawner.hub_connect_url == "https://10.77.0.1:8081"
-    assert c.SlurmGPUSpawner.certificates_dir == ("/var/lib/data-scientist-portal/hub/certificates")
+    assert c.SlurmGPUSpawner.certificates_dir.endswith("/hub/certificates")
 
 
 def test_without_internal_tls_the_hub_itself_is_at_the_address_of_the_host(

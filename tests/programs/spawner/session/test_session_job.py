@@ -23,8 +23,8 @@ from spawner.slurm.job_script import JobPlan, build_job
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.resources import Shape
 from spawner.slurm.states import JobState
+from tests.programs.spawner.fake_cluster import FakeCluster
 from tests.support.eventually import eventually_async
-from tests.unit.spawner.fake_cluster import FakeCluster
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 

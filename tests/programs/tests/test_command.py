@@ -222,6 +222,19 @@ def test_the_cluster_is_started_once_and_its_failure_fails_the_run(
     assert sum(c.n_passed for c in counts.values()) == 0
 
 
+def test_checks_run_beside_tests_without_the_portal_and_say_what_they_found(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    checks = Suite(name="lint", commands=(("echo", "one finding"), ("false",)), needs_cluster=False)
+    counts: dict[str, Counts] = {}
+
+    command.run_suites([checks, suite_of(tmp_path, "def test_a(): pass")], BARE_PYTEST, counts)
+
+    assert (counts["lint"].n_passed, counts["lint"].n_failed) == (1, 1)
+    assert counts["sample"].n_passed == 1
+    assert capfd.readouterr().out.endswith("== lint\none finding\n\n")
+
+
 @pytest.mark.parametrize(("counts", "status"), [({}, 1), ({"unit": Counts(n_passed=1)}, 0)])
 def test_a_run_without_a_test_is_no_success(
     monkeypatch: pytest.MonkeyPatch, counts: dict[str, Counts], status: int

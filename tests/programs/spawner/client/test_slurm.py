@@ -15,8 +15,8 @@ from spawner.client.slurm import Slurm  # noqa: E402
 from spawner.errors import SlurmUnavailableError  # noqa: E402
 from spawner.slurm.jobs import JobKey  # noqa: E402
 from spawner.slurm.states import JobState  # noqa: E402
+from tests.programs.spawner.fake_cluster import FakeCluster  # noqa: E402
 from tests.support.slurm_contract import SlurmContract  # noqa: E402
-from tests.unit.spawner.fake_cluster import FakeCluster  # noqa: E402
 
 
 @pytest.fixture

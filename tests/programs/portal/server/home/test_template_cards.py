@@ -19,8 +19,8 @@ from portal.server.home.template_cards import list_cards, restore_template
 from portal.server.home.template_kernels import OfferedKernel, packages_of
 from portal.server.home.template_source import TemplateSource, template_sources
 from portal.server.home.templates import install_templates
+from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.notebook_server import NotebookServer
-from tests.unit.portal.server.conftest import STAND_IN
 
 NAME = "tensorflow/digits.ipynb"
 NOTEBOOK = {"cells": [{"cell_type": "markdown", "source": ["# Digits\n", "text"]}]}
