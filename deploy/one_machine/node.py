@@ -70,10 +70,13 @@ def has_slurmd(init_pid: int) -> bool:
     namespace = os.readlink(f"/proc/{init_pid}/ns/pid")
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if (folder / "comm").read_text().strip() in SLURMD_NAMES and (
-                os.readlink(folder / "ns" / "pid") == namespace
+            if (
+                (folder / "comm").read_text().strip() in SLURMD_NAMES
+                and os.readlink(folder / "ns" / "pid") == namespace
+                # One that has ended is in the list until somebody has waited for it.
+                and start_ticks_of(int(folder.name)) is not None
             ):
-                return start_ticks_of(int(folder.name)) is not None
+                return True
     return False
 
 

@@ -54,6 +54,18 @@ def test_slurmd_is_found_under_the_names_that_debian_gives_it(tmp_path: Path, na
             process.kill()
 
 
+def test_a_slurmd_that_ended_hides_no_other_one(tmp_path: Path) -> None:
+    program = shutil.copy("/bin/sleep", tmp_path / "slurmd")
+    # Nobody has waited for the first one yet, so that it is still in the list of processes.
+    with subprocess.Popen([program, "60"]) as ended, subprocess.Popen([program, "60"]) as process:
+        try:
+            ended.kill()
+            os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+            assert has_slurmd(os.getpid())
+        finally:
+            process.kill()
+
+
 def test_a_name_without_its_namespace_is_given_a_new_one(tmp_path, monkeypatch):
     (host,) = simulated_hosts(1)
     monkeypatch.setattr(network, "NAMESPACES_DIR", tmp_path)
