@@ -15,7 +15,8 @@ from tempfile import TemporaryFile
 
 from deploy.environments.builder.package_sources import SETTING
 from tests.gpu.command import run_gpu
-from tests.suites import BY_NAME, CHECKOUT, PUSH_OPTIONS, SUITES, Counts, Suite, run_suite
+from tests.results import Counts
+from tests.suites import BY_NAME, CHECKOUT, PUSH_OPTIONS, SUITES, Suite, run_suite
 from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")

@@ -1,14 +1,19 @@
-"""What a suite's report of pytest says, and whether its skips are allowed."""
+"""What a suite's report of pytest says, whether its skips are allowed, and how it counts."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 N_REASON_LINES = 12
+PYTEST_TESTS_FAILED = 1
+PYTEST_RAN_NO_TEST = 5
+# More than a few are no chance.
+MOST_SECOND_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,31 @@ class Result:
     failure: str | None = None
     skip: str | None = None
     passed_after: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How the tests of one suite ended.
+
+    Args:
+        n_passed: Tests that passed, those at the second try among them.
+        n_failed: Tests that failed or could not be run, and skips that are not allowed.
+        n_skipped: Tests that said why they cannot be run here.
+        took_s: Wall-clock time, seconds.
+        failures: Each failed test with the lines that say why.
+        skips: Each reason for a skip, with how often it was given.
+        second_tries: Tests that passed only at the second try, with why they failed at first.
+        durations: Each test with the seconds that it took.
+    """
+
+    n_passed: int = 0
+    n_failed: int = 0
+    n_skipped: int = 0
+    took_s: float = 0.0
+    failures: tuple[str, ...] = ()
+    skips: tuple[tuple[str, int], ...] = ()
+    second_tries: tuple[str, ...] = ()
+    durations: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +154,67 @@ def unexpected_skips(results: Sequence[Result]) -> list[Result]:
     """
     skipped = (result for result in results if result.skip is not None)
     return [r for r in skipped if not any(allowed.covers(r) for allowed in ALLOWED_SKIPS)]
+
+
+def with_second_try(first: Sequence[Result], again: Sequence[Result]) -> list[Result]:
+    """Take for each test that failed how it ended at the second try.
+
+    Args:
+        first: Every test of the suite.
+        again: Tests of the files that had a failure.
+
+    Returns:
+        Every test. One that passed only at the second try keeps its first failure in
+        `passed_after`.
+    """
+    passed = {r.test for r in again if r.failure is None and r.skip is None}
+    return [
+        replace(result, failure=None, passed_after=result.failure)
+        if result.failure is not None and result.test in passed
+        else result
+        for result in first
+    ]
+
+
+def count(results: Sequence[Result], status: int, *, is_selection: bool) -> Counts:
+    """Count how tests ended; what pytest calls unsuccessful is a failure, whatever is counted.
+
+    Args:
+        results: Every test of the suite.
+        status: Exit status of pytest's first run: 0 for success, 1 for failed tests, 5 where no
+            test was selected.
+        is_selection: Whether a part of the suite was asked for, which may be none of it.
+
+    Returns:
+        The numbers, with a failure for each skip that is not allowed, for a suite without a test
+        and for a run that was cut off.
+
+    Source:
+        https://docs.pytest.org/en/stable/reference/exit-codes.html
+    """
+    failures = [f"{r.test}\n{r.failure}" for r in results if r.failure is not None]
+    not_allowed = unexpected_skips(results)
+    failures += [f"{r.test}\n  must not be skipped: {r.skip}" for r in not_allowed]
+    second_tries = tuple(f"{r.test}\n{r.passed_after}" for r in results if r.passed_after)
+    if len(second_tries) > MOST_SECOND_TRIES:
+        failures.append(f"{len(second_tries)} tests passed only at the second try")
+    if not results and not (is_selection and status == PYTEST_RAN_NO_TEST):
+        failures.append("no test was run")
+    if status not in {0, PYTEST_TESTS_FAILED, PYTEST_RAN_NO_TEST}:
+        failures.append(f"pytest ended with status {status}")
+    if status == PYTEST_TESTS_FAILED and not failures and not second_tries:
+        failures.append("pytest says that tests failed and names none")
+    skipped = [r.skip for r in results if r.skip is not None]
+    n_passed = sum(r.failure is None and r.skip is None for r in results)
+    return Counts(
+        n_passed=n_passed,
+        n_failed=len(failures),
+        n_skipped=len(skipped) - len(not_allowed),
+        failures=tuple(failures),
+        skips=tuple(Counter(skipped).items()),
+        second_tries=second_tries,
+        durations=tuple((r.test, r.took_s) for r in results),
+    )
 
 
 def files_of(results: Sequence[Result], checkout: Path) -> list[Path]:

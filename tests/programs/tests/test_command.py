@@ -11,8 +11,8 @@ import pytest
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
 from tests.command import gaps, parse_arguments, summary
-from tests.results import Result, read_results
-from tests.suites import PUSH_OPTIONS, Counts, Suite, count, run_suite
+from tests.results import MOST_SECOND_TRIES, Counts, Result, count, read_results
+from tests.suites import PUSH_OPTIONS, Suite, run_suite
 from tests.support.eventually import eventually, eventually_async
 from tests.support.machine_packages import packages_of_machine
 
@@ -182,9 +182,7 @@ def test_a_suite_that_hangs_is_ended_after_its_own_time(
 
 
 def test_more_than_a_few_second_tries_fail_the_run() -> None:
-    by_chance = [
-        Result(test=str(n), passed_after="  E assert 0") for n in range(suites.MOST_SECOND_TRIES)
-    ]
+    by_chance = [Result(test=str(n), passed_after="  E assert 0") for n in range(MOST_SECOND_TRIES)]
 
     assert count(by_chance, 1, is_selection=False).n_failed == 0
     assert count([*by_chance, by_chance[0]], 1, is_selection=False).n_failed == 1
