@@ -233,6 +233,7 @@ def test_5_a_file_that_cannot_be_saved_is_named_when_slurm_warns(page: Page) -> 
         page.locator(".jp-Dialog").get_by_role("button").last.click()
 
 
+@pytest.mark.release
 @pytest.mark.usefixtures("session")
 def test_5_a_maintenance_is_announced_in_open_sessions_while_it_lasts(page: Page) -> None:
     announced = page.locator(".Toastify").get_by_text(re.compile("New disks until noon"))

@@ -122,6 +122,7 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.mark.release
 def test_a_user_logs_in_works_opens_a_tensorboard_and_logs_out(
     context: BrowserContext, portal: PortalBelow
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_submit_that_slurmctld_forgot_is_reported_and_the_next_owner_of_its_id
     wait_until_ready(hub)
 
 
+@pytest.mark.release
 def test_a_session_that_slurmctld_forgot_to_have_started_ends_with_the_truth(
     hub: PrivateHub,
 ) -> None:
