@@ -12,6 +12,7 @@ from jupyterhub.spawner import Spawner
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
 from spawner.hub import port_api, session_api, state_disk, unreachable
 from spawner.hub.environment_mixin import EquippingSpawner
+from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import gpus_in_words
 from spawner.session.limit_numbers import explain_refusal
@@ -39,8 +40,8 @@ class SlurmGPUSpawner(EquippingSpawner):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
-    `req_prologue`, `req_epilogue` and `req_options` are the site's defaults. Its commands and its
-    script template are not used: the job is built by `spawner.slurm.job_script`.
+    `req_prologue`, `req_epilogue` and `req_options` are the site's defaults. Its other settings are
+    not used, and the hub says so in its log: the job is built by `spawner.slurm.job_script`.
 
     Attributes:
         ending: How the last session ended if its user did not stop it; None from the next
@@ -49,6 +50,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         is_left_alone: The same during JupyterHub's check at start-up, for a session that was ready.
     """
 
+    _unused_traits = UnusedTraits()
     is_hidden = False
     is_left_alone = False
     ending: Ending | None = None
@@ -59,6 +61,8 @@ class SlurmGPUSpawner(EquippingSpawner):
         self._notices: set[asyncio.Task[int | None]] = set()
         self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
+        # Its first spawner: no sooner does a hub tell a spawner what is in its configuration.
+        self._unused_traits.warn(self.config, type(self), self.log)
 
     @property
     def session(self) -> Session | None:
