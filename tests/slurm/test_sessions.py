@@ -369,3 +369,15 @@ def test_no_secret_of_a_session_stands_where_others_can_read_it(hub: PrivateHub)
 def output_of(argv: list[str], wanted: str = "") -> str:
     text = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
     return text if wanted in text else ""
+
+
+def test_the_hub_names_what_batchspawner_had_and_the_portal_does_not_use(
+    hub: PrivateHub,
+) -> None:
+    hub.start(req_memory="4gb", req_options="--comment=x")
+
+    start(hub)
+
+    said = "c.SlurmGPUSpawner.req_memory is set and not used"
+    eventually(lambda: said in hub.log(), timeout_s=20)
+    assert "c.SlurmGPUSpawner.req_options" not in hub.log()
