@@ -96,7 +96,8 @@ class HubApi:
             raise _refusal(error) from error
         except (OSError, ValueError) as error:
             raise HubError(
-                f"The hub did not answer ({error}). The session goes on; try again in a minute.",
+                f"The hub is not responding ({error}). The session is not affected; try again in "
+                "a minute.",
                 503,
             ) from error
 
@@ -107,7 +108,10 @@ def _refusal(error: HTTPClientError) -> HubError:
     except (ValueError, KeyError, TypeError):
         message = ""
     if not message:
-        message = f"The hub did not answer ({error}). The session goes on; try again in a minute."
+        message = (
+            f"The hub is not responding ({error}). The session is not affected; try again in a "
+            "minute."
+        )
     # Tornado's own code for a timeout is 599.
     return HubError(str(message), error.code if 400 <= error.code < 599 else 503)
 

@@ -21,7 +21,7 @@ from spawner.session_settings import read_settings
 SUSPENSION_EVENT = "https://data-scientist-portal.example/events/suspension"
 SUSPENDED = (
     "An administrator has suspended this session. It answers nothing until they resume it, and "
-    "then goes on where it was; nothing in it is lost."
+    "then continues where it was; nothing in it is lost."
 )
 _SUSPENSION_SCHEMA = {
     "$id": SUSPENSION_EVENT,

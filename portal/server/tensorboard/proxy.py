@@ -89,7 +89,7 @@ class TensorBoardProxy(ForwardingHandler):
     def _say_silent(self) -> None:
         self.say(
             502,
-            "This TensorBoard does not answer",
+            "This TensorBoard is not responding",
             "Reload this page in a moment. If that does not help, stop it in the list of running "
             "kernels and terminals and open its folder again.",
         )
