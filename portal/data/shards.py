@@ -78,7 +78,7 @@ def write_shards(
         reason = getattr(error, "strerror", None) or getattr(error, "message", error)
         raise DataError(
             f"The shards cannot be written into {folder}: {reason}. What is whole stays; "
-            "call it again in the same way to go on."
+            "call it again in the same way to continue."
         ) from error
 
 
@@ -105,7 +105,7 @@ def verify_shards(target: str | os.PathLike[str]) -> ShardFolder:
     if damaged:
         raise DataError(
             f"{', '.join(damaged)} in {found.path} is missing or damaged. Delete what is left of "
-            "it and call write_shards again: it makes anew what is not there."
+            "it and call write_shards again: it writes what is missing."
         )
     return found
 
@@ -129,7 +129,7 @@ def open_shards(target: str | os.PathLike[str]) -> ShardFolder:
     if len(found.shards) < found.n_shards:
         raise DataError(
             f"{folder} has {len(found.shards)} of {found.n_shards} shards. "
-            "Call write_shards again in the same way: it goes on where it was."
+            "Call write_shards again in the same way: it continues where it was."
         )
     return found
 

@@ -60,7 +60,7 @@ class CheckpointCallback(keras.callbacks.Callback):
         # Rank 0 alone, since ranks may see the warning at different steps.
         if _hvd.rank() == 0 and checkpoint.is_due():
             self._save(self._epoch)
-            print(f"Saved in epoch {self._epoch + 1}; resume=True goes on there.", flush=True)
+            print(f"Saved in epoch {self._epoch + 1}; resume=True continues there.", flush=True)
             checkpoint.finish()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:

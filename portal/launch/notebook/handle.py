@@ -136,7 +136,7 @@ class Run:
             raise LaunchError(f"The run {self.id} is {self.state}; wait() waits for its end.")
         plan = self.folder.read_plan()
         if end.is_saved:
-            self._show("A checkpoint was saved. run(..., resume=True) goes on from it.\n")
+            self._show("A checkpoint was saved. run(..., resume=True) continues from it.\n")
             return None
         if end.was_stopped:
             raise StepError(f"{explain_end(self._last_state())} {self._log_hint()}")

@@ -70,8 +70,8 @@ class StoreClient:
             content = answer.read()
         except OSError as error:
             raise StepError(
-                f"The rendezvous of the run at {self._host} does not answer ({error}). If the run "
-                "goes on, ask the administrators whether nodes may speak to each other."
+                f"The rendezvous of the run at {self._host} is not responding ({error}). If the "
+                "run continues, ask the administrators whether nodes may speak to each other."
             ) from error
         finally:
             connection.close()

@@ -21,7 +21,7 @@ RUNNING = frozenset({"RUNNING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
 _TIMEOUT_S = 10
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
 _UNKNOWN_JOB = "Invalid job id"
-_NO_ANSWER = "Slurm did not answer. What runs goes on; try again in a minute."
+_NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
