@@ -81,5 +81,5 @@ def test_a_slurm_that_hangs_is_not_waited_for(hub: PrivateHub) -> None:
     page = browser.get("/hub/spawn/ada")
 
     assert time.monotonic() - before < 4
-    assert "Slurm is slow to answer. Slurm&#39;s last answer came at" in page.text
+    assert "Slurm is slow to answer. Slurm last responded at" in page.text
     assert 'name="gpus" value="4"' in page.text

@@ -68,7 +68,7 @@ def test_home_warns_before_a_folder_is_full(ada: Browser, hub: PrivateHub) -> No
 
     home = words(ada.get("/hub/home"))
     assert "Home folder is nearly full" in home
-    assert "isilon does not answer just now" in home
+    assert "isilon is not responding" in home
 
 
 def test_home_is_there_when_nothing_answers(ada: Browser, hub: PrivateHub) -> None:

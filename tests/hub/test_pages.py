@@ -138,7 +138,7 @@ def test_the_form_says_that_slurm_is_down_and_does_not_fail(ada: Browser) -> Non
 
     assert form.status_code == 200
     assert "Slurm does not answer" in words(form)
-    assert re.search(r"last answer came at \d\d:\d\d", words(form))
+    assert re.search(r"last responded at \d\d:\d\d", words(form))
     assert "Try again" in words(form)
     assert 'type="submit"' not in form.text
 

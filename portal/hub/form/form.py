@@ -101,14 +101,14 @@ class _Form:
         reading.add_done_callback(lambda task: task.cancelled() or task.exception())
         if self._catalog is None:
             raise SlurmUnavailableError(
-                f"Slurm has not answered within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."
+                f"Slurm did not respond within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."
             )
         return self._catalog, self._describe_last_answer()
 
     def _describe_last_answer(self) -> str:
         if self._last_answer is None:
-            return "Slurm has not answered since the portal was started."
-        return f"Slurm's last answer came {format_clock(self._last_answer, self._clock())}."
+            return "Slurm has not responded since the portal was started."
+        return f"Slurm last responded {format_clock(self._last_answer, self._clock())}."
 
 
 def wanted_options(spawner: Any) -> Mapping[str, object]:

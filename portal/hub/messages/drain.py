@@ -14,7 +14,7 @@ from spawner.errors import SiteError
 from spawner.session.spawn_error import StartFailed
 
 MOST_CHARACTERS = 500
-DEFAULT_MESSAGE = "The portal takes no new sessions just now, for maintenance."
+DEFAULT_MESSAGE = "The portal is not accepting new sessions now because of maintenance."
 GO_ON = "Sessions that run go on."
 
 

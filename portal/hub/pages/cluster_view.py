@@ -159,7 +159,7 @@ def describe_accuracy(accuracy: Accuracy | None) -> str:
         accuracy: None before the first session that had to wait.
     """
     if accuracy is None:
-        return "No session that had to wait has started yet, so nobody knows how good they are."
+        return "No session that had to wait has started yet, so their accuracy is not known yet."
     if accuracy.n_sessions == 1:
         error = format_age(accuracy.median_error_s)
         return f"The forecast of the only session that waited so far was off by {error}."

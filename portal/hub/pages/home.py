@@ -210,7 +210,7 @@ def describe_space(name: str, space: Space | None, warning_percent: float) -> Ba
     `space` is None if it is not known.
     """
     if space is None:
-        return Bar(name=name, words="does not answer just now")
+        return Bar(name=name, words="is not responding")
     kind = " of your quota of " if space.is_quota else " of "
     words = f"{format_bytes(space.free_bytes)} free{kind}{format_bytes(space.total_bytes)}"
     warning = ""

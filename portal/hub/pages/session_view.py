@@ -75,7 +75,7 @@ def describe_session(spawner: Any) -> SessionView:
         return SessionView(
             state="Starting",
             tone="wait",
-            sentence="The session is on its way. My Server shows how far it is.",
+            sentence="The session is starting. My Server shows its progress.",
             facts=facts,
             is_changing=True,
         )
@@ -90,7 +90,7 @@ def describe_session(spawner: Any) -> SessionView:
     return SessionView(
         state="Running",
         tone="good",
-        sentence="My Server opens it. It goes on while you are away, until its time is over.",
+        sentence="My Server opens it. It keeps running while you are away, until its time limit.",
         facts=facts,
     )
 

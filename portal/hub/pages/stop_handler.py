@@ -65,5 +65,5 @@ async def _cancel_start(spawner: Any) -> None:
             timeout=_CANCEL_TIMEOUT_S,
         )
     except AnyTimeoutError as error:
-        message = "The start could not be cancelled just now. Try again in a minute."
+        message = "The start could not be cancelled. Try again in a minute."
         raise HTTPError(503, message) from error

@@ -302,14 +302,14 @@ def test_slurm_down_is_a_sentence_with_the_time_of_the_last_answer_and_a_way_to_
     page = Page(asyncio.run(copy.deepcopy(form)(PageSide(None))))
 
     assert "Slurm did not answer." in page.text
-    assert "last answer came at 12:00" in page.text
+    assert "last responded at 12:00" in page.text
     assert page.links == ["/hub/spawn/ada"]
     assert page.buttons == []
     assert page.radios == []
 
 
 def test_slurm_down_since_the_start_of_the_portal_is_said_so() -> None:
-    assert "has not answered since the portal was started" in show(PageSide(None)).text
+    assert "has not responded since the portal was started" in show(PageSide(None)).text
 
 
 def test_what_slurm_says_is_no_html() -> None:

@@ -102,7 +102,7 @@ def test_only_administrators_see_whose_sessions_these_are_the_idlest_first() -> 
 
 
 def test_forecasts_are_told_with_the_number_of_sessions_that_they_were_for() -> None:
-    assert "nobody knows" in describe_accuracy(None)
+    assert "not known yet" in describe_accuracy(None)
     one = Accuracy(n_sessions=1, median_error_s=420, median_late_s=420)
     assert "only session that waited so far was off by 7 min" in describe_accuracy(one)
     accuracy = Accuracy(n_sessions=12, median_error_s=420, median_late_s=-300)

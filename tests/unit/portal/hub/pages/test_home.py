@@ -57,7 +57,7 @@ def test_who_has_used_nothing_reads_so() -> None:
             True,
         ),
         (Space(total_bytes=10 * GIB, used_bytes=10 * GIB), "0.0 MB free of 10 GB", True),
-        (None, "does not answer just now", False),
+        (None, "is not responding", False),
     ],
 )
 def test_storage_says_what_is_free_and_warns_before_it_is_full(
