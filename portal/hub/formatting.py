@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from spawner.amounts import count
+
 MIB_PER_GIB = 1024
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
@@ -13,12 +15,12 @@ def format_gpus(n_gpus: int) -> str:
     """Return "1 GPU", "2 GPUs" or "no GPU"."""
     if n_gpus == 0:
         return "no GPU"
-    return f"{n_gpus} GPU{'s' if n_gpus != 1 else ''}"
+    return count(n_gpus, "GPU")
 
 
 def format_cores(n_cores: int) -> str:
     """Return "8 cores"."""
-    return f"{n_cores} core{'s' if n_cores != 1 else ''}"
+    return count(n_cores, "core")
 
 
 def format_memory(memory_mib: int) -> str:
@@ -26,14 +28,6 @@ def format_memory(memory_mib: int) -> str:
     if memory_mib < MIB_PER_GIB:
         return f"{memory_mib} MB"
     return f"{round(memory_mib / MIB_PER_GIB, 1):g} GB"
-
-
-def format_hours(duration_s: float) -> str:
-    """Return `duration_s` as "8 hours", "1.5 hours" or "20 minutes"."""
-    if duration_s < SECONDS_PER_HOUR:
-        return _count(round(duration_s / SECONDS_PER_MINUTE), "minute")
-    hours = round(duration_s / SECONDS_PER_HOUR, 1)
-    return f"{hours:g} hour{'s' if hours != 1 else ''}"
 
 
 def format_time_left(left_s: float) -> str:
@@ -50,10 +44,6 @@ def format_clock(moment: datetime, now: datetime) -> str:
     if moment.date() == now.date():
         return f"at {moment:%H:%M}"
     return f"on {moment:%A, %d %B} at {moment:%H:%M}"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'s' if n != 1 else ''}"
 
 
 def format_bytes(n_bytes: float) -> str:
@@ -78,7 +68,7 @@ def format_gpu_hours(hours: float) -> str:
 def format_age(seconds: float) -> str:
     """Return "3 days", "2 h 5 min" or "less than a minute" for `seconds`."""
     days = int(seconds // 86_400)
-    return _count(days, "day") if days >= 2 else format_time_left(seconds)
+    return count(days, "day") if days >= 2 else format_time_left(seconds)
 
 
 def format_moment(at: float) -> str:

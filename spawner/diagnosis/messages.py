@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spawner.amounts import count
+
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -145,7 +147,7 @@ def diagnose(
 
 def count_gpus(n_gpus: int) -> str:
     """Return "1 GPU" or "3 GPUs"."""
-    return f"{n_gpus} GPU" if n_gpus == 1 else f"{n_gpus} GPUs"
+    return count(n_gpus, "GPU")
 
 
 def quote(text: str, *, n_characters: int = 200) -> str:

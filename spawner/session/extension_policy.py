@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spawner.amounts import format_hours
 from spawner.errors import ExtensionError
 from spawner.slurm.jobs import WaitingJob
 
@@ -70,8 +71,8 @@ def decide_limit(
     new_limit_s = min(limit_s + policy.step_s, most_s) // 60 * 60
     if new_limit_s - limit_s < min(_LEAST_GAIN_S, policy.step_s):
         raise ExtensionError(
-            f"The session cannot be extended beyond {in_hours(limit_s)}. {lowest.what} allows "
-            f"{in_hours(most_s)} in all. Save your work and start a new session."
+            f"The session cannot be extended beyond {format_hours(limit_s)}. {lowest.what} allows "
+            f"{format_hours(most_s)} in all. Save your work and start a new session."
         )
     return new_limit_s
 
@@ -116,16 +117,3 @@ def check_queue(
             "over "
             "extensions here. Try again later, or save your work and queue a new session."
         )
-
-
-def in_hours(seconds: int) -> str:
-    """Return a duration as text, for example "8 hours", "1.5 hours" or "20 minutes".
-
-    Args:
-        seconds: 0 or more.
-    """
-    if seconds < 3600:
-        minutes = round(seconds / 60)
-        return f"{minutes} minute{'' if minutes == 1 else 's'}"
-    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
-    return f"{hours} hour{'' if hours == '1' else 's'}"

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Protocol
 
+from spawner.amounts import count
 from spawner.client.queue import Place
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import tell_state
@@ -124,7 +125,7 @@ def place_in_words(place: Place) -> str:
     """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session"."""
     if place.n_jobs == 0:
         return "about the first"
-    words = f"about {place.n_jobs} job{'' if place.n_jobs == 1 else 's'} before it"
+    words = f"about {count(place.n_jobs, 'job')} before it"
     if place.n_sessions == 0:
         return words
     if place.n_jobs == 1:

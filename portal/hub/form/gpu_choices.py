@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from portal.hub.formatting import format_cores, format_gpus, format_hours, format_memory
+from portal.hub.formatting import format_cores, format_gpus, format_memory
+from spawner.amounts import format_hours
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import Bounds
 from spawner.options.limits import Limits

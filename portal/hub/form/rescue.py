@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from portal.hub.formatting import format_cores, format_hours, format_memory
+from portal.hub.formatting import format_cores, format_memory
+from spawner.amounts import format_hours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from portal.hub.formatting import format_age, format_hours
+from portal.hub.formatting import format_age
 from portal.hub.pages.suspension import is_suspended
+from spawner.amounts import format_hours
 from spawner.forecast.accuracy import Accuracy
 from spawner.session.session import Session
 from spawner.slurm.catalog import Catalog

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from portal.hub.formatting import format_hours, format_time_left
+from portal.hub.formatting import format_time_left
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
+from spawner.amounts import format_hours
 from spawner.options.request import gpus_in_words
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord

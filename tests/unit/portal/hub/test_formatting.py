@@ -11,10 +11,10 @@ from portal.hub.formatting import (
     format_clock,
     format_cores,
     format_gpus,
-    format_hours,
     format_memory,
     format_time_left,
 )
+from spawner.amounts import format_hours
 
 
 @pytest.mark.parametrize(

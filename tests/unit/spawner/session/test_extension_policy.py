@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from spawner.amounts import format_hours
 from spawner.client.time_limit import RunningJob, parse_running_jobs
 from spawner.errors import ExtensionError
 from spawner.hub import extend_session
@@ -20,7 +21,6 @@ from spawner.session.extension_policy import (
     check_queue,
     check_times,
     decide_limit,
-    in_hours,
 )
 from spawner.session.session import Session, comment_of
 from spawner.slurm.associations import Associations
@@ -110,7 +110,7 @@ def test_others_who_wait_for_the_same_gpus_go_first(job: WaitingJob, is_refused:
     [(60, "1 minute"), (1200, "20 minutes"), (3600, "1 hour"), (5400, "1.5 hours")],
 )
 def test_lengths_are_told_in_words(seconds: int, words: str) -> None:
-    assert in_hours(seconds) == words
+    assert format_hours(seconds) == words
 
 
 def test_a_running_job_is_read_with_its_limit_and_marks() -> None:

@@ -1,0 +1,16 @@
+"""Amounts in sentences: counts with their noun, and durations."""
+
+from __future__ import annotations
+
+
+def count(n: int, noun: str) -> str:
+    """Return "1 job", "2 jobs" or "0 jobs"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def format_hours(seconds: float) -> str:
+    """Return "8 hours" or "1.5 hours" for `seconds`, or "20 minutes" below an hour."""
+    if seconds < 3600:
+        return count(round(seconds / 60), "minute")
+    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
+    return f"{hours} hour{'' if hours == '1' else 's'}"
