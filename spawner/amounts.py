@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def count(n: int, noun: str) -> str:
-    """Return "1 job", "2 jobs" or "0 jobs"."""
+    """Return `n` with its `noun`: "1 job", "2 jobs" or "0 jobs"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
