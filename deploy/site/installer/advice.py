@@ -31,7 +31,7 @@ def advice_of(site: Site, *, is_new: bool) -> str:
             "",
             "Only if 'dsportal check' asks for it:",
             "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",
-            "  and the session page shows no GPU hours.",
+            "  and the home page shows no GPU hours.",
             f"* sacctmgr add user {site.account} account=root adminlevel=operator: only if",
             "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
             "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
