@@ -208,7 +208,7 @@ def settle_on_failure(page: Page) -> None:
 
 
 def take_home(studio: Studio) -> None:
-    """The server page of a running session, who holds what, and a session that was ended."""
+    """The home page of a running session, who holds what, and a session that was ended."""
     studio.start()
     with studio.look(logged_in=True) as page:
         open_session(page)

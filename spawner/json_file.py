@@ -30,7 +30,7 @@ class JsonFile:
         try:
             state = json.loads(self._path.read_text())
         except (OSError, ValueError) as error:
-            self._log.warning("%s cannot be read and begins anew: %s", self._path, error)
+            self._log.warning("%s cannot be read and is started again: %s", self._path, error)
             return {}
         return state if isinstance(state, dict) else {}
 

@@ -157,7 +157,7 @@ def _run(command: str, do: Callable[[], None]) -> int:
     except (StepError, OSError) as error:
         return report_failure(error, command)
     except KeyboardInterrupt:
-        print(f"\nInterrupted. Run {command} again to go on.", file=sys.stderr)
+        print(f"\nInterrupted. Run {command} again to continue.", file=sys.stderr)
         return 130
     return 0
 

@@ -28,7 +28,7 @@ def _add_operations(commands: Any) -> None:
     status = commands.add_parser("status", help="sessions, Slurm and versions, as the hub knows")
     status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(run=_operation("show_status"))
-    drain = commands.add_parser("drain", help="take no new sessions; those that run go on")
+    drain = commands.add_parser("drain", help="take no new sessions; running ones continue")
     drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
     drain.set_defaults(run=_operation("drain"))
     undrain = commands.add_parser("undrain", help="take new sessions again")
@@ -95,7 +95,7 @@ def _add_parts(commands: Any) -> None:
     )
     _add_settings(backup)
     backup.set_defaults(run=_run_backup)
-    switch = commands.add_parser("switch", help="use another installed version; sessions go on")
+    switch = commands.add_parser("switch", help="use another installed version; sessions continue")
     switch.add_argument("version", metavar="VERSION")
     switch.add_argument(
         "--database",
@@ -148,7 +148,7 @@ def _add_check(commands: Any) -> None:
         "--only", action="append", default=[], metavar="CHECK", help="do only this one; repeatable"
     )
     check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
-    check.add_argument("--debug", action="store_true", help="print what goes on")
+    check.add_argument("--debug", action="store_true", help="print what happens")
     check.set_defaults(run=_run_check)
 
 

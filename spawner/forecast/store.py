@@ -60,5 +60,5 @@ def _record_of(state: dict[str, Any], log: logging.Logger) -> ForecastRecord:
     try:
         return ForecastRecord.from_state(state) if state else ForecastRecord()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        log.warning("The record of forecasts begins anew: %s", error)
+        log.warning("The record of forecasts is started again: %s", error)
         return ForecastRecord()

@@ -23,7 +23,7 @@ _LEAST_FREE_BYTES = 64 * 1024
 _FULL_TEXTS = ("disk is full", "No space left on device")
 _SENTENCE = (
     "The disk of the portal's database is full, so nothing can be started, stopped or logged in to "
-    "just now. Sessions that run go on. Tell the administrators, and try again when they have "
+    "just now. Running sessions continue. Tell the administrators, and try again when they have "
     "freed space."
 )
 _retries: set[asyncio.Task[None]] = set()

@@ -78,7 +78,7 @@ def _install(build: Build, log: IO[str]) -> None:
             [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK, *check],
             log=log,
             env=env,
-            next_step=f"Delete {wheel} and run the build again: it then compiles Horovod anew.",
+            next_step=f"Delete {wheel} and run the build again: it then compiles Horovod again.",
         )
 
 

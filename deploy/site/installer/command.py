@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
     except (StepError, OSError) as error:
         return report_failure(error, COMMAND)
     except KeyboardInterrupt:
-        print(f"\nInterrupted. Run {COMMAND} again to go on.", file=sys.stderr)
+        print(f"\nInterrupted. Run {COMMAND} again to continue.", file=sys.stderr)
         return 130
 
 

@@ -211,7 +211,7 @@ class Admission(Authenticator):
             429,
             "Your password was not checked, since very many others are being tried for this name or"
             f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}. In a browser in which"
-            f" you have logged in before you need not wait. If this goes on, tell {self.whom}.",
+            f" you have logged in before you need not wait. If this continues, tell {self.whom}.",
             retry_after_s=LONGEST_WAIT_S,
         )
 
@@ -252,8 +252,8 @@ class Admission(Authenticator):
         """Return the error of a login that could not be checked; it does not blame the user."""
         return LoginError(
             503,
-            f"Nobody can log in just now: {what}. Your password may well be right; try again in a"
-            f" minute. If this goes on, tell {self.whom}.",
+            f"Nobody can log in at the moment: {what}. Your password may well be right; try again in a"
+            f" minute. If this continues, tell {self.whom}.",
             retry_after_s=60,
         )
 

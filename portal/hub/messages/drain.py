@@ -15,7 +15,7 @@ from spawner.session.spawn_error import StartFailed
 
 MOST_CHARACTERS = 500
 DEFAULT_MESSAGE = "The portal is not accepting new sessions now because of maintenance."
-GO_ON = "Sessions that run go on."
+GO_ON = "Running sessions continue."
 
 
 class Drain:

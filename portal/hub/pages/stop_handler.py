@@ -59,7 +59,7 @@ async def _cancel_start(spawner: Any) -> None:
     try:
         await exponential_backoff(
             lambda: not spawner._spawn_pending,
-            "the start goes on",
+            "the start continues",
             start_wait=0.02,
             max_wait=0.2,
             timeout=_CANCEL_TIMEOUT_S,

@@ -48,7 +48,7 @@ class ClockSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionSettings:
-    """How much longer a running session may go on. Needs the second rule of sudo."""
+    """How much longer a running session may continue. Needs the second rule of sudo."""
 
     hours: float = setting(
         "Hours that the button Extend adds; 0 offers no extension.",
@@ -107,7 +107,7 @@ class IdleSettings:
     """Sessions whose GPUs do nothing. A kernel that computes is never ended."""
 
     after_minutes: float = setting(
-        "Minutes without use after which the page warns and the session is then given back; 0 for"
+        "Minutes without use after which the page warns and the session is then stopped; 0 for"
         " never.",
         default=0.0,
         lowest=0,

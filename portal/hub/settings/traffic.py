@@ -16,7 +16,7 @@ class TrafficSettings:
     """
 
     user_requests_per_s: float = setting(
-        "Requests a second that one user may go on sending.",
+        "Requests a second that one user may keep sending.",
         default=20.0,
         lowest=0.1,
         highest=10_000,
@@ -35,7 +35,7 @@ class TrafficSettings:
         highest=10_000,
     )
     address_requests_per_s: float = setting(
-        "Requests a second without a login that one address may go on sending.",
+        "Requests a second without a login that one address may keep sending.",
         default=20.0,
         lowest=0.1,
         highest=10_000,

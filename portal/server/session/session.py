@@ -179,7 +179,7 @@ class Session:
             await self._end_idle_session()
 
     async def _end_idle_session(self) -> None:
-        self._log.warning("Nobody uses this session: it is given back")
+        self._log.warning("Nobody uses this session: it is stopped")
         try:
             await self._hub.end(is_idle=True)
         except HubError as error:

@@ -41,7 +41,7 @@ def test_a_drained_portal_stays_so_over_a_restart(tmp_path: Path) -> None:
 
     with pytest.raises(StartFailed, match="New disks"):
         again.refuse(None)
-    assert "New disks. Sessions that run go on." in again.announcements()[0].text
+    assert "New disks. Running sessions continue." in again.announcements()[0].text
     again.open()
     again.refuse(None)
     assert Drain(path).message == ""
