@@ -34,7 +34,7 @@ from digits_model import AccuracyReport, describe_devices, make_model, read_digi
 from digits_pictures import draw_curves, draw_reading
 from my_session import draw_storage, print_session
 
-from portal.launch import BoardError, tensorboard
+from portal.launch import TensorBoardError, tensorboard
 
 # %% [markdown]
 # ## What you have
@@ -102,7 +102,7 @@ draw_reading(digits.test_images[chosen], digits.test_labels[chosen], probabiliti
 # %%
 try:
     tensorboard("logs")
-except BoardError as error:
+except TensorBoardError as error:
     print(error)
 
 # %% [markdown]

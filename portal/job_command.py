@@ -14,7 +14,7 @@ from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.settings.resources import ResourceSettings
 from portal.launch.errors import LaunchError
 from portal.launch.slurm.job_file import PROGRAMS, render_job_file
-from portal.launch.slurm.layout import parse_shape
+from portal.launch.slurm.layout import parse_layout
 from portal.launch.slurm.sbatch import JobRequest
 from portal.packages.cli import kernels
 from portal.packages.overlay import overlay_of
@@ -95,7 +95,7 @@ def write_job(arguments: argparse.Namespace) -> int:
     if arguments.mpi and arguments.program != "horovod":
         raise JobError(f"--mpi is for Horovod. Leave it out for --with {arguments.program}.")
     try:
-        shape = parse_shape(arguments.gpus, arguments.nodes, n_session_gpus=0)
+        shape = parse_layout(arguments.gpus, arguments.nodes, n_session_gpus=0)
     except LaunchError as error:
         raise JobError(str(error)) from error
     if not 1 / 60 <= arguments.hours < SECONDS_PER_HOUR:

@@ -77,7 +77,7 @@ def check_certificate(text: str) -> str:
     return certificate.public_bytes(Encoding.PEM).decode()
 
 
-def take_identity(environment: MutableMapping[str, str], address: str) -> str:
+def load_identity(environment: MutableMapping[str, str], address: str) -> str:
     """Give the server of this process a new key and certificate; return the certificate as PEM.
 
     They are in nameless memory files that live as long as the process, and JupyterHub's variables

@@ -14,7 +14,9 @@ from typing import Any, get_args, get_type_hints
 from spawner.errors import SettingsError
 
 VARIABLE = "PORTAL_SETTINGS"
-_NEXT_STEP = "The hub sets it: start the session again, and if that does not help, tell the administrators."
+_NEXT_STEP = (
+    "The hub sets it: start the session again, and if that does not help, tell the administrators."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

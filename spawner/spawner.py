@@ -11,20 +11,20 @@ from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
 from spawner.hub import port_api, session_api, state_disk, unreachable
-from spawner.hub.environment_mixin import EquippingSpawner
+from spawner.hub.environment_mixin import EnvironmentMixin
 from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
-from spawner.options.request import gpus_in_words
+from spawner.options.request import describe_gpus
 from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
-from spawner.session.restore import keep, take_up
+from spawner.session.restore import keep, resume_start
 from spawner.session.session import Session
-from spawner.session.session_end import Ending
+from spawner.session.session_end import SessionEnd
 from spawner.session.session_job import SessionJob
-from spawner.session.spawn_error import RESCUE_PAGE, StartFailed
+from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.session.start_metrics import counted_start, expect_start
-from spawner.session.start_status import following
+from spawner.session.start_status import update_status_of
 from spawner.slurm.job_script import build_job
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import JobState
@@ -36,7 +36,7 @@ state_disk.register()
 unreachable.register()
 
 
-class SlurmGPUSpawner(EquippingSpawner):
+class SlurmGPUSpawner(EnvironmentMixin):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
@@ -53,7 +53,7 @@ class SlurmGPUSpawner(EquippingSpawner):
     _unused_traits = UnusedTraits()
     is_hidden = False
     is_left_alone = False
-    ending: Ending | None = None
+    ending: SessionEnd | None = None
     _job: SessionJob | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -117,7 +117,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             The server's URL.
 
         Raises:
-            StartFailed: If Slurm refused the job, or the job ended before its server answered.
+            StartFailedError: If Slurm refused the job, or the job ended before its server answered.
         """
         self.port = 0
         self.ending = None
@@ -145,7 +145,9 @@ class SlurmGPUSpawner(EquippingSpawner):
             if isinstance(failure, JobRejectedError):
                 error = await explain_refusal(self.cluster, session, failure)
             SESSION_STARTS.labels("refused").inc()
-            raise StartFailed(error, rescue_url=f"{self.hub.base_url}{RESCUE_PAGE}") from failure
+            raise StartFailedError(
+                error, rescue_url=f"{self.hub.base_url}{RESCUE_PAGE}"
+            ) from failure
         return await self.resume()
 
     async def resume(self) -> str:
@@ -155,18 +157,18 @@ class SlurmGPUSpawner(EquippingSpawner):
             The server's URL.
 
         Raises:
-            StartFailed: If the job ended before its server answered, or there is no job.
+            StartFailedError: If the job ended before its server answered, or there is no job.
         """
         job = self._job
         if job is None or not await job.find():
-            raise StartFailed(
+            raise StartFailedError(
                 JobEndedError(
                     "The portal was restarted before Slurm accepted the job. Start again."
                 )
             )
         try:
             with counted_start(self.cluster, job):
-                async with following(job, self.cluster, gpus=self._gpus_of(job.session)):
+                async with update_status_of(job, self.cluster, gpus=self._gpus_of(job.session)):
                     return await job.wait_until_served(partial(wait_for_answer, self))
         finally:
             self.cluster.expire_catalog()
@@ -186,7 +188,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             return None
         # A failed start reports its own reason, and a stop needs none.
         if job.session.is_ready and self.pending != "stop":
-            ending = await job.read_ending()
+            ending = await job.read_session_end()
             # A new session may have started while the reason was read.
             if job is not self._job:
                 return None
@@ -226,10 +228,10 @@ class SlurmGPUSpawner(EquippingSpawner):
         """Take the port and certificate that the server reports; see `SessionJob.take_port`."""
         return self._job is not None and self._job.take_port(port, certificate)
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Query Slurm about the job at once, because its server seems to be gone."""
         if self._job is not None:
-            self.cluster.watcher.look_soon()
+            self.cluster.watcher.poll_soon()
 
     def change_session(self, **changes: Any) -> None:
         """Save `changes` of the session, new values by field."""
@@ -256,7 +258,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         # Not batchspawner's, as in get_state and clear_state: the session keeps the job's state.
         Spawner.load_state(self, state)
         self.cluster.begin()
-        self.ending = Ending.from_state(state)
+        self.ending = SessionEnd.from_state(state)
         session = Session.from_state(state)
         if session is None or self.orm_spawner.server is None:
             return
@@ -265,7 +267,7 @@ class SlurmGPUSpawner(EquippingSpawner):
         if session.is_ready:
             keep(self)
         else:
-            take_up(self)
+            resume_start(self)
 
     def get_state(self) -> dict[str, Any]:
         """Return the state for the database, as JSON values without secrets."""
@@ -303,7 +305,7 @@ class SlurmGPUSpawner(EquippingSpawner):
             self.cluster,
             session,
             save=self._save,
-            on_over=self._hear_of_end,
+            on_over=self._on_end,
             running_start_timeout_s=self.running_start_timeout_s,
             progress=self._progress,
             gpus=self._gpus_of(session),
@@ -320,9 +322,9 @@ class SlurmGPUSpawner(EquippingSpawner):
             self._rows.save(self._job.session, self._progress)
 
     def _gpus_of(self, session: Session) -> str:
-        return gpus_in_words(session.n_gpus, are_simulated=self.simulated_gpus)
+        return describe_gpus(session.n_gpus, are_simulated=self.simulated_gpus)
 
-    def _hear_of_end(self) -> None:
+    def _on_end(self) -> None:
         self.cluster.expire_catalog()
         # JupyterHub itself would notice only at its next poll.
         if self._job is not None and self._job.session.is_ready and self._poll_callback:

@@ -149,7 +149,7 @@ def run_suite(
     """
     before = time.monotonic()
     if suite.commands:
-        statuses = [_status_of(command, output) for command in suite.commands]
+        statuses = [_status_of(command, output=output) for command in suite.commands]
         n_passed = statuses.count(0)
         counts = Counts(n_passed=n_passed, n_failed=len(statuses) - n_passed)
     else:

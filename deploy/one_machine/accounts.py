@@ -8,7 +8,7 @@ import pwd
 from pathlib import Path
 
 from deploy.one_machine.command import run, wait_until
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file
 from deploy.one_machine.layout import EXTENDER, HUB_STATE_DIR, LAUNCHER, MARK
 from deploy.one_machine.users import GROUP
@@ -43,7 +43,7 @@ def remove_account() -> None:
     """Remove the account of the hub and the proxy.
 
     Raises:
-        StepError: If a program still runs as that account.
+        DeployError: If a program still runs as that account.
     """
     try:
         user_id = pwd.getpwnam(ACCOUNT).pw_uid
@@ -53,9 +53,9 @@ def remove_account() -> None:
         wait_until(
             lambda: not _processes_of(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
         )
-    except StepError as error:
+    except DeployError as error:
         pids = ", ".join(_processes_of(user_id))
-        raise StepError(
+        raise DeployError(
             f"The account {ACCOUNT} stays: these processes still run as it: {pids}.",
             next_step="End them, then run deploy/down --purge again.",
         ) from error

@@ -18,7 +18,7 @@ from deploy.one_machine.cluster import (
     describe_cluster,
 )
 from deploy.one_machine.environments import Build, refuse_unknown_sources
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.foreground import stay
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
@@ -148,13 +148,13 @@ def _run(command: str, do: Callable[[], None]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if os.geteuid() != 0:
-            raise StepError(
+            raise DeployError(
                 f"{command} needs root: it makes accounts, network devices and daemons.",
                 next_step=f"Run it as root, for instance 'sudo {command}'.",
             )
         with _alone(command):
             do()
-    except (StepError, OSError) as error:
+    except (DeployError, OSError) as error:
         return report_failure(error, command)
     except KeyboardInterrupt:
         print(f"\nInterrupted. Run {command} again to continue.", file=sys.stderr)
@@ -174,7 +174,7 @@ def _alone(command: str) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > end:
-                    raise StepError(
+                    raise DeployError(
                         f"Another deploy/up or deploy/down still runs after {LOCK_TIMEOUT_S} s.",
                         next_step=f"Wait for it to end, then run {command} again.",
                     ) from error

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.errors import CommandError, DeployError
 
 # The caller's own Python, locale or library settings must not reach a daemon.
 CLEAN_ENVIRONMENT: Mapping[str, str] = {
@@ -35,7 +35,7 @@ def run(
 
     Raises:
         CommandError: If it ends with another status than 0, or not in time.
-        StepError: If there is no such program.
+        DeployError: If there is no such program.
     """
     words = [str(word) for word in argv]
     try:
@@ -51,7 +51,7 @@ def run(
     except subprocess.TimeoutExpired as error:
         raise CommandError(words, None, "") from error
     except FileNotFoundError as error:
-        raise StepError(
+        raise DeployError(
             f"There is no program '{words[0]}' on this machine.",
             next_step="Run deploy/up without --only, which installs the packages.",
         ) from error
@@ -68,7 +68,7 @@ def succeeds(argv: Sequence[str | Path], *, timeout_s: float = 20) -> bool:
     """
     try:
         run(argv, timeout_s=timeout_s)
-    except StepError:
+    except DeployError:
         return False
     return True
 
@@ -89,12 +89,12 @@ def wait_until(
         log: The file that says why it may take so long.
 
     Raises:
-        StepError: If it is not so in time.
+        DeployError: If it is not so in time.
     """
     end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:
-            raise StepError(
+            raise DeployError(
                 f"This did not happen within {timeout_s:.0f} s: {what}.",
                 next_step="Read the end of the log, then run deploy/up again.",
                 log=log,

@@ -10,7 +10,7 @@ import time
 from deploy.environments.builder import errors
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.process import clean_environment
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import LOG_DIR, SOURCE_DIR
 
 BUILDER = SOURCE_DIR / "deploy" / "environments" / "build"
@@ -48,7 +48,7 @@ class Build:
         """Show the builder's output until it has ended.
 
         Raises:
-            StepError: If it fails.
+            DeployError: If it fails.
         """
         process = self._process or self._begin()
         news: list[str] = []
@@ -67,7 +67,7 @@ class Build:
                     break
                 time.sleep(POLL_S)
         if process.returncode != 0:
-            raise StepError(
+            raise DeployError(
                 f"The environments could not be built. {news[-1] if news else ''}".strip(),
                 next_step="Read the log, then run deploy/up again: it keeps what is finished.",
                 log=LOG,
@@ -85,12 +85,12 @@ def refuse_unknown_sources() -> None:
     """Check the setting that says where packages come from.
 
     Raises:
-        StepError: If not.
+        DeployError: If not.
     """
     try:
         package_sources(os.environ)
-    except errors.StepError as error:
-        raise StepError(error.what, next_step=error.next_step) from error
+    except errors.BuildError as error:
+        raise DeployError(error.what, next_step=error.next_step) from error
 
 
 def is_unchanged(line: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-class StepError(Exception):
+class DeployError(Exception):
     """A step cannot be done.
 
     Args:
@@ -22,7 +22,7 @@ class StepError(Exception):
         self.log = log
 
 
-class CommandError(StepError):
+class CommandError(DeployError):
     """A system program failed.
 
     Args:
@@ -43,7 +43,7 @@ class CommandError(StepError):
         self.output = output
 
 
-class DaemonEndedError(StepError):
+class DaemonEndedError(DeployError):
     """A daemon ended soon after it was started.
 
     Args:

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import MARK, ORIGINALS_DIR
 
 
@@ -26,13 +26,13 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
     An empty `group` is the owner's own.
 
     Raises:
-        StepError: If a link or a file is in its place.
+        DeployError: If a link or a file is in its place.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (FileExistsError, NotADirectoryError) as error:
-        raise StepError(
+        raise DeployError(
             f"{path} is not a folder; deploy/up does not follow a link there.",
             next_step=f"Look where {path} comes from, move it away and run deploy/up again.",
         ) from error
@@ -94,10 +94,10 @@ def refuse_foreign(path: Path, what: str) -> None:
     `what` is what the file configures, such as "a Slurm cluster".
 
     Raises:
-        StepError: If the file is there without the mark of deploy/up.
+        DeployError: If the file is there without the mark of deploy/up.
     """
     if path.is_file() and MARK not in path.read_text(errors="replace"):
-        raise StepError(
+        raise DeployError(
             f"{path} is there already: this machine belongs to {what}. "
             "deploy/up makes a small cluster of its own and leaves others alone.",
             next_step="Use another machine, or move the file away if nothing needs it.",

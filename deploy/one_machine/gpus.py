@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from deploy.one_machine.command import run
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 
 # Parts of a product's name that do not distinguish GPU types.
 _VENDOR_WORDS = frozenset({"nvidia", "tesla", "quadro", "geforce", "graphics", "device"})
@@ -71,7 +71,7 @@ def find_gpus() -> list[Gpu]:
     """
     try:
         return parse_nvidia_smi(run(["nvidia-smi", "-q", "-x"]))
-    except (StepError, ElementTree.ParseError):
+    except (DeployError, ElementTree.ParseError):
         return []
 
 

@@ -102,7 +102,7 @@ def ensure_accounts() -> str:
     """Create the folders and the account of hub and proxy, unless the machine is somebody else's.
 
     Raises:
-        StepError: If the machine's own users or name service are in the way.
+        DeployError: If the machine's own users or name service are in the way.
     """
     name_service.refuse_foreign_nslcd()
     for folder in FOLDERS:

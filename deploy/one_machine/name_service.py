@@ -24,7 +24,7 @@ from deploy.one_machine.directory import (
     READER,
     reader_password,
 )
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import (
     ensure_file,
     ensure_folder,
@@ -135,10 +135,10 @@ def refuse_foreign_nslcd() -> None:
     """Refuse a machine that gets its accounts from its own nslcd.
 
     Raises:
-        StepError: If there is one.
+        DeployError: If there is one.
     """
     if is_foreign():
-        raise StepError(
+        raise DeployError(
             f"An nslcd that deploy/up did not start listens in {RUN_DIR}: this machine may get "
             "its accounts from it, and two cannot run side by side.",
             next_step="Use another machine, or stop that nslcd if nothing needs it.",
@@ -149,7 +149,7 @@ def ensure_name_service() -> str:
     """Start nslcd and add it to the machine's name service.
 
     Raises:
-        StepError: If the machine has an nslcd of its own.
+        DeployError: If the machine has an nslcd of its own.
     """
     refuse_foreign_nslcd()
     ensure_folder(NSLCD_DIR)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.one_machine.command import run
-from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.errors import CommandError, DeployError
 from deploy.one_machine.files import ensure_file, read_plain
 from deploy.one_machine.layout import NODES_DIR
 
@@ -72,10 +72,10 @@ def ensure_network(hosts: Sequence[Host]) -> str:
     """Create the bridge, and a connected namespace for each node.
 
     Raises:
-        StepError: If this process may not make network devices, or the addresses are taken.
+        DeployError: If this process may not make network devices, or the addresses are taken.
     """
     if not has_capability(Path("/proc/self/status").read_text(), CAP_NET_ADMIN):
-        raise StepError(
+        raise DeployError(
             "This machine does not let root make network devices (CAP_NET_ADMIN is missing); "
             "the compute nodes need some of their own.",
             next_step="Give the container --cap-add=NET_ADMIN --cap-add=SYS_ADMIN, "
@@ -116,7 +116,7 @@ def _ensure_bridge() -> bool:
         return False
     taken = run(["ip", "-o", "-4", "route", "show", "root", NETWORK]).strip()
     if taken:
-        raise StepError(
+        raise DeployError(
             f"This machine uses the network {NETWORK} already: {taken.splitlines()[0]}.",
             next_step="Use a machine without that network.",
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deploy.environments.builder.process import clean_environment
 from deploy.one_machine.command import run, succeeds
-from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.errors import CommandError, DeployError
 from deploy.one_machine.files import ensure_file, read_plain
 from deploy.one_machine.layout import MARK
 
@@ -79,10 +79,10 @@ def ensure_packages() -> str:
     """Install the missing packages of the cluster.
 
     Raises:
-        StepError: If this is not Debian or a package cannot be installed.
+        DeployError: If this is not Debian or a package cannot be installed.
     """
     if not succeeds(["apt-get", "--version"]):
-        raise StepError(
+        raise DeployError(
             "There is no apt-get on this machine; deploy/up is for Debian 12 and 13.",
             next_step="Use such a machine, or deploy/site/install: see docs/administrators.md.",
         )

@@ -15,7 +15,7 @@ from deploy.one_machine import directory
 from deploy.one_machine.accounts import ACCOUNT
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.command import CLEAN_ENVIRONMENT
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
 from deploy.one_machine.layout import (
     HUB_STATE_DIR,
@@ -172,7 +172,7 @@ def _secrets() -> dict[str, str]:
 def _hub_package_dir() -> Path:
     for library in (HUB_ENVIRONMENT_DIR / "lib").glob("python3.*"):
         return library / "site-packages"
-    raise StepError(
+    raise DeployError(
         f"There is no environment for the hub in {HUB_ENVIRONMENT_DIR}.",
         next_step="Run deploy/up without --only, which builds it.",
     )

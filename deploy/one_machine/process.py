@@ -94,7 +94,7 @@ def wait_ready(name: str, is_ready: Callable[[], bool], *, timeout_s: float) -> 
 
     Raises:
         DaemonEndedError: If it ends.
-        StepError: If it does not answer in time.
+        DeployError: If it does not answer in time.
     """
 
     def is_ready_or_gone() -> bool:

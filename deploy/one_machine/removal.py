@@ -20,7 +20,7 @@ from deploy.one_machine import (
 )
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.command import run, wait_until
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import (
     LOG_DIR,
     MARK,
@@ -89,7 +89,7 @@ def cancel_jobs() -> str:
             timeout_s=JOBS_END_TIMEOUT_S,
             what="all jobs end",
         )
-    except StepError as error:
+    except DeployError as error:
         # No failure: the nodes are stopped next, and everything on them ends.
         return f"left to end with their nodes: {error.message.splitlines()[0]}"
     return f"{len(jobs)} cancelled"

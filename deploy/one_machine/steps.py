@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 
 TITLE_WIDTH = 36
 
@@ -36,12 +36,12 @@ def select(steps: Sequence[Step], *, only: Sequence[str], until: str | None) -> 
         until: Name of the last wanted step; None for the very last.
 
     Raises:
-        StepError: If there is no step of such a name.
+        DeployError: If there is no step of such a name.
     """
     names = [step.name for step in steps]
     for name in [*only, *([until] if until else [])]:
         if name not in names:
-            raise StepError(
+            raise DeployError(
                 f"There is no step '{name}'.", next_step=f"The steps are: {', '.join(names)}."
             )
     end = names.index(until) + 1 if until else len(steps)
@@ -52,7 +52,7 @@ def run_steps(steps: Sequence[Step]) -> None:
     """Run steps in order; print title, outcome and time of each.
 
     Raises:
-        StepError: If one cannot be done; those after it are not tried.
+        DeployError: If one cannot be done; those after it are not tried.
     """
     for number, step in enumerate(steps, start=1):
         print(f"[{number:>2}/{len(steps)}] {step.title:<{TITLE_WIDTH}} ", end="", flush=True)
@@ -66,7 +66,7 @@ def run_steps(steps: Sequence[Step]) -> None:
         print(f"{outcome}  ({time.monotonic() - start:.1f} s)", flush=True)
 
 
-def report_failure(error: StepError | OSError, command: str) -> int:
+def report_failure(error: DeployError | OSError, command: str) -> int:
     """Print what failed, where the log is and what to do.
 
     `command` is what the user ran, such as "deploy/up".
@@ -75,7 +75,7 @@ def report_failure(error: StepError | OSError, command: str) -> int:
         Exit status of the command.
     """
     print(f"\n{command} could not finish.", file=sys.stderr)
-    if isinstance(error, StepError):
+    if isinstance(error, DeployError):
         print(error.message, file=sys.stderr)
         if error.log is not None:
             print(f"Log: {error.log}", file=sys.stderr)

@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file, ensure_secret
 from deploy.one_machine.layout import PASSWORD_FILE
 
@@ -50,13 +50,13 @@ def ensure_password() -> str:
         The value of PORTAL_DEMO_PASSWORD if it is set, else the one kept from earlier.
 
     Raises:
-        StepError: If the variable holds something that cannot be a password here.
+        DeployError: If the variable holds something that cannot be a password here.
     """
     wanted = os.environ.get(PASSWORD_VARIABLE)
     if wanted is None:
         return ensure_secret(PASSWORD_FILE, secrets.token_urlsafe(PASSWORD_BYTES))
     if not PASSWORD_FORM.fullmatch(wanted):
-        raise StepError(
+        raise DeployError(
             f"{PASSWORD_VARIABLE} is no password for the demo users: it needs 6 to 128 printable "
             "ASCII characters without blanks.",
             next_step=f"Set another {PASSWORD_VARIABLE}, or none to have one made.",
@@ -69,13 +69,13 @@ def refuse_local_namesakes() -> None:
     """Refuse a machine that has local accounts with the demo users' names or ids.
 
     Raises:
-        StepError: If /etc/passwd names one of them.
+        DeployError: If /etc/passwd names one of them.
     """
     for line in Path("/etc/passwd").read_text().splitlines():
         name, _, rest = line.partition(":")
         user_id = rest.split(":")[1] if rest.count(":") > 1 else ""
         if any(name == user.name or user_id == str(user.user_id) for user in DEMO_USERS):
-            raise StepError(
+            raise DeployError(
                 f"This machine has an account '{name}' (uid {user_id}) of its own in /etc/passwd; "
                 "the demo users need that name and id.",
                 next_step="Use a machine without that account.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from charts import panels
 
-from portal.launch.slurm.session import Session, read_session
+from portal.launch.slurm.session import SessionAllocation, read_session
 
 _GIB = 2**30
 
@@ -69,7 +69,7 @@ def list_storage() -> list[Storage]:
     return found
 
 
-def time_and_memory(session: Session) -> tuple[str, str]:
+def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
     """Return how long the session goes on, and the memory that it has.
 
     Args:
@@ -112,7 +112,7 @@ def print_session() -> None:
         print(f"{place.name:10} {place.free_bytes / _GIB:,.0f} GiB free: {place.use}")
 
 
-def _gpu_names(session: Session) -> str:
+def _gpu_names(session: SessionAllocation) -> str:
     argv = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
         asked = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)

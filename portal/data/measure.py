@@ -18,7 +18,7 @@ from typing import Any
 import tensorflow as tf
 
 from portal.data import pipelines
-from portal.data.forget import forget
+from portal.data.drop_page_cache import forget
 from portal.data.images import find_images
 from portal.data.shards import open_shards
 

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from portal.data.errors import DataError
 from portal.data.images import find_images
-from portal.data.latency import slow_environment
 from portal.data.measure import Order, Rate, measure_all
 from portal.data.pipelines import N_READERS, n_cores
 from portal.data.shards import open_shards
+from portal.data.simulate_latency import slow_environment
 
 WAYS = {
     "jpeg simple": "JPEG files, one after the other",

@@ -17,7 +17,7 @@ from portal.environments.image import (
     parse_source,
     read_key,
 )
-from portal.environments.probe import Trial, look_at_node, try_environment
+from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
     SITE_PATH,
@@ -97,9 +97,9 @@ def add_environment(arguments: argparse.Namespace) -> int:
         # Checked before the image is made, which takes minutes.
         check_entry(path, arguments.id, table, is_own=not arguments.site)
         login = _login(arguments)
-        make_image(look_at_node().container, source, Path(table["image"]), login)
+        make_image(probe_node().container, source, Path(table["image"]), login)
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
-    trial = try_environment(environment, look_at_node())
+    trial = try_environment(environment, probe_node())
     # Templates choose a kernel by its packages.
     kept = {} if trial.packages is None else {"packages": list(trial.packages)}
     add_entry(path, arguments.id, table | kept, is_own=not arguments.site)
@@ -157,11 +157,11 @@ def check_environments(arguments: argparse.Namespace) -> int:
         raise RegistryError(f"There is no environment '{arguments.id}'. There are: {known}.")
     for sentence in registry.problems:
         print(sentence)
-    node = look_at_node()
+    node = probe_node()
     statuses = [_report(environment, try_environment(environment, node)) for environment in wanted]
     return max([*statuses, int(bool(registry.problems))])
 
 
-def _report(environment: Environment, trial: Trial) -> int:
+def _report(environment: Environment, trial: EnvironmentTrial) -> int:
     print(f"{environment.id}: {trial.problem or 'works on this machine.'}")
     return int(bool(trial.problem))

@@ -30,7 +30,7 @@ _NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class EnvironmentTrial:
     """The result of trying an environment on this node.
 
     Attributes:
@@ -42,7 +42,7 @@ class Trial:
     packages: tuple[str, ...] | None = None
 
 
-def look_at_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
+def probe_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     """Find what this node offers to environments.
 
     Args:
@@ -89,10 +89,10 @@ def quick_problem(environment: Environment, node: Node) -> str:
 
 def try_environment(
     environment: Environment, node: Node, *, timeout_s: float = PROBE_TIMEOUT_S
-) -> Trial:
+) -> EnvironmentTrial:
     """Try an environment on this node, by having its interpreter load its kernel."""
     if seen := quick_problem(environment, node):
-        return Trial(problem=seen)
+        return EnvironmentTrial(problem=seen)
     environ = os.environ | dict(variables(environment, path=os.environ.get("PATH", "")))
     try:
         done = subprocess.run(
@@ -106,14 +106,14 @@ def try_environment(
             cwd="/",
         )
     except subprocess.TimeoutExpired:
-        return Trial(problem=f"It gave no answer within {timeout_s:g} s.")
+        return EnvironmentTrial(problem=f"It gave no answer within {timeout_s:g} s.")
     except OSError as error:
-        return Trial(problem=f"It cannot be started: {error.strerror}.")
+        return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
-        return Trial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
+        return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
     words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_LAST_WORDS_CHARS:]
     needed = _NEEDS[environment.language]
-    return Trial(
+    return EnvironmentTrial(
         problem=f"It does not start a kernel; it needs {needed}. Its last words: {words or 'none'}"
     )
 

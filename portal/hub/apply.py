@@ -26,7 +26,7 @@ from portal.hub.messages.announcements import Announcement, AnnouncementBoard, L
 from portal.hub.messages.drain import shared_drain
 from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.network import http_server, refusals
-from portal.hub.network.gate import Guarding
+from portal.hub.network.gate import GuardSettings
 from portal.hub.network.refusals import HubStaticHandler
 from portal.hub.pages.base import (
     HEADERS,
@@ -153,7 +153,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
         "log_function": log_visits,
-        http_server.GUARDED: Guarding(traffic=settings.traffic, address_of=address_of),
+        http_server.GUARDED: GuardSettings(traffic=settings.traffic, address_of=address_of),
         "static_handler_class": HubStaticHandler,
         "transforms": [PlainHeaders],
     }

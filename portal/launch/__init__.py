@@ -20,11 +20,11 @@ This package is installed into the environments of the frameworks, without depen
 from __future__ import annotations
 
 from portal.launch.errors import (
-    BoardError,
     LaunchError,
     RankError,
     SessionError,
     StepError,
+    TensorBoardError,
     UnaveragedError,
 )
 from portal.launch.notebook.handle import Run
@@ -36,12 +36,12 @@ from portal.launch.p2p import p2p
 from portal.launch.worker.progress import report
 
 __all__ = [
-    "BoardError",
     "LaunchError",
     "RankError",
     "Run",
     "SessionError",
     "StepError",
+    "TensorBoardError",
     "UnaveragedError",
     "attach",
     "p2p",

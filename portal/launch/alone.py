@@ -14,7 +14,7 @@ from pathlib import Path
 from portal.launch.errors import LaunchError, SessionError
 from portal.launch.notebook import batch
 from portal.launch.notebook.failure import explain_failure
-from portal.launch.slurm.layout import parse_shape
+from portal.launch.slurm.layout import parse_layout
 from portal.launch.slurm.mpi import check_mpi
 from portal.launch.task.call import call_name, make_call
 from portal.launch.task.folders import create_folder
@@ -75,7 +75,7 @@ def plan_of_job(environ: Mapping[str, str]) -> Plan:
             "This is no batch job with tasks. Write one with 'dsportal job new' and give it to "
             "sbatch."
         ) from error
-    shape = parse_shape(n_ranks, n_nodes, n_session_gpus=0)
+    shape = parse_layout(n_ranks, n_nodes, n_session_gpus=0)
     return Plan(
         n_ranks=n_ranks,
         cores_per_rank=n_cores,

@@ -5,7 +5,7 @@
       StepError          Slurm did not start the ranks, or lost them
       RankError          the function failed on a rank
       UnaveragedError    training would continue without averaging gradients
-      BoardError         the notebook server starts no TensorBoard
+      TensorBoardError         the notebook server starts no TensorBoard
 
 Notebooks show these errors without frames of this package: only the sentences, and the rank's own
 traceback for a RankError.
@@ -44,7 +44,7 @@ class UnaveragedError(LaunchError):
     """Ranks would train independently, without averaging their gradients."""
 
 
-class BoardError(LaunchError):
+class TensorBoardError(LaunchError):
     """A TensorBoard cannot be started."""
 
 

@@ -24,7 +24,7 @@ from portal.launch.scaling.study_config import (
 )
 from portal.launch.scaling.study_models import measure_for
 from portal.launch.slurm.layout import is_count
-from portal.launch.slurm.session import Session, read_session
+from portal.launch.slurm.session import SessionAllocation, read_session
 from portal.launch.study import name_of
 
 # Estimate for the first start: ranks build the model and run their first steps. Later starts are
@@ -131,7 +131,7 @@ def _figures(measurement: Measurement) -> str:
     return f"{measurement.images_per_s:.1f} images/s in {measurement.n_steps} steps"
 
 
-def _n_gpus(gpus: object, session: Session) -> int:
+def _n_gpus(gpus: object, session: SessionAllocation) -> int:
     wanted = session.n_gpus if gpus is None else gpus
     if session.n_gpus < N_NEEDED:
         raise LaunchError(

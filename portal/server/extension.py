@@ -13,7 +13,7 @@ from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Float
 
-from portal.environments.probe import look_at_node
+from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.commands import VARIABLE, offer_commands, terminal_shell
@@ -40,12 +40,12 @@ from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
 from portal.server.ports.listeners import SessionPorts
 from portal.server.private_dir import make_private_dir
 from portal.server.session.handlers import ROUTES
-from portal.server.session.session import make_session
+from portal.server.session.monitor import make_session_monitor
 from portal.server.session.visitors import Visitors
 from portal.server.storage_links import read_storage
 from portal.server.tensorboard.handlers import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboard.instances import TensorBoards
-from portal.server.tensorboard.notebook_socket import KernelSocket
+from portal.server.tensorboard.notebook_socket import NotebookSocket
 from portal.server.tensorboard.proxy import TensorBoardProxy
 from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard.script import TensorBoardScriptHandler
@@ -89,7 +89,7 @@ class PortalServer(ExtensionApp):
         self.tensorboards = TensorBoards(
             parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
         )
-        self.kernel_socket = KernelSocket(self.private_dir, self.tensorboards, self.log)
+        self.kernel_socket = NotebookSocket(self.private_dir, self.tensorboards, self.log)
         self.kernel_socket.open()
         shared = {"tensorboards": self.tensorboards}
         environments = {"kernels": self.kernels}
@@ -136,7 +136,7 @@ class PortalServer(ExtensionApp):
         )
         if os.environ.get("JUPYTERHUB_USER"):
             self.visitors.watch(self.serverapp.identity_provider)
-        self.session = make_session(self.serverapp)
+        self.session = make_session_monitor(self.serverapp)
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
         )
@@ -156,7 +156,7 @@ class PortalServer(ExtensionApp):
             self.private_dir / "environments",
             site=site_path(),
             home=Path.home(),
-            node=look_at_node(os.environ, connections_dir),
+            node=probe_node(os.environ, connections_dir),
             log=self.log,
         )
         # Appended, so that no environment can replace one of the shipped kernels.

@@ -67,7 +67,7 @@ class HubApi:
         """
         await self._ask("DELETE", "session?because=idle" if is_idle else "session")
 
-    async def tell_visit(self, visitor: str, address: str) -> None:
+    async def report_visit(self, visitor: str, address: str) -> None:
         """Report that another user, `visitor`, uses this session from `address`.
 
         Raises:

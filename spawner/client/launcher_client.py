@@ -19,7 +19,7 @@ _ITS_OWN_WORDS = "dsportal-launcher: "
 _SUBMITTING = frozenset({"submit", "forecast"})
 
 
-class Launcher:
+class LauncherClient:
     """Client of the launcher, which runs under sudo.
 
     Args:

@@ -18,7 +18,7 @@ _RESCUE = "Clean up: delete what you do not need, from a rescue session or on an
 _FEW_MINUTES = "Try again in a few minutes; if that does not help, tell the administrators."
 
 
-class Weight(Enum):
+class OnFailure(Enum):
     """Consequence of a fault: none, a warning, or no session."""
 
     OFF = "off"
@@ -39,7 +39,7 @@ class SharedStorage:
 
     name: str
     path: str
-    weight: Weight = Weight.WARN
+    weight: OnFailure = OnFailure.WARN
     is_mount: bool = False
 
     @property
@@ -60,9 +60,9 @@ class Preflight:
         timeout_s: Seconds after which storage counts as not answering.
     """
 
-    home: Weight = Weight.REFUSE
+    home: OnFailure = OnFailure.REFUSE
     shared: tuple[SharedStorage, ...] = ()
-    server: Weight = Weight.WARN
+    server: OnFailure = OnFailure.WARN
     server_path: str = ""
     min_free_mib: int = DEFAULTS.min_free_mib
     timeout_s: float = DEFAULTS.preflight_timeout_s
@@ -77,17 +77,17 @@ class Preflight:
             Checks by name and "timeout_s"; empty if all are off.
         """
         checks: dict[str, Any] = {}
-        if self.home is not Weight.OFF:
+        if self.home is not OnFailure.OFF:
             checks["home"] = {"min_free_mib": self.min_free_mib, "may_be_full": is_rescue}
         for storage in self.shared:
-            if storage.weight is not Weight.OFF:
+            if storage.weight is not OnFailure.OFF:
                 what = {"path": storage.path, "is_mount": storage.is_mount}
                 checks[storage.check_name] = what
-        if self.server is not Weight.OFF and self.server_path:
+        if self.server is not OnFailure.OFF and self.server_path:
             checks["server"] = {"path": self.server_path}
         return checks | {"timeout_s": self.timeout_s} if checks else {}
 
-    def order(self, *, is_rescue: bool = False) -> dict[str, Any]:
+    def request_json(self, *, is_rescue: bool = False) -> dict[str, Any]:
         """Return the part of a submit request that has the launcher check storage first.
 
         Args:
@@ -105,9 +105,9 @@ class Preflight:
         """Return whether a fault of the check `name` prevents sessions, not only warns."""
         weights = {"home": self.home, "server": self.server}
         weights |= {storage.check_name: storage.weight for storage in self.shared}
-        return weights[name] is Weight.REFUSE
+        return weights[name] is OnFailure.REFUSE
 
-    def judge(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    def assess(self, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
         """Return warnings about what the checks found, each a sentence with a next step.
 
         Args:

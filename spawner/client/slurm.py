@@ -12,8 +12,8 @@ from datetime import datetime
 from spawner.client import visibility
 from spawner.client.accounting import Accounting
 from spawner.client.command import PATH, Completed, query
-from spawner.client.launcher_client import Launcher
-from spawner.client.preflight import Preflight, Weight
+from spawner.client.launcher_client import LauncherClient
+from spawner.client.preflight import OnFailure, Preflight
 from spawner.client.queue import QUEUE, QueuedJob, parse_queue
 from spawner.client.storage import Storage
 from spawner.defaults import DEFAULTS
@@ -34,7 +34,7 @@ from spawner.slurm.listing import NO_SUCH_JOB, new_mark
 from spawner.slurm.reservations import RESERVATIONS_ARGV, Reservation, parse_reservations
 from spawner.slurm.states import JobState
 
-_NO_PREFLIGHT = Preflight(home=Weight.OFF, server=Weight.OFF)
+_NO_PREFLIGHT = Preflight(home=OnFailure.OFF, server=OnFailure.OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Slurm:
         timeout_s: float = DEFAULTS.slurm_timeout_s,
         path: str = PATH,
     ) -> None:
-        self.launcher = Launcher(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
+        self.launcher = LauncherClient(launcher_argv=launcher_argv, sudo_argv=sudo_argv, path=path)
         self.storage = Storage(self.launcher)
         self._timeout_s = timeout_s
         self._path = path
@@ -229,10 +229,10 @@ class Slurm:
                 "environment": dict(environment),
                 "keeps_log": job.keeps_log,
                 # Only rescue sessions keep no log in the home.
-                **look.order(is_rescue=not job.keeps_log),
+                **look.request_json(is_rescue=not job.keeps_log),
             },
         )
-        warnings = look.judge(answer.get("checks", {}))
+        warnings = look.assess(answer.get("checks", {}))
         return Submission(job_id=int(answer["job_id"]), warnings=tuple(warnings))
 
     async def test_submit(self, user: str, job: Job) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spawner.client.launcher_client import Launcher
+from spawner.client.launcher_client import LauncherClient
 
 # The most that the launcher's program for storage accepts in one request.
 MOST_FOLDERS = 8
@@ -43,7 +43,7 @@ class Space:
 class Storage:
     """Reads the space of users' folders."""
 
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: LauncherClient) -> None:
         self._launcher = launcher
 
     async def read_spaces(self, user: str, folders: Sequence[str]) -> dict[str, Space | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from spawner.client.command import PATH, Completed, query
-from spawner.client.launcher_client import Launcher
+from spawner.client.launcher_client import LauncherClient
 from spawner.defaults import DEFAULTS
 from spawner.errors import ExtensionError, OptionsError, SlurmError
 from spawner.slurm.jobs import REASONS, JobKey, WaitingJob, parse_waiting
@@ -66,7 +66,7 @@ class TimeLimits:
         timeout_s: float = DEFAULTS.slurm_timeout_s,
         path: str = PATH,
     ) -> None:
-        self._extender = Launcher(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)
+        self._extender = LauncherClient(launcher_argv=extender_argv, sudo_argv=sudo_argv, path=path)
         self._slurm_user = slurm_user
         self._timeout_s = timeout_s
         self._path = path
@@ -101,7 +101,7 @@ class TimeLimits:
         done = await self._query(("squeue", *chosen, *REASONS.options(mark)))
         return parse_waiting(done.stdout, mark)
 
-    async def lengthen(self, job: RunningJob, limit_s: int) -> bool:
+    async def set_time_limit(self, job: RunningJob, limit_s: int) -> bool:
         """Give a job a longer time limit, as Slurm's own account.
 
         Args:

@@ -92,7 +92,7 @@ class Watch:
             return None
         return max(0, round(self._left_s - (now - self._known_at)))
 
-    def vanish(self) -> None:
+    def mark_gone(self) -> None:
         """Note that Slurm no longer has such a job."""
         if not self.is_gone:
             self.is_over = self.is_gone = True

@@ -102,7 +102,7 @@ class Watcher:
         """
         return Counter(watch.state for watch in self._watches if not watch.is_over)
 
-    def look_soon(self) -> None:
+    def poll_soon(self) -> None:
         """Query Slurm before the regular time, as often as the average rate allows."""
         self._wants_look = True
         self._wake.set()
@@ -116,7 +116,7 @@ class Watcher:
         """
         self._looked_at, self._is_postponed = self._clock(), True
         self._wake.set()
-        await self._judge(self._open_watches(), records, asked_at)
+        await self._evaluate(self._open_watches(), records, asked_at)
 
     def set_end(self, watch: Watch, *, left_s: int, ends_at: str) -> None:
         """Set an end that Slurm has just accepted; a query under way may still return the old one.
@@ -136,7 +136,7 @@ class Watcher:
         """
         return watch.left_s(self._clock())
 
-    async def next_look(self, timeout_s: float) -> bool:
+    async def next_poll(self, timeout_s: float) -> bool:
         """Wait for Slurm's next answer, `timeout_s` at most; return whether it came."""
         event = self._looked
         await self._wait(event, timeout_s)
@@ -151,7 +151,7 @@ class Watcher:
                 due_at = self._due_at() if self._is_postponed else min(due_at, self._due_at())
                 self._is_postponed = False
             try:
-                await self._look()
+                await self._poll()
             except Exception:
                 # Every session of the hub hangs on this loop, so no fault may end it.
                 self._log.exception("A look at Slurm failed")
@@ -172,7 +172,7 @@ class Watcher:
         is_early = self._wants_look and self._early_looks >= 1 and not self._n_failures
         return (self._looked_at + _CLOSEST_S if is_early else due_at) - self._clock()
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         now = self._clock()
         # A token bucket: a query costs one, each waiting_s returns one, so the average rate stays.
         gained = (now - self._looked_at) / self._waiting_s
@@ -189,12 +189,12 @@ class Watcher:
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
         self._n_failures, self.answered_at = 0, time.time()
-        await self._judge(watches, records, now)
+        await self._evaluate(watches, records, now)
 
     def _open_watches(self) -> list[Watch]:
         return [watch for watch in self._watches if not watch.is_gone]
 
-    async def _judge(
+    async def _evaluate(
         self, watches: Sequence[Watch], records: Sequence[JobRecord], asked_at: float
     ) -> None:
         by_id = {record.key.job_id: record for record in records}
@@ -207,12 +207,12 @@ class Watcher:
             else:
                 absent.append(watch)
         if absent:
-            await self._judge_absent(absent)
+            await self._evaluate_absent(absent)
         self._looked.set()
         # Whoever waits holds the old event.
         self._looked = asyncio.Event()
 
-    async def _judge_absent(self, absent: Sequence[Watch]) -> None:
+    async def _evaluate_absent(self, absent: Sequence[Watch]) -> None:
         try:
             ends = await self._read_ends([watch.key for watch in absent]) or {}
         except SlurmUnavailableError as error:
@@ -224,7 +224,7 @@ class Watcher:
             if end is not None:
                 # squeue may hide a job from the hub; a job that accounting calls alive is kept.
                 if end.state.phase is Phase.OVER:
-                    watch.vanish()
+                    watch.mark_gone()
                 continue
             watch.n_absences += 1
             if watch.absent_since is None:
@@ -237,7 +237,7 @@ class Watcher:
                     watch.key.user,
                     now - watch.absent_since,
                 )
-                watch.vanish()
+                watch.mark_gone()
 
 
 async def _wait_for(event: asyncio.Event, timeout_s: float) -> None:

@@ -13,7 +13,7 @@ from spawner.cache import Cache
 from spawner.diagnosis.messages import Diagnosis
 from spawner.diagnosis.rejected import explain_rejection, said_by_slurm
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
-from spawner.forecast.query import Question
+from spawner.forecast.query import ForecastQuery
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.no_answer import is_no_answer
 
@@ -103,7 +103,7 @@ class Forecaster:
 
     def __init__(
         self,
-        ask: Callable[[Question], Awaitable[str]],
+        ask: Callable[[ForecastQuery], Awaitable[str]],
         *,
         clock: Callable[[], float],
         now: Callable[[], datetime],
@@ -119,7 +119,7 @@ class Forecaster:
         self._bucket = _TokenBucket(asks_per_minute, clock)
         self._known = Cache(self._ask_slurm, fresh_s=fresh_s, stale_s=stale_s, clock=clock)
 
-    async def forecast(self, question: Question) -> Forecast | None:
+    async def forecast(self, question: ForecastQuery) -> Forecast | None:
         """Return when a session would start.
 
         Users who ask the same at the same time share one question to Slurm; one who leaves does
@@ -163,7 +163,7 @@ class _Key:
     user: str
     account: str | None
     plan: JobPlan
-    question: Question = field(compare=False)
+    question: ForecastQuery = field(compare=False)
 
 
 class _NoSharedAnswerError(SlurmError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spawner.options.accounting_limits import Allowance
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.slurm.job_script import JobPlan
 
 JOB_NAME = "dsportal-forecast"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ForecastQuery:
     """A session to forecast. Users of one account share an answer, unless it is a refusal.
 
     Attributes:
@@ -26,7 +26,7 @@ class Question:
     account: str | None = None
 
 
-def question_of(plan: JobPlan, own: Allowance) -> Question:
+def forecast_query(plan: JobPlan, own: AccountingLimits) -> ForecastQuery:
     """Return the forecast question for the plan of a user's session.
 
     Args:
@@ -39,4 +39,4 @@ def question_of(plan: JobPlan, own: Allowance) -> Question:
     )
     # Users of one account share answers, also those who do not name it.
     account = dict(plan.names).get("account") or own.default_account
-    return Question(user=own.user, plan=scheduled, account=account)
+    return ForecastQuery(user=own.user, plan=scheduled, account=account)

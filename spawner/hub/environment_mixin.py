@@ -8,11 +8,11 @@ from pathlib import Path
 from jupyterhub.spawner import Spawner
 
 from spawner.certificates import AUTHORITY_VARIABLE, read_authority
-from spawner.hub.options_mixin import ChoosingSpawner
+from spawner.hub.options_mixin import OptionsMixin
 from spawner.session_settings import VARIABLE
 
 
-class EquippingSpawner(ChoosingSpawner):
+class EnvironmentMixin(OptionsMixin):
     """Adds the variables that a session's server needs to reach its hub."""
 
     def get_env(self) -> dict[str, str]:

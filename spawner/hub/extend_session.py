@@ -10,8 +10,8 @@ from spawner.client.time_limit import RunningJob, TimeLimits
 from spawner.errors import ExtensionError
 from spawner.options.traits import SiteTraits
 from spawner.session.extension_policy import (
-    Ceiling,
     ExtensionPolicy,
+    WalltimeLimit,
     check_queue,
     check_times,
     decide_limit,
@@ -81,7 +81,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
         )
         waiting = await limits.list_waiting(job.partition)
         check_queue(policy, user=job.key.user, partition=job.partition, waiting=waiting)
-        if not await limits.lengthen(job, new_limit_s):
+        if not await limits.set_time_limit(job, new_limit_s):
             raise ExtensionError(_NOT_RUNNING)
         spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
         # Set at once: a query to Slurm that is under way may still return the old end.
@@ -117,17 +117,17 @@ async def _read_job(
     return job, session.n_extensions
 
 
-async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> Ceiling:
+async def _partition_ceiling(spawner: SlurmGPUSpawner, name: str) -> WalltimeLimit:
     partition = (await spawner.read_catalog()).partitions.get(name)
     if partition is None:
         raise ExtensionError(
             f"The partition {name} of the session no longer exists in Slurm. Save your work and "
             "start a new session."
         )
-    return Ceiling(what=f"The partition {name}", most_s=partition.max_walltime_s)
+    return WalltimeLimit(what=f"The partition {name}", most_s=partition.max_walltime_s)
 
 
-async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> Ceiling:
+async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> WalltimeLimit:
     # Not the cached associations: an extension is refused if its limits are not known.
     associations = await spawner.cluster.slurm.accounting.read_associations()
     ceiling = associations.ceiling(
@@ -137,4 +137,4 @@ async def _accounting_ceiling(spawner: SlurmGPUSpawner, job: RunningJob) -> Ceil
         qos=job.qos or None,
     )
     what = f"{ceiling.of[:1].upper()}{ceiling.of[1:]}"
-    return Ceiling(what=what, most_s=ceiling.max_walltime_s)
+    return WalltimeLimit(what=what, most_s=ceiling.max_walltime_s)

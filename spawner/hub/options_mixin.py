@@ -11,25 +11,25 @@ from traitlets import default
 
 from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
-from spawner.forecast.query import JOB_NAME, Question, question_of
-from spawner.options.accounting_limits import Allowance
+from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
-from spawner.options.limit_messages import Bounds
+from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.request import Request, limits_of, normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster, shared_cluster
-from spawner.session.database import HubRows
+from spawner.session.database import SpawnerDatabase
 from spawner.session.job_plan import plan_of
 from spawner.session.session import comment_of
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.reservations import Reservation
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 
-class ChoosingSpawner(SiteTraits, SlurmSpawner):
+class OptionsMixin(SiteTraits, SlurmSpawner):
     """Knows the cluster and checks users' options against it."""
 
     _request: Request
@@ -44,7 +44,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
     @property
     def limits(self) -> Limits:
         """What the user may ask for, over all choices of account, partition and QOS."""
-        own = Allowance(self.user.name, self.cluster.associations)
+        own = AccountingLimits(self.user.name, self.cluster.associations)
         return own.widest(self, self._site_limits)
 
     @property
@@ -53,9 +53,11 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         return limits_of(self, groups, user=self.user.name)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> ResourcesPerGpu:
         """The site's rule for cores and memory per GPU."""
-        return Shape(cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu)
+        return ResourcesPerGpu(
+            cores_per_gpu=self.cores_per_gpu, memory_mib_per_gpu=self.memory_mib_per_gpu
+        )
 
     @property
     def most_gpus(self) -> int | None:
@@ -71,14 +73,14 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         """
         return await self.cluster.read_catalog()
 
-    def bounds_of(self, options: JobOptions) -> Bounds:
+    def owned_limits(self, options: JobOptions) -> OwnedLimits:
         """Return the limits of the site, of the user's groups and of Slurm's accounting.
 
         Of the options only account, partition and QOS matter.
         """
         groups = self._site_limits
-        own = Allowance(self.user.name, self.cluster.associations)
-        return Bounds(
+        own = AccountingLimits(self.user.name, self.cluster.associations)
+        return OwnedLimits(
             site=limits_of(self),
             groups=groups,
             own=own.narrowed(self, groups, options, options.partition),
@@ -105,7 +107,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             SlurmUnavailableError: If Slurm did not say what there is.
         """
         catalog = await self.read_catalog()
-        own = Allowance(self.user.name, self.cluster.associations)
+        own = AccountingLimits(self.user.name, self.cluster.associations)
         request = Request.check(self, user_options, catalog, self._site_limits, own)
         plan = self._plan_of(request, JOB_NAME)
         return await self.cluster.forecaster.forecast(self._question_of(plan))
@@ -113,8 +115,8 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
     def _plan_of(self, request: Request, job_name: str) -> JobPlan:
         return plan_of(self, request, job_name=job_name, comment=comment_of(self.cluster.hub))
 
-    def _question_of(self, plan: JobPlan) -> Question:
-        return question_of(plan, Allowance(self.user.name, self.cluster.associations))
+    def _question_of(self, plan: JobPlan) -> ForecastQuery:
+        return forecast_query(plan, AccountingLimits(self.user.name, self.cluster.associations))
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
@@ -128,7 +130,7 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
         """Check and keep the user's options; form and REST both come here.
 
         Raises:
-            StartFailed: If the options are not offered, or Slurm cannot say.
+            StartFailedError: If the options are not offered, or Slurm cannot say.
         """
         handler = self.handler
         is_rest = isinstance(handler, UserServerAPIHandler)
@@ -137,17 +139,17 @@ class ChoosingSpawner(SiteTraits, SlurmSpawner):
             user_options = {}
         try:
             catalog = await self.read_catalog()
-            own = Allowance(self.user.name, await self.cluster.read_associations())
+            own = AccountingLimits(self.user.name, await self.cluster.read_associations())
             self._request = Request.check(self, user_options, catalog, self._site_limits, own)
         except PortalError as error:
-            raise StartFailed(error) from error
+            raise StartFailedError(error) from error
         self.user_options = normal_form(user_options)
         self._rows.save_options(self.user_options)
 
     @property
-    def _rows(self) -> HubRows:
-        return HubRows(self.orm_spawner)
+    def _rows(self) -> SpawnerDatabase:
+        return SpawnerDatabase(self.orm_spawner)
 
 
-async def _take_options(spawner: ChoosingSpawner, user_options: Mapping[str, object]) -> None:
+async def _take_options(spawner: OptionsMixin, user_options: Mapping[str, object]) -> None:
     await spawner.take_options(user_options)

@@ -10,7 +10,7 @@ from jupyterhub.apihandlers import APIHandler
 from tornado.web import HTTPError
 
 from spawner.certificates import check_certificate
-from spawner.session.end_reason import tell_of_other_port
+from spawner.session.end_reason import add_port_step
 
 ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute of the spawner that is posted, even its commands.
@@ -78,7 +78,7 @@ class PortHandler(APIHandler):
         if not spawner.take_port(port, certificate):
             raise HTTPError(409, "This session is not waiting for a port. Start a new session.")
         if not is_in_range:
-            tell_of_other_port(spawner, port)
+            add_port_step(spawner, port)
         self.set_status(204)
 
     def _parse_report(self) -> tuple[int, str]:

@@ -23,7 +23,7 @@ from tornado.web import HTTPError
 from spawner.errors import PortalError
 from spawner.hub.extend_session import describe_time, extend_session
 from spawner.hub.port_api import spawner_of_token
-from spawner.session.session_end import Ending
+from spawner.session.session_end import SessionEnd
 
 # The event loop keeps only weak references to tasks.
 _endings: set[asyncio.Task[None]] = set()
@@ -46,11 +46,11 @@ class SessionHandler(APIHandler):
             # Not a request to stop: the server ends anyway, and the job tells how.
             if not spawner.pending:
                 await self.proxy.delete_user(spawner.user, spawner.name)
-                spawner.look_soon()
+                spawner.poll_soon()
         elif not spawner.pending:
             self.log.info("The session of %s gives itself back", spawner.user.name)
             if because == "idle" and spawner.session is not None:
-                spawner.ending = Ending.of_idle(spawner.session.job_id)
+                spawner.ending = SessionEnd.of_idle(spawner.session.job_id)
             # The caller is what will be stopped, so the answer comes first.
             ending = asyncio.ensure_future(self.stop_single_user(spawner.user, spawner.name))
             _endings.add(ending)

@@ -39,9 +39,9 @@ class StateDiskFullError(HTTPError, SQLAlchemyError):
 
 def register() -> None:
     """Make the hub survive a full disk, once."""
-    if event.contains(Engine, "handle_error", _tell_full_disk):
+    if event.contains(Engine, "handle_error", _raise_if_disk_full):
         return
-    event.listen(Engine, "handle_error", _tell_full_disk)
+    event.listen(Engine, "handle_error", _raise_if_disk_full)
     BaseHandler.get_current_user = _known_without_a_note(BaseHandler.get_current_user)
     User.stop = _stopped_in_the_end(User.stop)
     User.spawn = _rolled_back(User.spawn)
@@ -64,7 +64,7 @@ def is_full(error: BaseException | None, database: str | None) -> bool:
     return space is not None and space.f_bavail * space.f_frsize < _LEAST_FREE_BYTES
 
 
-def _tell_full_disk(context: ExceptionContext) -> StateDiskFullError | None:
+def _raise_if_disk_full(context: ExceptionContext) -> StateDiskFullError | None:
     engine = context.engine
     is_sqlite = engine is not None and engine.dialect.name == "sqlite"
     database = engine.url.database if is_sqlite and engine is not None else None

@@ -18,7 +18,7 @@ class UnreachableHandler(ProxyErrorHandler):
         """Answer with the page; `status_code_s` is the status in digits."""
         path = urlsplit(self.get_query_argument("url", "")).path
         for spawner in spawners_of(path, self.users):
-            spawner.look_soon()
+            spawner.poll_soon()
         await super().get(status_code_s)
 
 
@@ -37,7 +37,7 @@ def spawners_of(path: str, users: Any) -> list[Any]:
         for user in users.values()
         if path.startswith(user.url)
         for spawner in user.spawners.values()
-        if spawner.ready and hasattr(spawner, "look_soon")
+        if spawner.ready and hasattr(spawner, "poll_soon")
     ]
 
 

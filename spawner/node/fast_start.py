@@ -11,7 +11,7 @@ _HUB_PAGES = "jupyterhub.handlers.pages"
 _HUB_DATABASE = "jupyterhub.orm"
 
 
-def leave_out_unneeded() -> None:
+def skip_unneeded_startup() -> None:
     """Load what a server needs of JupyterHub and JupyterLab without the rest.
 
     Call it before anything else imports them. JupyterHub's log, which the server shares, imports a

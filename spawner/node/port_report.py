@@ -125,7 +125,7 @@ class Reporter:
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
 
 
-def say_goodbye(environment: Mapping[str, str]) -> None:
+def report_stop(environment: Mapping[str, str]) -> None:
     """Tell the hub that this server ends, so that nothing more is sent to its port.
 
     A hub that does not answer finds out by itself.

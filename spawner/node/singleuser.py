@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from spawner.certificates import AUTHORITY_VARIABLE, take_identity
+from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.errors import SettingsError
-from spawner.node.fast_start import leave_out_unneeded
+from spawner.node.fast_start import skip_unneeded_startup
 from spawner.node.log_keeper import limit_log
-from spawner.node.port_report import Reporter, ReportError, say_goodbye
+from spawner.node.port_report import Reporter, ReportError, report_stop
 from spawner.session_settings import read_settings
 from spawner.taken_ports import NEXT_STEP, TAKES_ANOTHER, describe_taken
 
@@ -49,7 +49,7 @@ def main() -> None:
     sock = take_port(environment, address)
     port = sock.getsockname()[1]
     log.info("Listening on %s port %d", address, port)
-    certificate = take_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
+    certificate = load_identity(environment, address) if AUTHORITY_VARIABLE in environment else ""
     environment["JUPYTERHUB_SERVICE_URL"] = service_url(environment, address, port)
     reporter = Reporter(environment, port, certificate=certificate)
     reporter.start()
@@ -188,7 +188,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     Returns:
         Starts the server; returns when it has stopped and its kernels have ended.
     """
-    leave_out_unneeded()
+    skip_unneeded_startup()
     from jupyter_server.serverapp import ServerApp
     from jupyterhub.singleuser.extension import JupyterHubIdentityProvider, JupyterHubSingleUser
     from traitlets.config import Config
@@ -223,10 +223,10 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             add = (
                 self.io_loop.add_callback_from_signal if from_signal else self.io_loop.add_callback
             )
-            add(self._say_goodbye)
+            add(self._report_stop)
 
-        async def _say_goodbye(self) -> None:
-            await asyncio.to_thread(say_goodbye, os.environ)
+        async def _report_stop(self) -> None:
+            await asyncio.to_thread(report_stop, os.environ)
             super().stop()
 
         def init_configurables(self) -> None:

@@ -12,7 +12,7 @@ from spawner.slurm.associations import Associations, most_generous
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class AccountingLimits:
     """One user's share of Slurm's accounting.
 
     Attributes:

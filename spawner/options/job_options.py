@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spawner.errors import OptionsError
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
-from spawner.slurm.resources import Resources, Shape
+from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 if TYPE_CHECKING:
     from spawner.slurm.catalog import Catalog
@@ -77,7 +77,7 @@ class JobOptions:
         """Return the name that was given for a plain option."""
         return dict(self.names).get(key)
 
-    def check(self, catalog: Catalog, limits: Limits, shape: Shape) -> Resources:
+    def check(self, catalog: Catalog, limits: Limits, shape: ResourcesPerGpu) -> Resources:
         """Return the resources, if the site allows them and a node of the cluster can hold them.
 
         Raises:

@@ -8,7 +8,7 @@ from spawner.options.limits import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class OwnedLimits:
     """The limits of one user, each within the one before.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from spawner.defaults import DEFAULTS
 from spawner.errors import SettingsError
-from spawner.slurm.associations import Ceiling
+from spawner.slurm.associations import AssociationLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Limits:
         known = [limit for limit in (self.max_gpus, of_type) if limit is not None]
         return min(known, default=None)
 
-    def under(self, ceiling: Ceiling) -> Limits:
+    def under(self, ceiling: AssociationLimits) -> Limits:
         """Return these limits, lowered to what Slurm's accounting gives the user; never raised."""
         if ceiling.is_open:
             return self

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spawner.errors import OptionsError, SettingsError
-from spawner.options.accounting_limits import Allowance
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limits import Limits
 from spawner.options.option_table import plain_options
@@ -15,7 +15,7 @@ from spawner.options.traits import SiteTraits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import Resources, Shape
+from spawner.slurm.resources import Resources, ResourcesPerGpu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Request:
         user_options: Mapping[str, object],
         catalog: Catalog,
         limits: Limits,
-        own: Allowance | None = None,
+        own: AccountingLimits | None = None,
     ) -> Request:
         """Return the request in the options of a form or of REST.
 
@@ -55,7 +55,7 @@ class Request:
         Raises:
             OptionsError: If something is not offered or exceeds a limit.
         """
-        own = own or Allowance()
+        own = own or AccountingLimits()
         # For the text of an error only; the limits are checked below.
         most = most_gpus(catalog, own.widest(traits, limits))
         options = JobOptions.parse(user_options, max_gpus=most)
@@ -142,7 +142,7 @@ def shape_of(
     n_gpus: int,
     partition: str | None,
     gpu_type: str | None = None,
-) -> Shape:
+) -> ResourcesPerGpu:
     """Return the cores and memory that come with each GPU of a session.
 
     The rule is lowered so that on any node that can hold the session all GPUs can be used at once.
@@ -166,7 +166,7 @@ def shape_of(
             f"partition_shapes of {partition!r} has the keys {', '.join(sorted(own))}. "
             "Use cores_per_gpu and memory_mib_per_gpu."
         )
-    shape = Shape(
+    shape = ResourcesPerGpu(
         cores_per_gpu=int(own.get("cores_per_gpu", traits.cores_per_gpu)),
         memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", traits.memory_mib_per_gpu)),
     )
@@ -180,7 +180,7 @@ def shape_of(
     )
 
 
-def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
+def _fitted(shape: ResourcesPerGpu, nodes: Iterable[Node]) -> ResourcesPerGpu:
     for node in nodes:
         shape = shape.fitted(
             where=f"The node {node.name}",
@@ -191,7 +191,7 @@ def _fitted(shape: Shape, nodes: Iterable[Node]) -> Shape:
     return shape
 
 
-def gpus_in_words(n_gpus: int, *, are_simulated: bool) -> str:
+def describe_gpus(n_gpus: int, *, are_simulated: bool) -> str:
     """Return a number of GPUs with its noun, for example "2 simulated GPUs"."""
     if n_gpus == 0:
         return "no GPU"

@@ -17,7 +17,7 @@ _SHELL_SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
+class RetryOptions:
     """Options that avoid a failure.
 
     Attributes:
@@ -29,7 +29,9 @@ class Correction:
     options: Mapping[str, str]
 
 
-def correct(options: Mapping[str, str], end: JobEnd, *, most_gpus: int | None) -> Correction | None:
+def correct(
+    options: Mapping[str, str], end: JobEnd, *, most_gpus: int | None
+) -> RetryOptions | None:
     """Return other options if the way in which a session ended calls for them.
 
     Args:
@@ -63,11 +65,13 @@ def _was_out_of_memory(end: JobEnd) -> bool:
     )
 
 
-def _with_gpus(options: Mapping[str, str], n_gpus: int) -> Correction:
-    return Correction(words=f"with {count_gpus(n_gpus)}", options={**options, "gpus": str(n_gpus)})
+def _with_gpus(options: Mapping[str, str], n_gpus: int) -> RetryOptions:
+    return RetryOptions(
+        words=f"with {count_gpus(n_gpus)}", options={**options, "gpus": str(n_gpus)}
+    )
 
 
-def _without(options: Mapping[str, str], name: str, words: str) -> Correction:
-    return Correction(
+def _without(options: Mapping[str, str], name: str, words: str) -> RetryOptions:
+    return RetryOptions(
         words=words, options={key: value for key, value in options.items() if key != name}
     )

@@ -50,13 +50,13 @@ def look(folder: str) -> dict[str, str]:
     Args:
         folder: An absolute path.
     """
-    statfs = glance([*STAT_ARGV, folder])
+    statfs = run_probe([*STAT_ARGV, folder])
     # If the file system does not answer, its quota would only take as long again.
     has_quota = bool(statfs) and os.access(QUOTA_PROGRAM, os.X_OK)
-    return {"statfs": statfs, "quota": glance([QUOTA_PROGRAM, folder]) if has_quota else ""}
+    return {"statfs": statfs, "quota": run_probe([QUOTA_PROGRAM, folder]) if has_quota else ""}
 
 
-def glance(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
+def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
     """Return the first 200 characters that a program prints; empty if it fails or is too slow.
 
     Args:

@@ -16,7 +16,7 @@ from spawner.client.storage import Space
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
 from spawner.forecast.forecaster import Forecaster
-from spawner.forecast.query import Question
+from spawner.forecast.query import ForecastQuery
 from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
@@ -126,7 +126,7 @@ class Cluster:
         """Start the tasks that run as long as the hub does; does nothing the second time."""
         if self._beginning is None:
             self.orphans.start()
-            self._beginning = asyncio.ensure_future(self._look_around())
+            self._beginning = asyncio.ensure_future(self._poll_cluster())
 
     @property
     def known_catalog(self) -> Catalog | None:
@@ -233,10 +233,10 @@ class Cluster:
             address = _address_in(await self.read_catalog(), node)
         return address or node
 
-    async def _ask_forecast(self, question: Question) -> str:
+    async def _ask_forecast(self, question: ForecastQuery) -> str:
         return await self.slurm.test_submit(question.user, build_job(question.plan))
 
-    async def _look_around(self) -> None:
+    async def _poll_cluster(self) -> None:
         await self.read_associations()
         try:
             await self.check_sight()

@@ -12,7 +12,7 @@ from spawner.session.progress import Progress
 from spawner.session.session import Session
 
 
-class HubRows:
+class SpawnerDatabase:
     """The database rows of one spawner.
 
     Every change is committed at once: a hub may die at any moment.

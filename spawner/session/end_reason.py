@@ -15,7 +15,7 @@ from spawner.diagnosis import Situation, explain_end, explain_waiting, log_tail
 from spawner.errors import JobEndedError, SlurmError
 from spawner.session.progress import Progress
 from spawner.session.session import Session
-from spawner.session.session_end import Ending
+from spawner.session.session_end import SessionEnd
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.states import JobState, Phase
 from spawner.taken_ports import NEXT_STEP, ended_for_ports, find_taken
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S = 1.0
 _tellings: set[asyncio.Task[None]] = set()
 
 
-def tell_state(
+def add_state_step(
     progress: Progress, record: JobRecord | None, situation: Situation, *, gpus: str
 ) -> None:
     """Add squeue's view of a session's job to the progress page.
@@ -43,9 +43,9 @@ def tell_state(
         return
     if record.state.phase is Phase.WAITING:
         why = explain_waiting(record.reason, situation, state=record.state)
-        progress.tell("queued", 30, str(why))
+        progress.add_step("queued", 30, str(why))
     elif record.state.phase is Phase.RUNNING:
-        progress.tell(
+        progress.add_step(
             "running", 60, f"Job {record.key.job_id} is running on {record.node} with {gpus}."
         )
 
@@ -87,9 +87,9 @@ def late_start(running_start_timeout_s: float, session: Session) -> JobEndedErro
     )
 
 
-async def read_ending(
+async def read_session_end(
     slurm: Slurm, session: Session, *, secrets: Sequence[str], late_s: float | None = None
-) -> Ending:
+) -> SessionEnd:
     """Return how a session's job ended, or has to end, with the end of its log.
 
     Args:
@@ -110,7 +110,7 @@ async def read_ending(
         error = JobEndedError(
             f"{taken} {NEXT_STEP}", next_step=NEXT_STEP, end=error.end, job_id=session.job_id
         )
-    return Ending(at=at, error=error, log_lines=lines)
+    return SessionEnd(at=at, error=error, log_lines=lines)
 
 
 async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -> str:
@@ -120,17 +120,17 @@ async def read_log_lines(slurm: Slurm, key: JobKey, *, secrets: Sequence[str]) -
     return ""
 
 
-def tell_of_other_port(spawner: Any, port: int) -> None:
+def add_port_step(spawner: Any, port: int) -> None:
     """Log why a session listens outside the site's range, as its own log says; does not wait.
 
     `spawner` is the session's `SlurmGPUSpawner`.
     """
-    telling = asyncio.ensure_future(_tell_of_other_port(spawner, port))
+    telling = asyncio.ensure_future(_add_port_step(spawner, port))
     _tellings.add(telling)
     telling.add_done_callback(_tellings.discard)
 
 
-async def _tell_of_other_port(spawner: Any, port: int) -> None:
+async def _add_port_step(spawner: Any, port: int) -> None:
     lines = await read_log_lines(spawner.cluster.slurm, spawner.session.key, secrets=())
     spawner.log.warning(
         "The session of %s listens on port %d, outside %d to %d. %s",

@@ -30,7 +30,7 @@ class ExtensionPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class WalltimeLimit:
     """A limit of Slurm's own.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ceiling:
 
 
 def decide_limit(
-    policy: ExtensionPolicy, *, limit_s: int, n_extensions: int, ceilings: tuple[Ceiling, ...]
+    policy: ExtensionPolicy, *, limit_s: int, n_extensions: int, ceilings: tuple[WalltimeLimit, ...]
 ) -> int:
     """Return a session's new time limit in seconds: whole minutes, more than `limit_s`.
 
@@ -62,7 +62,7 @@ def decide_limit(
         22.05.8.
     """
     check_times(policy, n_extensions=n_extensions)
-    site = Ceiling(what="This site", most_s=policy.most_s)
+    site = WalltimeLimit(what="This site", most_s=policy.most_s)
     lowest = min(
         (ceiling for ceiling in (site, *ceilings) if ceiling.most_s is not None),
         key=lambda ceiling: ceiling.most_s or 0,

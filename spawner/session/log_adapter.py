@@ -9,7 +9,7 @@ from typing import Any
 from spawner.session.session import Session
 
 
-class SessionLog(logging.LoggerAdapter[logging.Logger]):
+class SessionLogAdapter(logging.LoggerAdapter[logging.Logger]):
     """Adds "user" and "job_id" to each record, for formatters that write fields.
 
     Args:

@@ -16,7 +16,7 @@ _STATE_KEY = "start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StartStep:
     """One step of a start, a line of the page.
 
     Attributes:
@@ -50,7 +50,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class ProgressUpdate:
     """One update for a reader of the page.
 
     Attributes:
@@ -59,7 +59,7 @@ class News:
         is_new: Whether the step is new to the reader; else only the facts have changed.
     """
 
-    step: Step
+    step: StartStep
     facts: tuple[Fact, ...]
     is_new: bool
 
@@ -88,7 +88,7 @@ class Progress:
 
     def __init__(
         self,
-        steps: tuple[Step, ...] = (),
+        steps: tuple[StartStep, ...] = (),
         *,
         expected_at: float = 0.0,
         keep: Callable[[], None] = lambda: None,
@@ -114,7 +114,7 @@ class Progress:
             keep: Called after each new step.
         """
         saved = state.get(_STATE_KEY) or {}
-        steps = tuple(Step(**step) for step in saved.get("steps", ()))
+        steps = tuple(StartStep(**step) for step in saved.get("steps", ()))
         return cls(steps, expected_at=saved.get("expected_at", 0.0), keep=keep)
 
     def to_state(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Progress:
         return {_STATE_KEY: {"steps": steps, "expected_at": self.expected_at}}
 
     @property
-    def log(self) -> tuple[Step, ...]:
+    def log(self) -> tuple[StartStep, ...]:
         """The steps so far; reading them counts as having the page open."""
         self._read_at = self._clock()
         return tuple(self._steps)
@@ -134,7 +134,7 @@ class Progress:
         return self._facts
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> StartStep | None:
         """The latest step; None before the first."""
         return self._steps[-1] if self._steps else None
 
@@ -148,20 +148,20 @@ class Progress:
         """Whether somebody has the page open, as far as the hub can tell."""
         return self._n_readers > 0 or self._clock() - self._read_at < _READ_FOR_S
 
-    def tell(self, name: str, percent: int, message: str) -> None:
+    def add_step(self, name: str, percent: int, message: str) -> None:
         """Add a step, unless it repeats the last or the first one.
 
         A restarted hub adds the first one again.
 
         Args:
-            name: See `Step`.
+            name: See `StartStep`.
             percent: 0..100.
             message: A sentence.
         """
         told = [(step.name, step.percent, step.message) for step in self._steps]
         if (name, percent, message) in told[:1] + told[-1:]:
             return
-        self._steps.append(Step(name=name, percent=percent, message=message, at=self._clock()))
+        self._steps.append(StartStep(name=name, percent=percent, message=message, at=self._clock()))
         if len(self._steps) > _MOST_STEPS:
             # The first stays: it says when the job was submitted.
             del self._steps[1]
@@ -180,7 +180,7 @@ class Progress:
         self._is_finished = True
         self._wake()
 
-    async def news(self) -> AsyncIterator[News]:
+    async def news(self) -> AsyncIterator[ProgressUpdate]:
         """Yield every step so far, then each new one and each change of facts until the end.
 
         Yields:
@@ -198,10 +198,10 @@ class Progress:
                 for step in self._steps[n_seen - self._n_dropped :]:
                     n_seen += 1
                     facts = self._facts
-                    yield News(step=step, facts=facts, is_new=True)
+                    yield ProgressUpdate(step=step, facts=facts, is_new=True)
                 if is_told and self._steps and facts != self._facts:
                     facts = self._facts
-                    yield News(step=self._steps[-1], facts=facts, is_new=False)
+                    yield ProgressUpdate(step=self._steps[-1], facts=facts, is_new=False)
                 if self._is_finished:
                     return
                 await changed.wait()

@@ -17,7 +17,7 @@ from jupyterhub.utils import exponential_backoff
 _CHECK_TIMEOUT_S = 600.0
 
 
-class Adoptable(Protocol):
+class RestorableSpawner(Protocol):
     """What this module needs of a JupyterHub spawner."""
 
     name: str
@@ -46,7 +46,7 @@ class Adoptable(Protocol):
         """Check from time to time whether the server has ended."""
 
 
-def take_up(spawner: Adoptable) -> None:
+def resume_start(spawner: RestorableSpawner) -> None:
     """Continue the start of a session in the background.
 
     To the pages and to REST the session is in the same state as before the restart: pending, with
@@ -58,12 +58,12 @@ def take_up(spawner: Adoptable) -> None:
     # Without a server JupyterHub's own check at start-up leaves the spawner alone.
     spawner.is_hidden = True
     spawner._spawn_pending = spawner._start_pending = True
-    task = asyncio.ensure_future(_go_on(spawner))
+    task = asyncio.ensure_future(_resume(spawner))
     spawner._spawn_future = task
     task.add_done_callback(lambda done: _settle(spawner, done))
 
 
-def keep(spawner: Adoptable) -> None:
+def keep(spawner: RestorableSpawner) -> None:
     """Keep a session whose server was ready for as long as its job runs.
 
     Args:
@@ -71,10 +71,10 @@ def keep(spawner: Adoptable) -> None:
     """
     spawner.is_left_alone = True
     task = asyncio.ensure_future(_keep(spawner))
-    task.add_done_callback(lambda done: _tell_failure(spawner, done))
+    task.add_done_callback(lambda done: _log_failure(spawner, done))
 
 
-async def _keep(spawner: Adoptable) -> None:
+async def _keep(spawner: RestorableSpawner) -> None:
     await _end_of_check(spawner)
     user, name = spawner.user, spawner.name
     is_blocked = user.name in user.authenticator.blocked_users
@@ -90,7 +90,7 @@ async def _keep(spawner: Adoptable) -> None:
     spawner.start_polling()
 
 
-async def _end_of_check(spawner: Adoptable) -> None:
+async def _end_of_check(spawner: RestorableSpawner) -> None:
     await exponential_backoff(
         lambda: not spawner._check_pending,
         "JupyterHub's check at start-up did not end",
@@ -100,13 +100,13 @@ async def _end_of_check(spawner: Adoptable) -> None:
     )
 
 
-def _tell_failure(spawner: Adoptable, done: asyncio.Task[None]) -> None:
+def _log_failure(spawner: RestorableSpawner, done: asyncio.Task[None]) -> None:
     error = None if done.cancelled() else done.exception()
     if error is not None:
         spawner.log.error("%s could not be taken up: %s", spawner.name or spawner.user.name, error)
 
 
-async def _go_on(spawner: Adoptable) -> None:
+async def _resume(spawner: RestorableSpawner) -> None:
     await _end_of_check(spawner)
     spawner.is_hidden = False
     user, name = spawner.user, spawner.name
@@ -119,7 +119,7 @@ async def _go_on(spawner: Adoptable) -> None:
     spawner.start_polling()
 
 
-async def _serve(spawner: Adoptable, url: str) -> None:
+async def _serve(spawner: RestorableSpawner, url: str) -> None:
     user, server = spawner.user, spawner.server
     parts = urlsplit(url)
     # The order of JupyterHub's own start: database, check of the server, route.
@@ -138,7 +138,7 @@ async def _drop_stopped(user: Any, name: str) -> None:
     await user.stop(name)
 
 
-def _settle(spawner: Adoptable, done: asyncio.Task[None]) -> None:
+def _settle(spawner: RestorableSpawner, done: asyncio.Task[None]) -> None:
     spawner._spawn_pending = spawner._start_pending = spawner.is_hidden = False
     if done.cancelled():
         spawner._spawn_future = None

@@ -134,7 +134,7 @@ def comment_of(hub: str) -> str:
     return f"{_COMMENT_PREFIX}{hub}"
 
 
-def mark_of(record: JobRecord, hub: str) -> str | None:
+def session_id_of(record: JobRecord, hub: str) -> str | None:
     """Return the mark of a session's job, or None if the job is not of this hub."""
     if record.comment != comment_of(hub) or not record.key.name.startswith(NAME_PREFIX):
         return None

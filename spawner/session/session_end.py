@@ -22,7 +22,7 @@ _ANEW = "Start a new session; your saved files are kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class SessionEnd:
     """The end of a session that its user did not stop.
 
     Attributes:
@@ -36,7 +36,7 @@ class Ending:
     log_lines: str = ""
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Ending | None:
+    def from_state(cls, state: Mapping[str, Any]) -> SessionEnd | None:
         """Return the ending in a saved state, or None if it holds none.
 
         Args:
@@ -54,13 +54,13 @@ class Ending:
         return cls(at=saved.get("at", 0.0), error=error, log_lines=saved.get("log_lines", ""))
 
     @classmethod
-    def of_idle(cls, job_id: int) -> Ending:
+    def of_idle(cls, job_id: int) -> SessionEnd:
         """Return the ending, now, of a session that nobody used."""
         error = JobEndedError(f"{_IDLE} {_AGAIN}", next_step=_AGAIN, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     @classmethod
-    def of_requeue(cls, job_id: int) -> Ending:
+    def of_requeue(cls, job_id: int) -> SessionEnd:
         """Return the ending, now, of a session whose job Slurm has put back into the queue."""
         error = JobEndedError(f"{_REQUEUED} {_ANEW}", next_step=_ANEW, job_id=job_id)
         return cls(at=time.time(), error=error)

@@ -15,13 +15,13 @@ from spawner.client.preflight import Preflight
 from spawner.client.watch import Watch
 from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
 from spawner.session.cluster import Cluster
-from spawner.session.end_reason import read_ending, tell_state
+from spawner.session.end_reason import add_state_step, read_session_end
 from spawner.session.limit_numbers import situation_of_wait
-from spawner.session.log_adapter import SessionLog
+from spawner.session.log_adapter import SessionLogAdapter
 from spawner.session.progress import Progress
 from spawner.session.session import Session
-from spawner.session.session_end import Ending
-from spawner.session.spawn_error import StartFailed
+from spawner.session.session_end import SessionEnd
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
@@ -72,10 +72,10 @@ class SessionJob:
         self._running_start_timeout_s = running_start_timeout_s
         self._gpus = gpus
         self._read_secret = read_secret
-        self._log = SessionLog(log, lambda: self.session)
+        self._log = SessionLogAdapter(log, lambda: self.session)
         self._watch: Watch | None = None
         self._submission: asyncio.Task[None] | None = None
-        self._ending: asyncio.Task[Ending] | None = None
+        self._ending: asyncio.Task[SessionEnd] | None = None
         self._news = asyncio.Event()
         self._deadline: float | None = None
         self._run_began_at = ""
@@ -128,15 +128,15 @@ class SessionJob:
         `probe` waits until the server at a URL has answered.
 
         Raises:
-            StartFailed: If the job ended first, or ran too long without an answer.
+            StartFailedError: If the job ended first, or ran too long without an answer.
         """
         watch = self._begin_watch(is_hot=True)
         job_id = self.session.job_id
-        self.progress.tell("submitted", 10, f"Job {job_id} was submitted, with {self._gpus}.")
+        self.progress.add_step("submitted", 10, f"Job {job_id} was submitted, with {self._gpus}.")
         while not self.session.is_ready:
             self._news.clear()
             situation = await situation_of_wait(self._cluster, self.session, watch.record)
-            tell_state(self.progress, watch.record, situation, gpus=self._gpus)
+            add_state_step(self.progress, watch.record, situation, gpus=self._gpus)
             if watch.is_over:
                 raise await self._failure()
             record = watch.record
@@ -149,14 +149,14 @@ class SessionJob:
                     continue
             await self._wait(self._news.wait())
         watch.is_hot = False
-        self.progress.tell("ready", 95, "The notebook server is ready.")
+        self.progress.add_step("ready", 95, "The notebook server is ready.")
         return self.session.url
 
     async def _serve(self, node: str, probe: Probe, watch: Watch) -> None:
         port = self.session.port
         address = await self._read_address(node)
         self._change(address=address)
-        self.progress.tell("starting", 80, f"The notebook server is starting on {node}.")
+        self.progress.add_step("starting", 80, f"The notebook server is starting on {node}.")
         await self._wait_for_answer(probe(self.session.url), watch, port)
         # If Slurm has put the job back into the queue meanwhile, another port will come.
         if self.session.port == port:
@@ -178,7 +178,7 @@ class SessionJob:
         is_same = (session.port, session.certificate) in {(0, ""), (port, certificate)}
         if session.is_ready and not is_same:
             self._lose_server()
-            self._hear()
+            self._on_state()
             return False
         if session.is_ready or self.is_over or not is_same:
             return False
@@ -189,7 +189,7 @@ class SessionJob:
                 # Nothing was saved: the server's next report has to count as the first.
                 self.session = session
                 raise
-        self._cluster.watcher.look_soon()
+        self._cluster.watcher.poll_soon()
         self._news.set()
         return True
 
@@ -201,7 +201,7 @@ class SessionJob:
         """
         watch = self._watch
         if watch is not None and watch.record is None and not watch.is_over:
-            await self._cluster.watcher.next_look(timeout_s)
+            await self._cluster.watcher.next_poll(timeout_s)
         return not self.is_over
 
     async def stop(self) -> None:
@@ -226,8 +226,8 @@ class SessionJob:
         while not watch.is_gone and time.monotonic() < give_up_at:
             # A server takes a second to end; earlier queries would be lost to sessions that start.
             await asyncio.sleep(_STOP_LOOK_S)
-            self._cluster.watcher.look_soon()
-            await self._cluster.watcher.next_look(1.0)
+            self._cluster.watcher.poll_soon()
+            await self._cluster.watcher.next_poll(1.0)
         if not watch.is_gone:
             self._log.warning("Job %d is cancelled, but not gone yet", self.session.job_id)
 
@@ -250,7 +250,7 @@ class SessionJob:
         """
         if self._watch is not None:
             self._cluster.watcher.set_end(self._watch, left_s=left_s, ends_at=ends_at)
-            self._cluster.watcher.look_soon()
+            self._cluster.watcher.poll_soon()
 
     def close(self) -> None:
         """Stop following the job, without touching it."""
@@ -259,27 +259,27 @@ class SessionJob:
             self._cluster.watcher.forget(self._watch)
             self._watch = None
 
-    async def read_ending(self) -> Ending:
+    async def read_session_end(self) -> SessionEnd:
         """Return why the job of a used session ended; all callers share one query."""
         if self._ending is None:
-            self._ending = asyncio.ensure_future(self._read_ending())
+            self._ending = asyncio.ensure_future(self._read_session_end())
         return await asyncio.shield(self._ending)
 
-    async def _read_ending(self) -> Ending:
+    async def _read_session_end(self) -> SessionEnd:
         if self._is_requeued:
             # JupyterHub stops no server that has ended. If Slurm does not answer, the search for
             # orphans does it.
             with contextlib.suppress(SlurmError):
                 await self._cluster.slurm.cancel(self.session.key)
-            ending = Ending.of_requeue(self.session.job_id)
+            ending = SessionEnd.of_requeue(self.session.job_id)
         else:
             ending = await self._explain()
         self._log.warning("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
         return ending
 
-    async def _explain(self, *, late_s: float | None = None) -> Ending:
+    async def _explain(self, *, late_s: float | None = None) -> SessionEnd:
         slurm, secrets = self._cluster.slurm, [self._read_secret()]
-        return await read_ending(slurm, self.session, secrets=secrets, late_s=late_s)
+        return await read_session_end(slurm, self.session, secrets=secrets, late_s=late_s)
 
     async def _submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
@@ -294,7 +294,7 @@ class SessionJob:
             return
         for warning in submission.warnings:
             self._log.warning("Before the start of %s: %s", user, warning)
-            self.progress.tell("submitted", 5, warning)
+            self.progress.add_step("submitted", 5, warning)
         self._take_job_id(submission.job_id)
 
     async def _find_once(self) -> bool:
@@ -320,12 +320,12 @@ class SessionJob:
     def _begin_watch(self, *, is_hot: bool) -> Watch:
         if self._watch is None:
             self._watch = self._cluster.watcher.watch(
-                self.session.key, is_hot=is_hot, on_news=self._hear
+                self.session.key, is_hot=is_hot, on_news=self._on_state
             )
         self._watch.is_hot = is_hot
         return self._watch
 
-    def _hear(self) -> None:
+    def _on_state(self) -> None:
         if self._begins_anew():
             self._lose_server()
         self._news.set()
@@ -382,10 +382,10 @@ class SessionJob:
         finally:
             answer.cancel()
 
-    async def _failure(self, *, is_late: bool = False) -> StartFailed:
+    async def _failure(self, *, is_late: bool = False) -> StartFailedError:
         ending = await self._explain(late_s=self._running_start_timeout_s if is_late else None)
         self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
-        return StartFailed(ending.error, log_lines=ending.log_lines)
+        return StartFailedError(ending.error, log_lines=ending.log_lines)
 
     async def _cancel(self) -> bool:
         give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S

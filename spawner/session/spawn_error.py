@@ -26,7 +26,7 @@ _REASONS = {
 }
 
 
-class StartFailed(SpawnException):
+class StartFailedError(SpawnException):
     """A session could not start.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from spawner.errors import SlurmError
-from spawner.forecast.query import Question
+from spawner.forecast.query import ForecastQuery
 from spawner.metrics import (
     FORECAST_ERROR_SECONDS,
     SESSION_START_SECONDS,
@@ -19,18 +19,18 @@ from spawner.options.request import Request
 from spawner.session.cluster import Cluster
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 # A start does not wait longer for a forecast.
 _LONGEST_QUESTION_S = 3.0
 
 
 async def expect_start(
-    cluster: Cluster, session: Session, request: Request, question: Question
+    cluster: Cluster, session: Session, request: Request, question: ForecastQuery
 ) -> None:
     """Record when a session should start, just before its job is submitted.
 
@@ -58,7 +58,7 @@ def has_room(catalog: Catalog, request: Request) -> bool:
     """Return whether one node has the request's GPUs free, together with their cores and memory."""
     asked, gpu_type = request.resources, request.options.gpu_type
     n_gpus = max(1, asked.n_gpus)
-    shape = Shape(
+    shape = ResourcesPerGpu(
         cores_per_gpu=max(1, asked.n_cores // n_gpus),
         memory_mib_per_gpu=max(1, asked.memory_mib // n_gpus),
     )
@@ -80,17 +80,17 @@ def counted_start(cluster: Cluster, job: SessionJob) -> Iterator[None]:
         Nothing; the start is the body of the `with`.
 
     Raises:
-        StartFailed: What the start raised.
+        StartFailedError: What the start raised.
     """
     try:
         yield
-    except StartFailed:
+    except StartFailedError:
         SESSION_STARTS.labels("failed").inc()
         raise
-    tell_of_start(cluster, job.session, job.record)
+    count_start(cluster, job.session, job.record)
 
 
-def tell_of_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
+def count_start(cluster: Cluster, session: Session, record: JobRecord | None) -> None:
     """Record how long a session waited and took to start, once its server answers."""
     SESSION_STARTS.labels("started").inc()
     started_at = _parse_start(record)

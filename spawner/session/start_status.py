@@ -12,7 +12,7 @@ from typing import Protocol
 from spawner.amounts import count
 from spawner.client.queue import Place
 from spawner.session.cluster import Cluster
-from spawner.session.end_reason import tell_state
+from spawner.session.end_reason import add_state_step
 from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
@@ -28,7 +28,7 @@ NO_ANSWER = (
 )
 
 
-class Starting(Protocol):
+class StartingJob(Protocol):
     """What this module needs of a session's job."""
 
     session: Session
@@ -40,7 +40,7 @@ class Starting(Protocol):
 
 
 @contextlib.asynccontextmanager
-async def following(job: Starting, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
+async def update_status_of(job: StartingJob, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
     """Keep the facts on the page up to date meanwhile.
 
     Yields:
@@ -53,7 +53,7 @@ async def following(job: Starting, cluster: Cluster, *, gpus: str) -> AsyncItera
         task.cancel()
 
 
-async def _follow(job: Starting, cluster: Cluster, gpus: str) -> None:
+async def _follow(job: StartingJob, cluster: Cluster, gpus: str) -> None:
     progress = job.progress
     while True:
         record, watcher = job.record, cluster.watcher
@@ -62,13 +62,13 @@ async def _follow(job: Starting, cluster: Cluster, gpus: str) -> None:
         if progress.is_read and is_waiting(record):
             place = await cluster.queue.place_of(job.session.job_id)
         silent_since = watcher.answered_at if watcher.is_silent else None
-        progress.show(*facts_of(progress, record, place, silent_since=silent_since))
+        progress.show(*status_facts(progress, record, place, silent_since=silent_since))
         last = progress.last
         if last is not None and watcher.is_silent:
-            progress.tell(last.name, last.percent, NO_ANSWER)
+            progress.add_step(last.name, last.percent, NO_ANSWER)
         elif last is not None and last.message == NO_ANSWER:
             situation = await situation_of_wait(cluster, job.session, record)
-            tell_state(progress, record, situation, gpus=gpus)
+            add_state_step(progress, record, situation, gpus=gpus)
         await asyncio.sleep(_PAUSE_S)
 
 
@@ -80,10 +80,10 @@ def is_waiting(record: JobRecord | None) -> bool:
 def note_forecast(progress: Progress, record: JobRecord | None) -> None:
     """Remember in `progress` when Slurm first expected the job to start."""
     if record is not None and is_waiting(record) and not progress.expected_at:
-        progress.expected_at = seconds_of(record.starts_at)
+        progress.expected_at = slurm_time_s(record.starts_at)
 
 
-def facts_of(
+def status_facts(
     progress: Progress,
     record: JobRecord | None,
     place: Place | None,
@@ -107,11 +107,11 @@ def facts_of(
         facts.append(Fact(name="Submitted", text="{0}", times=(progress.submitted_at,)))
     if record is not None and is_waiting(record):
         if place is not None:
-            facts.append(Fact(name="Place in the queue", text=place_in_words(place)))
-        facts.append(expected_start(seconds_of(record.starts_at), progress.expected_at, now))
+            facts.append(Fact(name="Place in the queue", text=format_place(place)))
+        facts.append(expected_start(slurm_time_s(record.starts_at), progress.expected_at, now))
     elif record is not None and record.state.phase is Phase.RUNNING:
         facts.append(Fact(name="Node", text=record.node))
-        started_at = seconds_of(record.starts_at)
+        started_at = slurm_time_s(record.starts_at)
         if started_at:
             facts.append(Fact(name="Started", text="{0}", times=(started_at,)))
     if record is not None:
@@ -121,7 +121,7 @@ def facts_of(
     return facts
 
 
-def place_in_words(place: Place) -> str:
+def format_place(place: Place) -> str:
     """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session"."""
     if place.n_jobs == 0:
         return "about the first"
@@ -153,7 +153,7 @@ def expected_start(starts_at: float, first: float, now: float) -> Fact:
     return Fact(name=name, text=f"now {text}; was {{1}} at first", times=(starts_at, first))
 
 
-def seconds_of(moment: str) -> float:
+def slurm_time_s(moment: str) -> float:
     """Return a time of Slurm in seconds since 1970 (UTC), or 0 if the text is no time.
 
     Args:

@@ -28,7 +28,7 @@ QOS_ARGV = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class AssociationLimits:
     """The most that Slurm ever gives one job.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ceiling:
     max_walltime_s: int | None = None
     of: str = ""
 
-    def joined(self, other: Ceiling) -> Ceiling:
+    def joined(self, other: AssociationLimits) -> AssociationLimits:
         """Return the lower of each limit, for two ceilings that hold at once."""
         types = {*self.max_gpus_by_type, *other.max_gpus_by_type}
         by_type = {
@@ -51,7 +51,7 @@ class Ceiling:
             for name in types
         }
         names = dict.fromkeys(name for name in (self.of, other.of) if name)
-        return Ceiling(
+        return AssociationLimits(
             max_gpus=_least(self.max_gpus, other.max_gpus),
             max_gpus_by_type={name: most for name, most in by_type.items() if most is not None},
             max_walltime_s=_least(self.max_walltime_s, other.max_walltime_s),
@@ -98,7 +98,7 @@ class Association:
     partition: str = ""
     qos: tuple[str, ...] = ()
     default_qos: str = ""
-    ceiling: Ceiling = Ceiling()
+    ceiling: AssociationLimits = AssociationLimits()
     gpu_limits: GpuLimits = GpuLimits()
 
     @property
@@ -118,7 +118,7 @@ class Associations:
     """
 
     by_user: Mapping[str, tuple[Association, ...]] = field(default_factory=dict)
-    qos: Mapping[str, Ceiling] = field(default_factory=dict)
+    qos: Mapping[str, AssociationLimits] = field(default_factory=dict)
     qos_gpu_limits: Mapping[str, GpuLimits] = field(default_factory=dict)
 
     @classmethod
@@ -173,7 +173,7 @@ class Associations:
         account: str | None = None,
         partition: str | None = None,
         qos: str | None = None,
-    ) -> Ceiling:
+    ) -> AssociationLimits:
         """Return the most that one job of a user can have; a larger one would never start.
 
         Args:
@@ -186,7 +186,7 @@ class Associations:
             Open if Slurm shows no limits, or does not show this user to the hub.
         """
         rows = self.matching(user, account=account, partition=partition)
-        none = Ceiling()
+        none = AssociationLimits()
         return most_generous(
             [row.ceiling.joined(self.qos.get(qos or row.first_qos, none)) for row in rows]
         )
@@ -222,22 +222,24 @@ def _parse_association(row: Mapping[str, str]) -> Association:
     )
 
 
-def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> Ceiling:
+def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> AssociationLimits:
     most = gpus_in_tres(*tres)
     max_gpus = most.pop("", None)
     walltime_s = parse_time_limit(max_wall) if max_wall else None
-    ceiling = Ceiling(max_gpus=max_gpus, max_gpus_by_type=most, max_walltime_s=walltime_s, of=of)
-    return Ceiling() if ceiling.is_open else ceiling
+    ceiling = AssociationLimits(
+        max_gpus=max_gpus, max_gpus_by_type=most, max_walltime_s=walltime_s, of=of
+    )
+    return AssociationLimits() if ceiling.is_open else ceiling
 
 
-def most_generous(ceilings: Sequence[Ceiling]) -> Ceiling:
+def most_generous(ceilings: Sequence[AssociationLimits]) -> AssociationLimits:
     """Return the highest of several ceilings, of which a user can choose one.
 
     Returns:
         The one with the most GPUs, and of these with the longest time; open for no choice.
     """
     if not ceilings or any(ceiling.is_open for ceiling in ceilings):
-        return Ceiling()
+        return AssociationLimits()
     return max(ceilings, key=lambda c: (_or_more(c.max_gpus), _or_more(c.max_walltime_s)))
 
 

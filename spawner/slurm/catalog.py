@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from spawner.errors import OptionsError, SlurmError
 from spawner.slurm.gres import UNTYPED, GpuCount, count_gpus
 from spawner.slurm.nodes import Node, parse_idle_gpus
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.units import parse_time_limit
 
 _FIELDS = (
@@ -168,7 +168,7 @@ class Catalog:
         return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
 
     def largest_startable_gpus(
-        self, shape: Shape, partition: str | None = None, gpu_type: str | None = None
+        self, shape: ResourcesPerGpu, partition: str | None = None, gpu_type: str | None = None
     ) -> int:
         """Return the most GPUs that one node has free together with their cores and memory."""
         startable = (node.startable_gpus(shape, gpu_type) for node in self.nodes(partition))

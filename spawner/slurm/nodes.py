@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from spawner.slurm.gres import SHARD, GpuCount
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 IdleGpus = Literal["free", "planned", "down"]
 
@@ -61,7 +61,7 @@ class Node:
         counts = (count for name, count in self.gpus.items() if name != SHARD)
         return sum(counts, start=GpuCount())
 
-    def startable_gpus(self, shape: Shape, gpu_type: str | None = None) -> int:
+    def startable_gpus(self, shape: ResourcesPerGpu, gpu_type: str | None = None) -> int:
         """Return how many GPUs are free together with their cores and memory."""
         n_free_cores = max(self.n_cores - self.n_cores_used, 0)
         free_memory_mib = max(self.memory_mib - self.memory_used_mib, 0)

@@ -24,7 +24,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class ResourcesPerGpu:
     """The rule that turns a number of GPUs into cores and memory.
 
     Attributes:
@@ -64,7 +64,7 @@ class Shape:
             memory_mib=self.memory_mib_per_gpu * n_shares,
         )
 
-    def fitted(self, *, where: str, n_gpus: int, n_cores: int, memory_mib: int) -> Shape:
+    def fitted(self, *, where: str, n_gpus: int, n_cores: int, memory_mib: int) -> ResourcesPerGpu:
         """Return this shape, lowered so that all GPUs of a node can be used at once.
 
         Args:
@@ -83,7 +83,7 @@ class Shape:
         memory_mib_per_gpu = max(1, min(self.memory_mib_per_gpu, memory_mib // n_gpus))
         if (cores_per_gpu, memory_mib_per_gpu) == (self.cores_per_gpu, self.memory_mib_per_gpu):
             return self
-        return Shape(
+        return ResourcesPerGpu(
             cores_per_gpu=cores_per_gpu,
             memory_mib_per_gpu=memory_mib_per_gpu,
             reason=(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.environment import install_environment, installed_packages
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import extras_path
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
@@ -114,7 +114,7 @@ def test_a_file_of_another_hash_is_refused(built: Plan, wheels: Path) -> None:
     built.pins("hub").write_text(make_wheel(wheels, "gamma", "1.0"))
     make_wheel(wheels, "gamma", "1.0", needs=("alpha",))
 
-    with pytest.raises(StepError, match="ended with status"):
+    with pytest.raises(BuildError, match="ended with status"):
         installed(built)
 
 
@@ -148,7 +148,7 @@ def test_a_package_of_the_site_that_does_not_go_with_the_lock_is_refused(
     other.settings_dir.mkdir()
     extras_path(other, "hub").write_text("login==5.0\n")
 
-    with pytest.raises(StepError) as caught:
+    with pytest.raises(BuildError) as caught:
         installed(other)
 
     assert str(extras_path(other, "hub")) in caught.value.next_step

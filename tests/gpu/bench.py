@@ -105,7 +105,7 @@ class Bench:
         if self.is_gpu:
             torch.cuda.synchronize()
 
-    def seconds_of(self, step: Callable[[], object], n_times: int = 1) -> float:
+    def slurm_time_s(self, step: Callable[[], object], n_times: int = 1) -> float:
         """Return the seconds of one of several steps, the GPU's work included."""
         self.wait()
         began_s = time.perf_counter()
@@ -123,10 +123,10 @@ class Bench:
             OutOfTimeError: If one round would outlast the part's time.
         """
         round_s = self.sizes.round_s if round_s is None else round_s
-        self.seconds_of(step)
-        step_s = self.seconds_of(step)
+        self.slurm_time_s(step)
+        step_s = self.slurm_time_s(step)
         n_steps = max(1, round(round_s / max(step_s, 1e-6)))
         n_rounds = min(self.sizes.n_rounds, int(self.left_s / (n_steps * step_s)))
         if n_rounds < 1:
             raise OutOfTimeError
-        return [self.seconds_of(step, n_steps) for _ in range(n_rounds)]
+        return [self.slurm_time_s(step, n_steps) for _ in range(n_rounds)]

@@ -59,7 +59,7 @@ def train(device: str, batch: int, side: int, width: float, seconds: float) -> d
         loss.backward()
         optimizer.step()
 
-    def seconds_of(n_steps: int) -> float:
+    def slurm_time_s(n_steps: int) -> float:
         _wait(device)
         began_s = time.perf_counter()
         for _ in range(n_steps):
@@ -67,12 +67,12 @@ def train(device: str, batch: int, side: int, width: float, seconds: float) -> d
         _wait(device)
         return (time.perf_counter() - began_s) / n_steps
 
-    seconds_of(2)
+    slurm_time_s(2)
     # All ranks have to take the same number of steps.
-    first_s = torch.tensor(seconds_of(1), device=place)
+    first_s = torch.tensor(slurm_time_s(1), device=place)
     dist.all_reduce(first_s, dist.ReduceOp.MAX)
     n_steps = max(1, round(seconds / 3 / first_s.item()))
-    rounds = [seconds_of(n_steps) for _ in range(3)]
+    rounds = [slurm_time_s(n_steps) for _ in range(3)]
     found = {
         "backend": dist.get_backend(),
         "device": torch.cuda.get_device_name() if device == "cuda" else "CPU",

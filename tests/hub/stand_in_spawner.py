@@ -25,15 +25,15 @@ from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions, most_gpus
-from spawner.options.limit_messages import Bounds
+from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.request import limits_of, normal_form, shape_of
 from spawner.options.traits import SiteTraits
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
-from spawner.session.session_end import Ending
-from spawner.session.spawn_error import StartFailed
-from spawner.slurm.associations import Ceiling
+from spawner.session.session_end import SessionEnd
+from spawner.session.spawn_error import StartFailedError
+from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.reservations import Reservation
@@ -112,10 +112,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     most_gpus = 4
 
     @property
-    def ending(self) -> Ending | None:
+    def ending(self) -> SessionEnd | None:
         message = self.cluster.ending
         error = end_of_job(message)
-        return Ending(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
+        return SessionEnd(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
 
     @property
     def limits(self) -> Limits:
@@ -124,10 +124,10 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     async def read_reservations(self) -> dict[str, Reservation]:
         return {}
 
-    def bounds_of(self, options: JobOptions) -> Bounds:
-        ceiling = Ceiling(max_gpus=self.cluster.max_gpus, of="the account research")
+    def owned_limits(self, options: JobOptions) -> OwnedLimits:
+        ceiling = AssociationLimits(max_gpus=self.cluster.max_gpus, of="the account research")
         own = self.limits.under(ceiling) if ceiling.max_gpus else self.limits
-        return Bounds(site=self.limits, groups=self.limits, own=own)
+        return OwnedLimits(site=self.limits, groups=self.limits, own=own)
 
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         minutes = self.cluster.forecast_min.get(user_options["gpus"])
@@ -155,7 +155,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         while (step := self.cluster.step) < len(STEPS):
             self._tell(step)
             if self.cluster.failure:
-                raise StartFailed(end_of_job(self.cluster.failure), log_lines=LOG_LINES)
+                raise StartFailedError(end_of_job(self.cluster.failure), log_lines=LOG_LINES)
             if STEPS[step][0] in {"running", "starting"}:
                 self._note_running()
             await asyncio.sleep(0.05)
@@ -178,7 +178,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
 
     def _tell(self, step: int) -> None:
         for name, percent, message in STEPS[len(self.start_progress.log) : step + 1]:
-            self.start_progress.tell(name, percent, message)
+            self.start_progress.add_step(name, percent, message)
         self.start_progress.show(*(Fact(**fact) for fact in self.cluster.facts))
 
     def _note_running(self) -> None:
@@ -208,7 +208,7 @@ async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) ->
         shape = shape_of(spawner, catalog, n_gpus=options.n_gpus, partition="jupyter")
         options.check(catalog, limits, shape)
     except PortalError as error:
-        raise StartFailed(error) from error
+        raise StartFailedError(error) from error
     spawner.session = Session(
         mark="0",
         user=spawner.user.name,

@@ -19,8 +19,8 @@ from traitlets.config import Config
 
 from portal.hub.apply import apply_settings
 from portal.hub.auth.credentials import LoginError
-from portal.hub.auth.guessing import PER_NAME
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
+from portal.hub.auth.login_throttle import PER_NAME
 from portal.hub.settings.loader import load_settings
 from tests.hub.private_slapd import (
     BASE,

@@ -29,7 +29,7 @@ def install_apptainer(log: IO[str]) -> None:
     """Unpack Apptainer and the libraries it needs under its own prefix.
 
     Raises:
-        StepError: If a package cannot be had.
+        BuildError: If a package cannot be had.
     """
     ensure_packages(TOOLS, log)
     new = PREFIX.with_name("apptainer.new")

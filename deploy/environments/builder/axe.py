@@ -22,7 +22,7 @@ def install_axe(plan: Plan, log: IO[str]) -> None:
     """Install axe-core.
 
     Raises:
-        StepError: If npm fails.
+        BuildError: If npm fails.
     """
     staging = plan.axe_dir.with_name("axe.new")
     shutil.rmtree(staging, ignore_errors=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from deploy.environments.builder import cuda
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
 from deploy.environments.builder.interpreter import keep_python, python_of, refuse_python
 from deploy.environments.builder.package_sources import package_sources
@@ -36,7 +36,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
         Names of the targets, and the plan.
 
     Raises:
-        StepError: If --cuda names no CUDA toolkit.
+        BuildError: If --cuda names no CUDA toolkit.
     """
     names = "\n".join(f"  {target.name:<17}{target.summary}" for target in TARGETS)
     parser = argparse.ArgumentParser(
@@ -123,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         package_sources(os.environ)
         names, plan = parse_arguments(sys.argv[1:] if argv is None else argv)
         refuse_python(plan.python)
-    except StepError as error:
+    except BuildError as error:
         print(f"{error.what} {error.next_step}", file=sys.stderr)
         return 2
     # Every account has to read and run what root builds here.

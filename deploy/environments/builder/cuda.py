@@ -14,7 +14,7 @@ from typing import IO
 
 from deploy.environments.builder import uv
 from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import output_of
 
@@ -42,7 +42,7 @@ def check_home(home: Path) -> Path:
     """Return a folder unchanged if it is a CUDA toolkit.
 
     Raises:
-        StepError: If it holds no nvcc that says its release.
+        BuildError: If it holds no nvcc that says its release.
     """
     release_of(home)
     return home
@@ -52,11 +52,11 @@ def release_of(home: Path) -> tuple[int, int]:
     """Return major and minor release of a toolkit, such as (12, 9).
 
     Raises:
-        StepError: If it holds no nvcc that says its release.
+        BuildError: If it holds no nvcc that says its release.
     """
     told = output_of([home / "bin/nvcc", "--version"]) or ""
     if (found := _RELEASE.search(told)) is None:
-        raise StepError(
+        raise BuildError(
             f"{home} is no CUDA toolkit: it has no bin/nvcc that says its release.",
             "Name the folder of one, such as --cuda /usr/local/cuda.",
         )
@@ -100,7 +100,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     `major` is the release of CUDA that is required; None for any.
 
     Raises:
-        StepError: If neither may be, or the one that was named is not there.
+        BuildError: If neither may be, or the one that was named is not there.
     """
     found = []
     if plan.cuda_home is not None:
@@ -109,7 +109,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     for toolkit in found:
         if major in {None, toolkit.major}:
             return toolkit
-    raise StepError(
+    raise BuildError(
         f"CUDA {major} is needed, and there is {' and '.join(f'CUDA {t.major}' for t in found)}.",
         f"Name a toolkit of CUDA {major}: --cuda DIR.",
     )
@@ -125,7 +125,7 @@ def place_toolkit(plan: Plan, toolkit: Toolkit, folder: Path, log: IO[str]) -> P
     The environment `uv` must exist. `folder` is empty, and gets what is fetched.
 
     Raises:
-        StepError: If it cannot be had.
+        BuildError: If it cannot be had.
     """
     if toolkit.home is not None:
         return toolkit.home
@@ -148,14 +148,14 @@ def nccl_variables(home: Path, env_dir: Path, folder: Path) -> dict[str, str]:
     libnccl.so, the name that a linker looks for.
 
     Raises:
-        StepError: If the environment has no NCCL.
+        BuildError: If the environment has no NCCL.
 
     Source:
         Horovod 0.28.1, CMakeLists.txt, FindNCCL.cmake and build_utils.py.
     """
     nccl_dirs = sorted(env_dir.glob("lib/python3*/site-packages/nvidia/nccl"))
     if not nccl_dirs:
-        raise StepError(f"{env_dir} has no NCCL.", "Build it with --flavour gpu.")
+        raise BuildError(f"{env_dir} has no NCCL.", "Build it with --flavour gpu.")
     (folder / "libnccl.so").symlink_to(nccl_dirs[0] / "lib/libnccl.so.2")
     return {
         "CUDA_HOME": str(home),

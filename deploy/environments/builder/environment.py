@@ -10,7 +10,7 @@ from typing import IO
 
 from deploy.environments.builder import uv
 from deploy.environments.builder.debian import ensure_packages
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import resolve_extras
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, version_of
@@ -46,19 +46,19 @@ def read_pins(path: Path) -> dict[str, str]:
         Version by canonical name, without extras.
 
     Raises:
-        StepError: If the file is missing or a line is no pin.
+        BuildError: If the file is missing or a line is no pin.
     """
     try:
         text = path.read_text()
     except FileNotFoundError as error:
-        raise StepError(f"{path} is missing.", _cure(path)) from error
+        raise BuildError(f"{path} is missing.", _cure(path)) from error
     pins = {}
     for line in text.replace("\\\n", "").splitlines():
         requirement = line.partition("#")[0].partition(" --hash=")[0].strip()
         if not requirement:
             continue
         if (found := _PIN.fullmatch(requirement)) is None:
-            raise StepError(f"'{line}' in {path} is not of the form name==version.", _cure(path))
+            raise BuildError(f"'{line}' in {path} is not of the form name==version.", _cure(path))
         pins[canonical_name(found[1])] = found[2]
     return pins
 
@@ -77,7 +77,7 @@ def install_uv(plan: Plan, log: IO[str]) -> None:
     """Install uv, which installs everything else.
 
     Raises:
-        StepError: If it cannot be had.
+        BuildError: If it cannot be had.
     """
     lock = plan.pins(uv.NAME)
     # Only for its error, which names the Pythons that have locks if this one has none.
@@ -96,7 +96,7 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     The environment `uv` must exist. `lock` replaces the plan's lock.
 
     Raises:
-        StepError: If the environment cannot be made or a package cannot be installed.
+        BuildError: If the environment cannot be made or a package cannot be installed.
     """
     lock = lock or plan.pins(name)
     pins = read_pins(lock)

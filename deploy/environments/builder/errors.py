@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class StepError(Exception):
+class BuildError(Exception):
     """A step of a build failed.
 
     Args:

@@ -29,7 +29,7 @@ def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | No
         None if the site has none.
 
     Raises:
-        StepError: If a package is unavailable, or incompatible with the lock.
+        BuildError: If a package is unavailable, or incompatible with the lock.
     """
     asked = extras_path(plan, name)
     if name not in ENVIRONMENTS or not asked.exists():

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
@@ -65,13 +65,13 @@ def install_launcher(plan: Plan, log: IO[str]) -> None:
     """Install the programs that sudo allows.
 
     Raises:
-        StepError: If a source would start with the user's own Python settings.
+        BuildError: If a source would start with the user's own Python settings.
     """
     for name, path in launcher_programs(plan).items():
         source = programs_dir(plan) / name
         text = source.read_text()
         if text.partition("\n")[0] != LAUNCHER_FIRST_LINE:
-            raise StepError(
+            raise BuildError(
                 f"{source} does not start with '{LAUNCHER_FIRST_LINE}'.",
                 "Without -IS settings of the user and packages of the site would take part in it:"
                 " put that line first.",

@@ -14,7 +14,7 @@ from typing import IO
 from deploy.environments.builder import cuda, horovod_source, schedule
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import PINS_FILE, read_pins
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod_build import (
     CHECK,
@@ -43,7 +43,7 @@ def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.T
     """Install Horovod next to its framework and check an all-reduce of two ranks.
 
     Raises:
-        StepError: If the build, the installation or the all-reduce fails. If only NCCL is in the
+        BuildError: If the build, the installation or the all-reduce fails. If only NCCL is in the
             way, it is not raised: a message on the terminal says so, and what is installed instead.
     """
     if plan.flavour is Flavour.CPU:
@@ -54,7 +54,7 @@ def install_horovod(plan: Plan, log: IO[str], framework: Framework = Framework.T
         major = cuda.framework_major(pins) if framework is Framework.PYTORCH else None
         toolkit = cuda.choose_toolkit(plan, major)
         return _install(Build(plan=plan, framework=framework, toolkit=toolkit), log)
-    except StepError as error:
+    except BuildError as error:
         print(error.what, file=log)
         consequence = HOST_MEMORY if framework is Framework.TENSORFLOW else NO_PYTORCH
         schedule.say("horovod", f"{consequence}: {error.what} {CURE}")
@@ -102,7 +102,7 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
     """Compile Horovod against the framework of its environment; return the wheel in the wheelhouse.
 
     Raises:
-        StepError: If sources or compiler cannot be had, are not those that are known, or the
+        BuildError: If sources or compiler cannot be had, are not those that are known, or the
             sources do not compile.
 
     Source:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deploy.environments.builder import cuda, horovod_source
 from deploy.environments.builder.environment import PINS_FILE, read_pins
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH
@@ -49,13 +49,13 @@ def tensorflow_version(pins: Path) -> str:
     """Return the TensorFlow version that a lock pins, such as "2.21.0".
 
     Raises:
-        StepError: If the file pins no TensorFlow.
+        BuildError: If the file pins no TensorFlow.
     """
     versions = read_pins(pins)
     for name in ("tensorflow", "tensorflow-cpu"):
         if name in versions:
             return versions[name]
-    raise StepError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
+    raise BuildError(f"{pins} pins neither tensorflow nor tensorflow-cpu.", "Add one of them.")
 
 
 def local_version(build: Build) -> str:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.environment import REGISTRY_HINT
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
 
@@ -129,7 +129,7 @@ def fetch_source(
     `python` belongs to the environment that it is compiled for. `folder` must be empty.
 
     Raises:
-        StepError: If it cannot be had, or is not what is known.
+        BuildError: If it cannot be had, or is not what is known.
     """
     words = ["--no-binary", "horovod", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
     words += ["-d", str(folder), "--require-hashes", "-r", str(plan.recipes_dir / LOCK)]
@@ -147,11 +147,11 @@ def replace_once(path: Path, old: str, new: str) -> None:
     `old` must occur exactly once.
 
     Raises:
-        StepError: If `old` is not there exactly once.
+        BuildError: If `old` is not there exactly once.
     """
     text = path.read_text()
     if text.count(old) != 1:
-        raise StepError(
+        raise BuildError(
             f"{path.name} has {text.count(old)} places that read '{old.strip()}', not one.",
             "This version of Horovod needs another patch: see builder/horovod_source.py.",
         )

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.environment import REGISTRY_HINT
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
@@ -41,11 +41,11 @@ def debian_release() -> str:
     """Return Debian's name of this machine's release, such as "trixie".
 
     Raises:
-        StepError: If this is not Debian.
+        BuildError: If this is not Debian.
     """
     system = platform.freedesktop_os_release()
     if system["ID"] != "debian" or "VERSION_CODENAME" not in system:
-        raise StepError(
+        raise BuildError(
             f"The image for the kernel tests is made of this machine's Debian, and this is"
             f" {system['PRETTY_NAME']}.",
             "Run these tests on Debian 12 or 13.",
@@ -57,7 +57,7 @@ def make_image(plan: Plan, log: IO[str]) -> None:
     """Make the image from Debian's packages and the server environment's pins.
 
     Raises:
-        StepError: If a package cannot be had.
+        BuildError: If a package cannot be had.
     """
     ensure_packages(TOOLS, log)
     new = image_dir(plan).with_name("test-image.new")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import PYTHON, SOURCE_DIR, version_of
 
 LOCKS_DIR = SOURCE_DIR / "deploy/environments/locks"
@@ -31,17 +31,17 @@ def refuse_python(python: Path) -> None:
     """Check that environments can be made with an interpreter.
 
     Raises:
-        StepError: If it is none, or one that no packages are locked for.
+        BuildError: If it is none, or one that no packages are locked for.
     """
     releases = sorted(path.name for path in LOCKS_DIR.iterdir())
     ours = f"Name a Python {', '.join(releases[:-1])} or {releases[-1]} with --python PATH."
     if not python.is_absolute():
-        raise StepError(f"{python} is no absolute path.", ours)
+        raise BuildError(f"{python} is no absolute path.", ours)
     version = version_of(python)
     if not version.startswith("Python 3."):
-        raise StepError(f"{python} is no Python that can be run.", ours)
+        raise BuildError(f"{python} is no Python that can be run.", ours)
     if ".".join(version.removeprefix("Python ").split(".")[:2]) not in releases:
-        raise StepError(f"{python} is {version}, for which no packages are locked.", ours)
+        raise BuildError(f"{python} is {version}, for which no packages are locked.", ours)
 
 
 def _note(prefix: Path) -> Path:

@@ -104,7 +104,7 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     """Install R with its kernel from Debian, and add it to the server environment.
 
     Raises:
-        StepError: If R or its kernel cannot be installed.
+        BuildError: If R or its kernel cannot be installed.
     """
     ensure_packages(R_PACKAGES, log)
     prefix = plan.environment("server")

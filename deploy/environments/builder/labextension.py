@@ -29,7 +29,7 @@ def install_modules(plan: Plan, log: IO[str]) -> None:
     """Install what checks and builds the labextension.
 
     Raises:
-        StepError: If npm fails.
+        BuildError: If npm fails.
     """
     staging = plan.labextension_dir.with_name("labextension.new")
     shutil.rmtree(staging, ignore_errors=True)

@@ -20,7 +20,7 @@ def install_modules(log: IO[str]) -> None:
     """Install environment-modules, and unpack Lmod next to it.
 
     Raises:
-        StepError: If one of them cannot be had.
+        BuildError: If one of them cannot be had.
     """
     ensure_packages(PACKAGES, log)
     if LMOD_LINK.exists():

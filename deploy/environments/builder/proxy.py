@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import IO
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
 from deploy.environments.builder.node import AS_NOBODY, npm_environment
 from deploy.environments.builder.plan import Plan
@@ -25,7 +25,7 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
     """Install the proxy and check that every account can start it.
 
     Raises:
-        StepError: If npm fails or the proxy does not start.
+        BuildError: If npm fails or the proxy does not start.
     """
     staging = plan.proxy_dir.with_name("proxy.new")
     shutil.rmtree(staging, ignore_errors=True)
@@ -42,7 +42,7 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
     replace_folder(plan.proxy_dir, staging)
     version = output_of([*AS_NOBODY, program(plan), "--version"])
     if version is None:
-        raise StepError(
+        raise BuildError(
             f"{program(plan)} cannot be started by an account without rights.",
             f"Let everybody read and enter {plan.prefix} and the folders above it.",
         )

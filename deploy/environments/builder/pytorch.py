@@ -29,7 +29,7 @@ def install_pytorch(plan: Plan, log: IO[str]) -> None:
     """Install the environment of the PyTorch kernel.
 
     Raises:
-        StepError: If a package cannot be had.
+        BuildError: If a package cannot be had.
     """
     install_environment(plan, NAME, log, lock=chosen_lock(plan, log))
 
@@ -51,7 +51,7 @@ def chosen_lock(plan: Plan, log: IO[str]) -> Path:
         The flavour's lock if its PyTorch is installed or available; else the one with CUDA.
 
     Raises:
-        StepError: If a lock is missing.
+        BuildError: If a lock is missing.
     """
     wanted, *others = locks(plan)
     if not others or not wanted.exists():

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import Target, is_current, make
 
@@ -85,7 +85,7 @@ def _make_with_log(target: Target, plan: Plan, elapsed_s: Callable[[], float]) -
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as log:
             make(target, plan, log)
-    except StepError as error:
+    except BuildError as error:
         tell_failure(target, plan, error.what, error.next_step, elapsed_s())
         return Outcome.FAILED
     except OSError as error:

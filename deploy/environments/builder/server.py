@@ -19,7 +19,7 @@ def install_server(plan: Plan, log: IO[str]) -> None:
     """Install the notebook server and its settings.
 
     Raises:
-        StepError: If the environment cannot be made.
+        BuildError: If the environment cannot be made.
     """
     install_environment(plan, "server", log)
     shutil.copytree(settings_dir(plan), plan.environment("server"), dirs_exist_ok=True)

@@ -24,7 +24,7 @@ def unpack(plan: Plan, package: str, log: IO[str]) -> None:
     """Download and unpack a package.
 
     Raises:
-        StepError: If the package cannot be had.
+        BuildError: If the package cannot be had.
     """
     folder = _folder(plan, package)
     new = folder.with_name(f"{package}.new")

@@ -37,7 +37,7 @@ def run_pip(
     `command` is install, compile or uninstall; `next_step` says what to do if it fails.
 
     Raises:
-        StepError: If it fails.
+        BuildError: If it fails.
     """
     with _no_lock_left(env_dir):
         run((*_pip(plan, command, env_dir), *words), log=log, next_step=next_step)

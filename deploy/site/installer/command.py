@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.environments.builder import cuda
-from deploy.environments.builder.errors import StepError as BuildError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.one_machine.accounts import render_sudoers
 from deploy.one_machine.command import run
 from deploy.one_machine.environments import refuse_unknown_sources
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import read_plain
 from deploy.one_machine.steps import report_failure
 from deploy.site.installer.advice import advice_of
@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
         refuse_unknown_sources()
         pieces = pieces_of(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
-    except (StepError, OSError) as error:
+    except (DeployError, OSError) as error:
         return report_failure(error, COMMAND)
     except KeyboardInterrupt:
         print(f"\nInterrupted. Run {COMMAND} again to continue.", file=sys.stderr)
@@ -131,17 +131,19 @@ def site_of(wanted: argparse.Namespace) -> Site:
     """Return the installation that a command line asks for.
 
     Raises:
-        StepError: If a name cannot be one.
+        DeployError: If a name cannot be one.
     """
     version = wanted.version or package_version()
     for word, form in ((version, VERSION), (wanted.users_group, GROUP), (wanted.slurm_user, GROUP)):
         if not form.fullmatch(word):
-            raise StepError(f"{word!r} cannot be a name here.", next_step="Use letters and digits.")
+            raise DeployError(
+                f"{word!r} cannot be a name here.", next_step="Use letters and digits."
+            )
     # Names with another meaning in the folder of versions.
     if version in {"current", "libexec", "environments"}:
-        raise StepError(f"A version cannot be called {version}.", next_step="Name it otherwise.")
+        raise DeployError(f"A version cannot be called {version}.", next_step="Name it otherwise.")
     if not wanted.shared.is_absolute() or not wanted.shared.parent.is_dir():
-        raise StepError(
+        raise DeployError(
             f"{wanted.shared} is no absolute path in a folder that is there.",
             next_step="Name a folder of the file system that all nodes mount.",
         )
@@ -164,7 +166,7 @@ def _cuda_home(named: Path | None) -> Path | None:
     try:
         return None if named is None else cuda.check_home(named.absolute())
     except BuildError as error:
-        raise StepError(error.what, next_step=error.next_step) from error
+        raise DeployError(error.what, next_step=error.next_step) from error
 
 
 def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
@@ -177,13 +179,13 @@ def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
         its own.
 
     Raises:
-        StepError: If there is no such file.
+        DeployError: If there is no such file.
     """
     earlier = re.search(r"^SLURM_CONF=(.+)$", read_plain(noted) or "", re.M)
     word = os.environ.get("SLURM_CONF") or (earlier[1] if earlier else "")
     path = named or (Path(word) if word else None)
     if path is not None and not (path.is_absolute() and path.is_file()):
-        raise StepError(
+        raise DeployError(
             f"{path} is no absolute path of a file.",
             next_step="Name the cluster's slurm.conf with --slurm-conf.",
         )
@@ -194,11 +196,11 @@ def package_version() -> str:
     """Return the version of the checkout, such as "0.1.0".
 
     Raises:
-        StepError: If it does not say.
+        DeployError: If it does not say.
     """
     text = (SOURCE_DIR / "spawner/__init__.py").read_text(encoding="utf-8")
     if (match := re.search(r'^__version__ = "([^"]+)"', text, re.M)) is None:
-        raise StepError("This checkout has no version.", next_step="Name one with --version.")
+        raise DeployError("This checkout has no version.", next_step="Name one with --version.")
     return match[1]
 
 

@@ -12,7 +12,7 @@ from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import ONLY_FOR_GPUS, with_needs
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.site.installer.site import Site
 
 HUB_TARGETS = ("hub", "proxy", "launcher", "package")
@@ -54,14 +54,14 @@ class Environments:
         """Build them.
 
         Raises:
-            StepError: If one cannot be built; the builder has printed why.
+            DeployError: If one cannot be built; the builder has printed why.
         """
         with one_build_at_a_time(self.plan.prefix):
             keep_python(self.plan.prefix, self.plan.python)
             ended = build_targets(with_needs(self.targets), self.plan)
         lost = [one.name for one in ended if one.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}]
         if lost:
-            raise StepError(
+            raise DeployError(
                 f"{', '.join(lost)} could not be built.",
                 next_step="Mend what the lines above say; what is built already is kept.",
                 log=self.plan.log_dir,

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from deploy.one_machine.accounts import make_account
 from deploy.one_machine.command import run
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
 from deploy.site.installer.site import MARK
 
@@ -50,14 +50,14 @@ class Account:
         """Return what would be done; empty if nothing.
 
         Raises:
-            StepError: If the account is root's.
+            DeployError: If the account is root's.
         """
         try:
             account = pwd.getpwnam(self.name)
         except KeyError:
             return "make it, without password and shell"
         if account.pw_uid == 0:
-            raise StepError(
+            raise DeployError(
                 f"The account {self.name} is root's.", next_step="Rename it, or take it away."
             )
         return ""
@@ -124,7 +124,7 @@ class File:
         """Return what would be done; empty if nothing.
 
         Raises:
-            StepError: If the file is somebody else's.
+            DeployError: If the file is somebody else's.
         """
         there = read_plain(self.path)
         if there is None:
@@ -132,7 +132,7 @@ class File:
         if self.is_sites or there == self.text:
             return ""
         if MARK not in there:
-            raise StepError(
+            raise DeployError(
                 f"{self.path} is there, and not from this installer.",
                 next_step="Move it away if nothing needs it, then install again.",
             )
@@ -196,12 +196,12 @@ class Link:
         """Return what would be done; empty if nothing.
 
         Raises:
-            StepError: If something else is in its place.
+            DeployError: If something else is in its place.
         """
         if not os.path.lexists(self.path):
             return f"link it to {self.target}"
         if not self.path.is_symlink():
-            raise StepError(
+            raise DeployError(
                 f"{self.path} is no link; another installation of the portal is there.",
                 next_step="Take that away first, for deploy/up with deploy/down --purge.",
             )
@@ -231,12 +231,12 @@ class UsersGroup:
         """Return the empty text: the group belongs to the site.
 
         Raises:
-            StepError: If there is no such group.
+            DeployError: If there is no such group.
         """
         try:
             grp.getgrnam(self.name)
         except KeyError as error:
-            raise StepError(
+            raise DeployError(
                 f"There is no group {self.name} on this host.",
                 next_step="Name the UNIX group of the portal's users with --users-group.",
             ) from error

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 from deploy.environments.builder.environment import has_venv
-from deploy.environments.builder.errors import StepError as BuildError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.interpreter import python_of, refuse_python
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 
 COMMAND = "deploy/site/install"
 PROGRAMS = ("sudo", "visudo", "sbatch")
@@ -23,13 +23,13 @@ def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Pat
         The one named, else that of the version in use, else the system's.
 
     Raises:
-        StepError: If it is none, or one that no packages are locked for.
+        DeployError: If it is none, or one that no packages are locked for.
     """
     python = named or python_of(version_in_use)
     try:
         refuse_python(python)
     except BuildError as error:
-        raise StepError(error.what, next_step=error.next_step) from error
+        raise DeployError(error.what, next_step=error.next_step) from error
     return python
 
 
@@ -39,10 +39,10 @@ def refuse_lacks(python: Path, *, root_needed: bool) -> None:
     `root_needed` is true if something is to be changed.
 
     Raises:
-        StepError: If something is missing.
+        DeployError: If something is missing.
     """
     if root_needed and os.geteuid() != 0:
-        raise StepError(
+        raise DeployError(
             f"{COMMAND} needs root: it makes an account, units and a rule of sudo.",
             next_step=f"Run it as root, or see what it would do: {COMMAND} --check ...",
         )
@@ -50,7 +50,7 @@ def refuse_lacks(python: Path, *, root_needed: bool) -> None:
     if not has_venv(python):
         lacking.append(f"ensurepip of {python} (package python3-venv on Debian)")
     if lacking:
-        raise StepError(
+        raise DeployError(
             f"This host lacks {', '.join(lacking)}.",
             next_step="Install them; this host has to be one from which users submit jobs.",
         )

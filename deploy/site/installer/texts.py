@@ -6,7 +6,7 @@ import re
 import secrets
 from pathlib import Path
 
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.site.installer.site import MARK, Site
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "portal.example.toml"
@@ -97,7 +97,7 @@ def first_settings(site: Site) -> str:
     """Return the commented example of portal.toml, with the paths of this installation.
 
     Raises:
-        StepError: If the example has been changed.
+        DeployError: If the example has been changed.
     """
     shared = site.shared / "current"
     text = EXAMPLE.read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def first_settings(site: Site) -> str:
     ):
         text, n_found = re.subn(rf'^# ({key} = )"/opt[^"]*"$', rf'\1"{path}"', text, flags=re.M)
         if n_found != 1:
-            raise StepError(
+            raise DeployError(
                 f"{EXAMPLE} has {n_found} lines '# {key} = '; there has to be one.",
                 next_step="Take the file from the release as it was.",
             )

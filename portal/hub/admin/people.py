@@ -22,7 +22,7 @@ from jupyterhub.utils import maybe_future
 from tornado.web import HTTPError
 
 from portal.hub.admin.api import SCOPE, OperationHandler
-from portal.hub.auth.standing import Standing, Verdict
+from portal.hub.auth.account_status import AccountStatus, LoginPermission
 from portal.hub.pages.stop_handler import stop_session
 
 # Accounts checked at the same time; each may wait for LDAP.
@@ -37,15 +37,13 @@ class UsersHandler(OperationHandler):
         """Answer with a JSON object: each user's sessions, tokens and standing."""
         limit = asyncio.Semaphore(_N_AT_ONCE)
 
-        async def look(name: str) -> Standing:
+        async def look(name: str) -> AccountStatus:
             async with limit:
-                return await standing_of(self, name)
+                return await account_status_of(self, name)
 
         users = self.db.query(orm.User).order_by(orm.User.name).all()
         standings = await asyncio.gather(*(look(user.name) for user in users))
-        told = [
-            describe_user(user, standing) for user, standing in zip(users, standings, strict=True)
-        ]
+        told = [describe_user(user, status) for user, status in zip(users, standings, strict=True)]
         self.finish(json.dumps({"users": told}))
 
 
@@ -64,7 +62,7 @@ class UserHandler(OperationHandler):
         if user is None:
             raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
         if self.body().get("force") != "yes":
-            _refuse_removal(user.name, await standing_of(self, user.name))
+            _refuse_removal(user.name, await account_status_of(self, user.name))
         # Sessions first: without the user's row the hub could not stop them.
         names = [name for name, spawner in user.spawners.items() if spawner.active]
         for name in names:
@@ -80,20 +78,22 @@ class UserHandler(OperationHandler):
         self.finish(json.dumps({"user": user_name, "sessions": len(names), "tokens": n_tokens}))
 
 
-async def standing_of(handler: Any, name: str) -> Standing:
+async def account_status_of(handler: Any, name: str) -> AccountStatus:
     """Return whether a user may still log in, as the authenticator of `handler` says.
 
     Returns:
-        Verdict UNKNOWN with an authenticator that is not the portal's.
+        LoginPermission.UNKNOWN with an authenticator that is not the portal's.
     """
     standings = getattr(handler.authenticator, "standings", None)
     if standings is None:
-        return Standing(verdict=Verdict.UNKNOWN, reason="the authenticator cannot say.")
-    standing: Standing = await standings.of(name)
-    return standing
+        return AccountStatus(
+            verdict=LoginPermission.UNKNOWN, reason="the authenticator cannot say."
+        )
+    status: AccountStatus = await standings.of(name)
+    return status
 
 
-def describe_user(user: orm.User, standing: Standing) -> dict[str, Any]:
+def describe_user(user: orm.User, status: AccountStatus) -> dict[str, Any]:
     """Return what administrators want to know of a user, as a JSON object."""
     seen: datetime | None = user.last_activity
     # Everybody has JupyterHub's role "user".
@@ -104,22 +104,22 @@ def describe_user(user: orm.User, standing: Standing) -> dict[str, Any]:
         "sessions": sum(spawner.server is not None for spawner in user.orm_spawners.values()),
         "tokens": len(user.api_tokens),
         "administrator": ", ".join(sorted(roles)),
-        "account": standing.verdict.value,
-        "reason": standing.reason,
+        "account": status.verdict.value,
+        "reason": status.reason,
     }
 
 
-def _refuse_removal(name: str, standing: Standing) -> None:
-    if standing.verdict is Verdict.MAY:
+def _refuse_removal(name: str, status: AccountStatus) -> None:
+    if status.verdict is LoginPermission.MAY:
         raise HTTPError(
             409,
             f"{name} may still log in and would be back at once. Close the account, or take it off"
             " the lists in portal.toml, first; or add --even-if-allowed.",
         )
-    if standing.verdict is Verdict.UNKNOWN:
+    if status.verdict is LoginPermission.UNKNOWN:
         raise HTTPError(
             503,
-            f"It is not known whether {name} may still log in: {standing.reason} Try again later,"
+            f"It is not known whether {name} may still log in: {status.reason} Try again later,"
             " or add --even-if-allowed.",
         )
 

@@ -14,12 +14,12 @@ from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future, utcnow
 from traitlets import Integer, List, Set, Unicode
 
+from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
 from portal.hub.auth.client_address import client_address, parse_networks
 from portal.hub.auth.credentials import Credentials, LoginError, format_wait
-from portal.hub.auth.guessing import Attempt, Guessing, Outcome
 from portal.hub.auth.known_browsers import read_browser, remember_browser
-from portal.hub.auth.standing import Standing, Standings, Verdict
-from portal.hub.auth.turns import LONGEST_WAIT_S, NoTurnError, Turns
+from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
+from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.schema import default
@@ -35,7 +35,7 @@ RECHECK_TIMEOUT_S = 5.0
 _SESSION_NOTE = "Server at "
 
 
-class Admission(Authenticator):
+class AuthenticatorMixin(Authenticator):
     """Base of the portal's authenticators: besides the right password a user needs an account."""
 
     support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
@@ -53,9 +53,9 @@ class Admission(Authenticator):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._turns = Turns(Guessing())
+        self._login_queue = LoginQueue(LoginThrottle())
         self._account_threads = ThreadPoolExecutor(N_ACCOUNT_THREADS, thread_name_prefix="account")
-        self.standings = Standings(self.look_at)
+        self.standings = AccountStatusCache(self.ask_account_status)
 
     async def add_user(self, user: Any) -> None:
         """Add a user and limit their tokens; at its start JupyterHub calls it for each user."""
@@ -69,16 +69,16 @@ class Admission(Authenticator):
             False if the user may no longer log in, which ends cookies and tokens; True if nothing
             answers, so that a server that is down signs nobody out; else the groups.
         """
-        standing = await self.standings.of(user.name)
-        if standing.verdict is Verdict.MAY_NOT:
-            self.log.warning("%s is signed out: %s", user.name, standing.reason)
+        status = await self.standings.of(user.name)
+        if status.verdict is LoginPermission.MAY_NOT:
+            self.log.warning("%s is signed out: %s", user.name, status.reason)
             return False
-        if standing.verdict is Verdict.UNKNOWN:
-            self.log.warning("%s stays signed in unseen: %s", user.name, standing.reason)
+        if status.verdict is LoginPermission.UNKNOWN:
+            self.log.warning("%s stays signed in unseen: %s", user.name, status.reason)
             return True
-        return {"name": user.name, "groups": list(standing.groups)}
+        return {"name": user.name, "groups": list(status.groups)}
 
-    async def look_at(self, name: str) -> Standing:
+    async def ask_account_status(self, name: str) -> AccountStatus:
         """Check an account without its password."""
         deadline_s = time.monotonic() + self.recheck_timeout_s
         try:
@@ -86,19 +86,24 @@ class Admission(Authenticator):
         except LoginError as error:
             # 403 says that there is no such account; anything else, that nobody knows.
             if error.status_code != 403:
-                return Standing(verdict=Verdict.UNKNOWN, reason="the name service did not answer.")
-            return Standing(
-                verdict=Verdict.MAY_NOT, reason=f"{name} has no account of a user on this host."
+                return AccountStatus(
+                    verdict=LoginPermission.UNKNOWN, reason="the name service did not answer."
+                )
+            return AccountStatus(
+                verdict=LoginPermission.MAY_NOT,
+                reason=f"{name} has no account of a user on this host.",
             )
         refusal = await self.why_refused(name, groups, deadline_s)
-        return refusal or Standing(verdict=Verdict.MAY, groups=tuple(groups))
+        return refusal or AccountStatus(verdict=LoginPermission.MAY, groups=tuple(groups))
 
     @property
     def recheck_timeout_s(self) -> float:
         """Longest wait for a recheck of an account, in seconds."""
         return RECHECK_TIMEOUT_S
 
-    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+    async def why_refused(
+        self, name: str, groups: list[str], deadline_s: float
+    ) -> AccountStatus | None:
         """Return why a user who has a UNIX account may not log in.
 
         Returns:
@@ -107,10 +112,10 @@ class Admission(Authenticator):
         """
         return None
 
-    def refusal_by_lists(self, name: str) -> Standing:
+    def refusal_by_lists(self, name: str) -> AccountStatus:
         """Return the refusal of a user who is on no list and in no group of the settings."""
-        return Standing(
-            verdict=Verdict.MAY_NOT,
+        return AccountStatus(
+            verdict=LoginPermission.MAY_NOT,
             reason=f"{name} is neither in allowed_users nor in a group of allowed_groups.",
         )
 
@@ -124,7 +129,7 @@ class Admission(Authenticator):
             return True
         raise LoginError(
             403,
-            f"{username} is not on the list of users of this portal. Ask {self.whom} to add you.",
+            f"{username} is not on the list of this portal's users. Ask {self.contact} to add you.",
         )
 
     async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
@@ -139,7 +144,7 @@ class Admission(Authenticator):
         return bool(await maybe_future(super().is_admin(handler, authentication)))
 
     @property
-    def whom(self) -> str:
+    def contact(self) -> str:
         """Whom users should ask, as an object: "ask {whom}"."""
         return self.support or "your administrator"
 
@@ -157,15 +162,15 @@ class Admission(Authenticator):
             LoginError: If `ask` raises it, which does not count as a wrong password; if too many
                 attempts wait (429); or if the password is wrong after many others (403).
         """
-        attempt = Attempt(
+        attempt = LoginAttempt(
             name=credentials.name,
             address=client_address(handler.request, parse_networks(self.trusted_proxies)),
             browser=read_browser(handler, credentials.name),
         )
         arrived_s = time.monotonic()
         try:
-            await self._turns.wait(attempt)
-        except NoTurnError:
+            await self._login_queue.wait(attempt)
+        except LoginQueueFullError:
             raise self._no_turn(attempt) from None
         if (waited_s := time.monotonic() - arrived_s) >= 1:
             self.log.warning(
@@ -182,15 +187,15 @@ class Admission(Authenticator):
             outcome = Outcome.UNKNOWN
             raise
         finally:
-            self._turns.finish(attempt, outcome)
+            self._login_queue.finish(attempt, outcome)
         if user is None:
             self._say_if_slow(attempt)
             return None
         remember_browser(handler, attempt.name, attempt.browser)
         return user
 
-    def _say_if_slow(self, attempt: Attempt) -> None:
-        spacing_s = self._turns.guessing.spacing_s(attempt)
+    def _say_if_slow(self, attempt: LoginAttempt) -> None:
+        spacing_s = self._login_queue.throttle.spacing_s(attempt)
         self.log.warning(
             "%s from %s: wrong password; the next check is made after %.1f s",
             attempt.name,
@@ -202,16 +207,17 @@ class Admission(Authenticator):
                 403,
                 "Invalid username or password. There were many wrong ones lately, so the next"
                 f" answer takes {format_wait(spacing_s)} or more. The right password is let in all"
-                f" the same; if you forgot yours, ask {self.whom}.",
+                f" the same; if you forgot yours, ask {self.contact}.",
             )
 
-    def _no_turn(self, attempt: Attempt) -> LoginError:
+    def _no_turn(self, attempt: LoginAttempt) -> LoginError:
         self.log.warning("%s from %s: not checked, too many wait", attempt.name, attempt.address)
         return LoginError(
             429,
             "Your password was not checked, since very many others are being tried for this name or"
             f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}. In a browser in which"
-            f" you have logged in before you need not wait. If this continues, tell {self.whom}.",
+            " you have logged in before you need not wait. If this continues, tell "
+            f"{self.contact}.",
             retry_after_s=LONGEST_WAIT_S,
         )
 
@@ -238,7 +244,7 @@ class Admission(Authenticator):
             raise LoginError(
                 403,
                 f"Your password is right, but {name} has no UNIX account on this host."
-                f" Ask {self.whom} to add it.",
+                f" Ask {self.contact} to add it.",
             )
         if account.uid < LOWEST_USER_UID:
             raise LoginError(
@@ -252,8 +258,8 @@ class Admission(Authenticator):
         """Return the error of a login that could not be checked; it does not blame the user."""
         return LoginError(
             503,
-            f"Nobody can log in at the moment: {what}. Your password may well be right; try again in a"
-            f" minute. If this continues, tell {self.whom}.",
+            f"Nobody can log in at the moment: {what}. Your password may well be right; try again"
+            f" in a minute. If this continues, tell {self.contact}.",
             retry_after_s=60,
         )
 

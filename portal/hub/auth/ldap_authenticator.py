@@ -16,11 +16,11 @@ from ldap3.utils.dn import escape_rdn
 from ldapauthenticator import LDAPAuthenticator
 from traitlets import Float, List, Unicode
 
-from portal.hub.auth.authenticator_mixin import Admission, in_thread
+from portal.hub.auth.account_status import AccountStatus, LoginPermission
+from portal.hub.auth.authenticator_mixin import AuthenticatorMixin, in_thread
 from portal.hub.auth.credentials import LoginError, read_credentials
 from portal.hub.auth.ldap_accounts import admits, groups_of
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
-from portal.hub.auth.standing import Standing, Verdict
 from portal.hub.settings.schema import default
 from portal.hub.settings.site import LoginSettings
 
@@ -40,7 +40,7 @@ class _Attempt:
 _attempt: contextvars.ContextVar[_Attempt] = contextvars.ContextVar("attempt")
 
 
-class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
+class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
     """LDAPAuthenticator that never blocks the hub, verifies certificates and slows guessing.
 
     Source:
@@ -149,12 +149,12 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
     async def _refuse_closed_account(self, name: str, groups: list[str], deadline_s: float) -> None:
         refusal = await self.why_refused(name, groups, deadline_s)
         # The right password is enough if the second check gets no answer.
-        if refusal is not None and refusal.verdict is Verdict.MAY_NOT:
+        if refusal is not None and refusal.verdict is LoginPermission.MAY_NOT:
             self.log.warning("Refused after the right password: %s", refusal.reason)
             raise LoginError(
                 403,
                 f"Your password is right, but {name} is not on the list of users of this portal."
-                f" Ask {self.whom} to add you.",
+                f" Ask {self.contact} to add you.",
             )
 
     @property
@@ -162,11 +162,13 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
         """Longest wait for a recheck of an account, in seconds."""
         return float(self.answer_timeout_s)
 
-    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+    async def why_refused(
+        self, name: str, groups: list[str], deadline_s: float
+    ) -> AccountStatus | None:
         """Return what directory and settings have against an account.
 
         Returns:
-            As in `Admission`. Without `reader_dn` LDAP is not asked, and its groups are unknown.
+            As in `AuthenticatorMixin`. Without `reader_dn` the groups in LDAP are unknown.
         """
         is_listed = self.allow_all or name in self.allowed_users
         if not self.reader_dn:
@@ -176,10 +178,12 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
             is_admitted, is_member = await self._read_account(name, deadline_s)
         except (LdapServerError, ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
             self.log.error("LDAP failed: %s", error)
-            return Standing(verdict=Verdict.UNKNOWN, reason="the LDAP server did not answer.")
+            return AccountStatus(
+                verdict=LoginPermission.UNKNOWN, reason="the LDAP server did not answer."
+            )
         if not is_admitted:
-            return Standing(
-                verdict=Verdict.MAY_NOT,
+            return AccountStatus(
+                verdict=LoginPermission.MAY_NOT,
                 reason=f"{name} has no entry in LDAP that matches account_filter.",
             )
         return None if is_listed or is_member else self.refusal_by_lists(name)
@@ -239,7 +243,7 @@ class PortalLDAPAuthenticator(Admission, LDAPAuthenticator):
                 raise LoginError(
                     503,
                     "The LDAP server's certificate is not trusted, so your password was not sent."
-                    f" Nobody can log in until that is repaired: tell {self.whom}.",
+                    f" Nobody can log in until that is repaired: tell {self.contact}.",
                 ) from error
             raise self.no_answer("the LDAP server did not answer") from error
         except (ldap3.core.exceptions.LDAPExceptionError, OSError) as error:

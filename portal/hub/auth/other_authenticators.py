@@ -12,9 +12,9 @@ from jupyterhub.auth import Authenticator
 from jupyterhub.utils import maybe_future
 from traitlets import Set, TraitError, Unicode
 
-from portal.hub.auth.authenticator_mixin import Admission
+from portal.hub.auth.account_status import AccountStatus
+from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.auth.credentials import NoFormError, read_credentials
-from portal.hub.auth.standing import Standing
 from portal.hub.settings.schema import closest
 from portal.hub.settings.site import LoginSettings
 from spawner.errors import SettingsError
@@ -53,7 +53,7 @@ ACCOUNT_TIMEOUT_S = 5.0
 _PORTALS_RULES = {"allow_all", "allow_existing_users", "allowed_users"}
 
 
-class OtherAdmission(Admission):
+class OtherAuthenticatorMixin(AuthenticatorMixin):
     """The portal's additions to an authenticator of JupyterHub; see `other_authenticator`."""
 
     unix_allowed_groups = Set(Unicode(), help="UNIX groups whose members may use the portal.").tag(
@@ -124,9 +124,11 @@ class OtherAdmission(Admission):
 
     def _authenticators_own(self, user: Any, handler: Any, **kwargs: Any) -> Any:
         # Past Admission, to the authenticator that other_authenticator put behind it.
-        return super(Admission, self).refresh_user(user, handler, **kwargs)
+        return super(AuthenticatorMixin, self).refresh_user(user, handler, **kwargs)
 
-    async def why_refused(self, name: str, groups: list[str], deadline_s: float) -> Standing | None:
+    async def why_refused(
+        self, name: str, groups: list[str], deadline_s: float
+    ) -> AccountStatus | None:
         """Return what the settings have against an account.
 
         Returns:
@@ -162,7 +164,7 @@ class OtherAdmission(Admission):
         return model | {"name": name, "groups": groups}
 
 
-def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
+def other_authenticator(login: LoginSettings) -> type[OtherAuthenticatorMixin]:
     """Return the authenticator that the settings name, extended by the portal's checks.
 
     Returns:
@@ -173,7 +175,7 @@ def other_authenticator(login: LoginSettings) -> type[OtherAdmission]:
     """
     cls = _load(login.authenticator)
     check_options(cls, login.options, OWN_OPTIONS)
-    return type(f"Portal{cls.__name__}", (OtherAdmission, cls), {})
+    return type(f"Portal{cls.__name__}", (OtherAuthenticatorMixin, cls), {})
 
 
 def check_options(

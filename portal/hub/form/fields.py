@@ -11,7 +11,7 @@ from portal.hub.form.gpu_choices import nodes_of
 from portal.hub.formatting import SECONDS_PER_HOUR, format_clock, format_time_left
 from spawner.amounts import format_hours
 from spawner.options.job_options import JobOptions
-from spawner.options.limit_messages import Bounds
+from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
 from spawner.slurm.catalog import Catalog
@@ -53,7 +53,7 @@ class Field:
     items: tuple[Item, ...]
 
 
-def main_fields(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> tuple[Field, ...]:
+def main_fields(catalog: Catalog, bounds: OwnedLimits, selected: JobOptions) -> tuple[Field, ...]:
     """Return GPU type and partition, if there is a choice, and length, in the form's order."""
     fields = (
         _gpu_types(catalog, bounds.own, selected),
@@ -114,7 +114,7 @@ def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
     return _field("gpu_type", (any_type, *items))
 
 
-def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+def _partitions(catalog: Catalog, bounds: OwnedLimits, selected: JobOptions) -> Field:
     names = bounds.site.partitions
     if len(names) < 2:
         return _field("partition", ())
@@ -133,7 +133,7 @@ def _partitions(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field
     return _field("partition", tuple(items))
 
 
-def _hours(catalog: Catalog, bounds: Bounds, selected: JobOptions) -> Field:
+def _hours(catalog: Catalog, bounds: OwnedLimits, selected: JobOptions) -> Field:
     longest_s = bounds.site.max_walltime_s
     chosen_s = selected.walltime_s or bounds.own.first_walltime_s
     lengths_s = {hours * SECONDS_PER_HOUR for hours in _PRESET_HOURS}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from portal.hub.formatting import format_cores, format_gpus, format_memory
 from spawner.amounts import format_hours
 from spawner.options.job_options import JobOptions
-from spawner.options.limit_messages import Bounds
+from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
-ShapeFor = Callable[[int, "str | None"], Shape]
+ShapeFor = Callable[[int, "str | None"], ResourcesPerGpu]
 
 # Up to here every number of GPUs has a button; above, even ones, and from 16 on every eighth.
 _MOST_SINGLE = 8
@@ -47,7 +47,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class GpuChoices:
     """All choices of one form.
 
     Attributes:
@@ -62,13 +62,13 @@ class Offer:
     partitions: tuple[str, ...]
 
 
-def make_offer(
+def make_gpu_choices(
     catalog: Catalog,
     *,
     shape_for: ShapeFor,
-    bounds: Bounds,
+    bounds: OwnedLimits,
     selected: JobOptions,
-) -> Offer:
+) -> GpuChoices:
     """Return what a user can choose from now.
 
     `shape_for` returns cores and memory of each GPU, for a number of GPUs and a partition. `bounds`
@@ -87,7 +87,7 @@ def make_offer(
         for n in _numbers(limits.min_gpus, shown, selected.n_gpus)
     )
     allowed = [choice.n_gpus for choice in choices if not choice.refusal]
-    return Offer(
+    return GpuChoices(
         choices=choices if largest or limits.min_gpus == 0 else (),
         # Else the smallest choice that the user may have.
         chosen=selected.n_gpus if selected.n_gpus in allowed else next(iter(allowed), 0),
@@ -105,7 +105,7 @@ def nodes_of(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
     return list({node.name: node for name in names for node in catalog.nodes(name)}.values())
 
 
-def _refusal(n_gpus: int, bounds: Bounds, selected: JobOptions, largest: int) -> str:
+def _refusal(n_gpus: int, bounds: OwnedLimits, selected: JobOptions, largest: int) -> str:
     limited = bounds.why_not_gpus(n_gpus, selected.gpu_type)
     if limited or n_gpus <= largest:
         return limited
@@ -147,7 +147,7 @@ def _choice(
     )
 
 
-def _has_room(catalog: Catalog, shape: Shape, partition: str | None) -> bool:
+def _has_room(catalog: Catalog, shape: ResourcesPerGpu, partition: str | None) -> bool:
     return any(
         node.idle_are == "free"
         and node.n_cores - node.n_cores_used >= shape.cores_per_gpu

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from portal.hub.form.defaults import select
 from portal.hub.form.fields import Field, advanced_fields, hours_text, main_fields
-from portal.hub.form.gpu_choices import Choice, Offer, make_offer
+from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_start, with_alternative
 from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
@@ -21,7 +21,7 @@ from spawner.options.limits import Limits
 from spawner.options.request import shape_of
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 _RESERVATIONS_WAIT_S = 1.0
 
@@ -39,7 +39,7 @@ class FormView:
         as_of: A sentence if the numbers are old; else "".
     """
 
-    offer: Offer
+    offer: GpuChoices
     starts: Mapping[int, Start]
     fields: tuple[Field, ...]
     advanced: tuple[Field, ...]
@@ -103,14 +103,14 @@ async def describe_form(
     that the catalog is old; then Slurm is not asked. `now` is in its time zone.
     """
     selected = select(wanted, catalog, spawner.limits)
-    bounds = spawner.bounds_of(selected)
+    bounds = spawner.owned_limits(selected)
     limits = bounds.own
     selected = _lengthened(selected, catalog, limits)
     # The same limits and choice give the same form, so users share it until Slurm's next answer.
     key = (repr(bounds), selected)
     offer = catalog.once(
         ("offer", *key),
-        lambda: make_offer(
+        lambda: make_gpu_choices(
             catalog,
             shape_for=partial(_shape_for, spawner, catalog, selected.gpu_type),
             bounds=bounds,
@@ -153,7 +153,7 @@ def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOp
 
 
 async def _read_forecasts(
-    spawner: Any, offer: Offer, selected: JobOptions, wait_s: float
+    spawner: Any, offer: GpuChoices, selected: JobOptions, wait_s: float
 ) -> dict[int, Forecast]:
     asking = {
         choice.n_gpus: asyncio.ensure_future(_ask(spawner, options_of(selected, choice.n_gpus)))
@@ -185,7 +185,7 @@ async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
     return forecast
 
 
-def _by_importance(offer: Offer) -> Iterable[Choice]:
+def _by_importance(offer: GpuChoices) -> Iterable[Choice]:
     # If Slurm's quota of questions runs out, the marked choice and those that wait have been asked.
     choices = (choice for choice in offer.choices if not choice.refusal)
     return sorted(choices, key=lambda choice: (choice.n_gpus != offer.chosen, choice.starts_now))
@@ -204,5 +204,5 @@ def _describe_starts(
 
 def _shape_for(
     spawner: Any, catalog: Catalog, gpu_type: str | None, n_gpus: int, partition: str | None
-) -> Shape:
+) -> ResourcesPerGpu:
     return shape_of(spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type)

@@ -11,7 +11,7 @@ from typing import Any
 from portal.hub.messages.announcements import Announcement, Level
 from portal.whole_file import write_whole
 from spawner.errors import SiteError
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import StartFailedError
 
 MOST_CHARACTERS = 500
 DEFAULT_MESSAGE = "The portal is not accepting new sessions now because of maintenance."
@@ -66,10 +66,10 @@ class Drain:
         """Refuse a start during the drain; the spawner's `pre_spawn_hook`.
 
         Raises:
-            StartFailed: With the message for users.
+            StartFailedError: With the message for users.
         """
         if self._message:
-            raise StartFailed(SiteError(f"{self._message} Try again when it is over."))
+            raise StartFailedError(SiteError(f"{self._message} Try again when it is over."))
 
     def _read(self) -> str:
         try:

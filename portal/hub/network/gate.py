@@ -12,7 +12,7 @@ from typing import Any
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from portal.hub.auth.credentials import format_wait
-from portal.hub.network.traffic import Allowance, Traffic, Visit
+from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
 from portal.hub.network.visitors import Kind, Visitor, Visitors
 from portal.hub.settings.traffic import TrafficSettings
 
@@ -23,7 +23,7 @@ MOST_LOGGED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guarding:
+class GuardSettings:
     """What the hub's server finds under `GUARDED` in the settings of its application.
 
     Attributes:
@@ -65,20 +65,20 @@ class Gate:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        guarding: Guarding,
+        guarding: GuardSettings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._log: logging.Logger = settings["log"]
         self._base_url = str(settings["hub"].base_url)
         self._visitors = Visitors(settings, guarding.address_of, clock)
-        self._traffic = Traffic(clock)
-        self._allowances = allowances(guarding.traffic)
+        self._traffic = RateLimiter(clock)
+        self._allowances = rate_limits(guarding.traffic)
         self._clock = clock
         self._refused: dict[Visitor, _Refused] = {}
 
     def enter(
         self, start_line: RequestStartLine, headers: HTTPHeaders, connection: Any
-    ) -> Visit | Refusal | None:
+    ) -> OpenRequest | Refusal | None:
         """Admit a request, or refuse it.
 
         `connection` is Tornado's, from which the peer's address is read.
@@ -98,7 +98,7 @@ class Gate:
         purpose = "sign-in" if start_line.path == f"{self._base_url}{SIGN_IN}" else "any"
         key = f"{visitor.kind.value} {visitor.name} {purpose}"
         entered = self._traffic.enter(key, allowance, cost=cost)
-        if isinstance(entered, Visit):
+        if isinstance(entered, OpenRequest):
             return entered
         self._note(visitor)
         return _refusal(visitor, entered)
@@ -126,15 +126,15 @@ class Gate:
             self._refused[visitor] = _Refused(now_s)
 
 
-def allowances(traffic: TrafficSettings) -> dict[Kind, Allowance]:
+def rate_limits(traffic: TrafficSettings) -> dict[Kind, RateLimit]:
     """Return the allowance of each kind of visitor; the site's own services have none."""
     return {
-        Kind.USER: Allowance(
+        Kind.USER: RateLimit(
             per_s=traffic.user_requests_per_s,
             burst=traffic.user_burst,
             at_once=traffic.user_at_once,
         ),
-        Kind.ADDRESS: Allowance(
+        Kind.ADDRESS: RateLimit(
             per_s=traffic.address_requests_per_s,
             burst=traffic.address_burst,
             at_once=traffic.address_at_once,

@@ -25,8 +25,8 @@ from tornado.httputil import (
 )
 from tornado.iostream import IOStream
 
-from portal.hub.network.gate import Gate, Guarding, Refusal
-from portal.hub.network.traffic import Visit
+from portal.hub.network.gate import Gate, GuardSettings, Refusal
+from portal.hub.network.rate_limiter import OpenRequest
 from spawner.http_server import ClosingServer
 
 # Forms and REST send some kB. The front end's example has the same limit for /hub/.
@@ -57,7 +57,7 @@ class GuardedServer(ClosingServer):
         `request_callback` is the application, `kwargs` are settings of `HTTPServer`.
         """
         settings = getattr(request_callback, "settings", {})
-        self._guarding: Guarding | None = settings.get(GUARDED)
+        self._guarding: GuardSettings | None = settings.get(GUARDED)
         if self._guarding is not None:
             kwargs.setdefault("body_timeout", BODY_TIMEOUT_S)
             self._gate = Gate(settings, self._guarding)
@@ -122,7 +122,7 @@ class _Guard(HTTPMessageDelegate):
         self._gate = gate
         self._log = log
         self._start_line = RequestStartLine("", "", "")
-        self._visit: Visit | None = None
+        self._visit: OpenRequest | None = None
         self._n_bytes = 0
         self._is_refused = False
 

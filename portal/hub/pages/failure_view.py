@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from spawner.errors import JobEndedError, PortalError, PreflightError
-from spawner.options.retry_options import Correction, correct
-from spawner.session.spawn_error import StartFailed
+from spawner.options.retry_options import RetryOptions, correct
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
 
 
@@ -31,7 +31,7 @@ class FailureView:
     facts: tuple[tuple[str, str], ...]
     log_lines: str
     options: Mapping[str, str]
-    correction: Correction | None
+    correction: RetryOptions | None
     at: float | None = None
 
     @property
@@ -46,7 +46,7 @@ def describe_failure(exception: BaseException | None, spawner: Any) -> FailureVi
     Returns:
         None if the failure is not one of a session; then only JupyterHub's message is known.
     """
-    if not isinstance(exception, StartFailed):
+    if not isinstance(exception, StartFailedError):
         return None
     return _describe(exception.error, exception.log_lines, spawner)
 
@@ -83,9 +83,9 @@ def _describe(
 
 def _correct(
     error: PortalError, options: Mapping[str, str], most_gpus: int | None
-) -> Correction | None:
+) -> RetryOptions | None:
     if isinstance(error, PreflightError) and error.needs_rescue:
-        return Correction(words="with a rescue session", options={"rescue": "1"})
+        return RetryOptions(words="with a rescue session", options={"rescue": "1"})
     if isinstance(error, JobEndedError) and error.end is not None:
         return correct(options, error.end, most_gpus=most_gpus)
     return None

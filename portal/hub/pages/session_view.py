@@ -10,7 +10,7 @@ from portal.hub.formatting import format_time_left
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
 from spawner.amounts import format_hours
-from spawner.options.request import gpus_in_words
+from spawner.options.request import describe_gpus
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
@@ -124,7 +124,7 @@ def describe_request(spawner: Any) -> str:
     session: Session | None = spawner.session
     if session is None or not session.walltime_s:
         return ""
-    gpus = gpus_in_words(session.n_gpus, are_simulated=spawner.simulated_gpus)
+    gpus = describe_gpus(session.n_gpus, are_simulated=spawner.simulated_gpus)
     return f"{gpus} for {format_hours(session.walltime_s)}"
 
 

@@ -14,7 +14,7 @@ from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.schema import read_table, setting
 from portal.hub.settings.site import StorageSettings
 from portal.hub.settings.validators import check_folder
-from spawner.client.preflight import Weight
+from spawner.client.preflight import OnFailure
 from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
 
@@ -40,10 +40,10 @@ class PlaceSettings:
         "Whether users only read there: the home page then does not show how full it is.",
         default=False,
     )
-    check: Weight = setting(
+    check: OnFailure = setting(
         "What follows where this host finds it missing or it does not answer. Use off where this"
         " host does not mount it.",
-        default=Weight.WARN,
+        default=OnFailure.WARN,
     )
     is_mount: bool = setting(
         "Whether it has to be the root of a mount: an empty folder in its place then counts as"
@@ -69,7 +69,7 @@ class Place:
     path: str
     label: str
     read_only: bool
-    check: Weight
+    check: OnFailure
     is_mount: bool
 
 

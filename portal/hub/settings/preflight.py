@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from portal.hub.formatting import MIB_PER_GIB, SECONDS_PER_HOUR
 from portal.hub.settings.schema import setting
-from spawner.client.preflight import Preflight, Weight
+from spawner.client.preflight import OnFailure, Preflight
 from spawner.defaults import DEFAULTS
 
 _CHECKS = Preflight()
@@ -21,7 +21,7 @@ class PreflightSettings:
     "refuse" keeps the session from starting and names the cure, "warn" only tells.
     """
 
-    home: Weight = setting(
+    home: OnFailure = setting(
         "What follows where the user's home is full, cannot be written or does not answer.",
         default=_CHECKS.home,
     )
@@ -31,17 +31,17 @@ class PreflightSettings:
         lowest=1,
         highest=1048576,
     )
-    isilon: Weight = setting(
+    isilon: OnFailure = setting(
         "What follows where the shared storage is missing or does not answer. Use off where this"
         " host does not mount it.",
-        default=Weight.WARN,
+        default=OnFailure.WARN,
     )
     isilon_is_mount: bool = setting(
         "Whether the shared storage has to be the root of a mount: an empty folder in its place"
         " then counts as missing.",
         default=False,
     )
-    server: Weight = setting(
+    server: OnFailure = setting(
         "What follows where the program of the notebook server is missing. Use off where only the"
         " nodes have it.",
         default=_CHECKS.server,

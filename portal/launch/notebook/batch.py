@@ -19,9 +19,9 @@ from typing import NoReturn
 
 from portal.launch.errors import LaunchError
 from portal.launch.notebook.runs import show
-from portal.launch.notebook.supervise import drive
+from portal.launch.notebook.supervise import supervise
 from portal.launch.rendezvous.network import LOOPBACK, address_of_node
-from portal.launch.slurm.step import Step
+from portal.launch.slurm.step import JobStep
 from portal.launch.task.folder import RunFolder
 from portal.launch.task.plan import End, Failure, Plan
 
@@ -29,7 +29,7 @@ from portal.launch.task.plan import End, Failure, Plan
 WARNING_SIGNAL = signal.SIGUSR1
 
 
-class Told(BaseException):
+class JobToldToEnd(BaseException):
     """Slurm told the job to end. A BaseException, so that no handler of errors catches it."""
 
 
@@ -52,7 +52,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
     signal.signal(signal.SIGTERM, _told_to_end)
     try:
         plan = folder.read_plan()
-        end = drive(
+        end = supervise(
             folder,
             plan,
             job_id=int(os.environ["SLURM_JOB_ID"]),
@@ -63,7 +63,7 @@ def run_ranks(folder: RunFolder, shown: Sequence[int] = ()) -> int:
             may_leave_out=False,
             on_start=_pass_warnings_on,
         )
-    except Told:
+    except JobToldToEnd:
         # As a shell reports a program that a signal ended.
         return 128 + signal.SIGTERM
     except LaunchError as error:
@@ -85,10 +85,10 @@ def _host(plan: Plan, node: str) -> str:
 def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
     # A second signal must not interrupt the clean-up.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Told
+    raise JobToldToEnd
 
 
-def _pass_warnings_on(step: Step) -> None:
+def _pass_warnings_on(step: JobStep) -> None:
     signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
 
 

@@ -15,7 +15,7 @@ from portal.launch.slurm.messages import explain_end, explain_waiting
 from portal.launch.task.folder import RunFolder
 from portal.launch.task.interrupts import without_interrupts
 from portal.launch.task.plan import End
-from portal.launch.task.throughput import Pace
+from portal.launch.task.throughput import Throughput
 
 POLL_S = 0.15
 ASK_SLURM_EVERY_S = 1.0
@@ -70,9 +70,9 @@ class Run:
         return f"<Run {self.id}: {self.state}{job}>"
 
     @property
-    def progress(self) -> Pace | None:
+    def progress(self) -> Throughput | None:
         """Step, images/s, loss and lag of the ranks; None if the function reports none."""
-        return self.folder.read_pace()
+        return self.folder.read_throughput()
 
     def output(self, rank: int = 0) -> str:
         """Return everything that a rank has printed so far.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from portal.launch.task.throughput import Pace
+from portal.launch.task.throughput import Throughput
 
 PRINT_EVERY_S = 10.0
 
@@ -36,7 +36,7 @@ class ProgressBar:
         self._printed_at_s: float | None = None
         self._printed = ""
 
-    def draw(self, pace: Pace | None, *, is_end: bool = False) -> None:
+    def draw(self, pace: Throughput | None, *, is_end: bool = False) -> None:
         """Show a pace; nothing if no rank has reported (None). `is_end`: nothing more follows."""
         if pace is None:
             return
@@ -63,7 +63,7 @@ class ProgressBar:
             self._display.update(HTML(markup))
 
 
-def render_bar(pace: Pace) -> str:
+def render_bar(pace: Throughput) -> str:
     """Return the bar and its figures as HTML; several ranks get a line each, folded away."""
     words = html.escape(str(pace))
     # Without a value the browser shows that the end is not known.

@@ -10,11 +10,11 @@ from types import TracebackType
 
 from portal.launch.rendezvous.store import Store
 from portal.launch.task.folder import RunFolder
-from portal.launch.task.throughput import Pace, PaceMeter, sample_of_bytes
+from portal.launch.task.throughput import Throughput, ThroughputMeter, sample_of_bytes
 from portal.launch.worker.progress import SCOPE, SEND_EVERY_S
 
 
-class PaceReader:
+class ThroughputReader:
     """Follows the reports of a run from `with` to the end of its block.
 
     The newest pace is kept in the run's folder, where `attach` finds it.
@@ -27,16 +27,20 @@ class PaceReader:
     """
 
     def __init__(
-        self, store: Store, folder: RunFolder, n_ranks: int, on_pace: Callable[[Pace, bool], object]
+        self,
+        store: Store,
+        folder: RunFolder,
+        n_ranks: int,
+        on_pace: Callable[[Throughput, bool], object],
     ) -> None:
         self._store = store
         self._folder = folder
-        self._meter = PaceMeter(n_ranks)
+        self._meter = ThroughputMeter(n_ranks)
         self._on_pace = on_pace
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read_on, daemon=True)
 
-    def __enter__(self) -> PaceReader:
+    def __enter__(self) -> ThroughputReader:
         self._thread.start()
         return self
 
@@ -65,5 +69,5 @@ class PaceReader:
             return
         # Progress must not end a training: a full disk ends it only if the training itself writes.
         with suppress(OSError):
-            self._folder.write_pace(pace)
+            self._folder.write_throughput(pace)
         self._on_pace(pace, is_end)

@@ -13,13 +13,13 @@ from portal.launch.errors import LaunchError
 from portal.launch.notebook.handle import Run
 from portal.launch.notebook.progress_bar import ProgressBar
 from portal.launch.notebook.runs import show as show_text
-from portal.launch.notebook.supervise import drive
+from portal.launch.notebook.supervise import supervise
 from portal.launch.rendezvous.network import LOOPBACK
 from portal.launch.slurm import commands
-from portal.launch.slurm.layout import Shape, fits_session, parse_shape
+from portal.launch.slurm.layout import Layout, fits_session, parse_layout
 from portal.launch.slurm.mpi import check_mpi
 from portal.launch.slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
-from portal.launch.slurm.session import Session, read_session
+from portal.launch.slurm.session import SessionAllocation, read_session
 from portal.launch.task.call import Call, call_name, make_call
 from portal.launch.task.folder import RunFolder
 from portal.launch.task.folders import create_folder
@@ -79,7 +79,7 @@ def run(
         if value not in {"first", "all"}:
             raise LaunchError(f"You asked for {name}={value!r}; choose 'first' or 'all'.")
     session = read_session(os.environ)
-    shape = parse_shape(gpus, nodes, session.n_gpus)
+    shape = parse_layout(gpus, nodes, session.n_gpus)
     walltime_s = _walltime_s(hours, session)
     in_own_job = not wait or hours is not None or not fits_session(shape, session)
     call = make_call(train, args, kwargs)
@@ -100,7 +100,13 @@ def run(
 
 
 def _plan(
-    session: Session, shape: Shape, call: Call, *, returns_list: bool, in_own_job: bool, mpi: bool
+    session: SessionAllocation,
+    shape: Layout,
+    call: Call,
+    *,
+    returns_list: bool,
+    in_own_job: bool,
+    mpi: bool,
 ) -> Plan:
     cores = session.cores_per_gpu or 1
     # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
@@ -121,7 +127,7 @@ def _plan(
     )
 
 
-def _walltime_s(hours: object, session: Session) -> int:
+def _walltime_s(hours: object, session: SessionAllocation) -> int:
     if hours is None:
         return session.walltime_s or DEFAULT_WALLTIME_S
     # True and False are ints in Python.
@@ -130,7 +136,7 @@ def _walltime_s(hours: object, session: Session) -> int:
     return round(hours * 3600)
 
 
-def _submit(folder: RunFolder, shape: Shape, session: Session, walltime_s: int) -> Run:
+def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, walltime_s: int) -> Run:
     request = JobRequest(
         name=folder.name,
         shape=shape,
@@ -151,11 +157,11 @@ def _submit(folder: RunFolder, shape: Shape, session: Session, walltime_s: int) 
     return Run(folder, job_id, show_text)
 
 
-def _run_step(folder: RunFolder, plan: Plan, session: Session, *, n_shown: int) -> Any:
+def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_shown: int) -> Any:
     _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
     bar = ProgressBar(show_text)
     try:
-        drive(
+        supervise(
             folder,
             plan,
             job_id=session.job_id,

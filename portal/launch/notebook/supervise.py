@@ -13,16 +13,16 @@ from contextlib import suppress
 from io import BytesIO
 
 from portal.launch.notebook.output import RankOutput
-from portal.launch.notebook.progress_reader import PaceReader
+from portal.launch.notebook.progress_reader import ThroughputReader
 from portal.launch.rendezvous.store import Store
-from portal.launch.slurm.step import Step, step_argv
+from portal.launch.slurm.step import JobStep, step_argv
 from portal.launch.task.environment import RENDEZVOUS_VARIABLE
 from portal.launch.task.folder import RunFolder
 from portal.launch.task.plan import End, Plan
-from portal.launch.task.throughput import Pace
+from portal.launch.task.throughput import Throughput
 
 
-def drive(
+def supervise(
     folder: RunFolder,
     plan: Plan,
     *,
@@ -31,8 +31,8 @@ def drive(
     host: str,
     shown: Sequence[int],
     show: Callable[[str], object],
-    on_start: Callable[[Step], object] = lambda step: None,
-    on_pace: Callable[[Pace, bool], object] = lambda pace, is_end: None,
+    on_start: Callable[[JobStep], object] = lambda step: None,
+    on_pace: Callable[[Throughput, bool], object] = lambda pace, is_end: None,
     may_leave_out: bool = True,
 ) -> End:
     """Run the ranks to their end.
@@ -71,7 +71,7 @@ def drive(
         # The store opens first and closes last: ranks and the reader of their progress need it.
         Store(host) as store,
         RankOutput(log_paths, shown, show, may_leave_out=may_leave_out) as output,
-        PaceReader(store, folder, plan.n_ranks, on_pace),
+        ThroughputReader(store, folder, plan.n_ranks, on_pace),
     ):
         address, port = store.horovod_address
         environ = {
@@ -79,7 +79,7 @@ def drive(
             "SLURM_JOB_ID": str(job_id),
             RENDEZVOUS_VARIABLE: f"{address} {port}",
         }
-        step = Step(argv, environ, name)
+        step = JobStep(argv, environ, name)
         try:
             on_start(step)
             for line in step.lines(on_pause=output.flush):

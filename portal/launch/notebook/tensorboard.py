@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from portal.launch.errors import BoardError
+from portal.launch.errors import TensorBoardError
 
 SOCKET_VARIABLE = "PORTAL_SERVER_SOCKET"
 _TIMEOUT_S = 60
@@ -33,10 +33,12 @@ def tensorboard(*folders: str | os.PathLike[str]) -> None:
             compared in one TensorBoard. They must exist.
 
     Raises:
-        BoardError: If the server does not answer, or refuses; the text says why.
+        TensorBoardError: If the server does not answer, or refuses; the text says why.
     """
     if not folders:
-        raise BoardError('You asked for a TensorBoard of no folder. Write tensorboard("logs").')
+        raise TensorBoardError(
+            'You asked for a TensorBoard of no folder. Write tensorboard("logs").'
+        )
     # The server has a working directory of its own.
     names = [os.path.abspath(folder) for folder in folders]
     board = ask_server(os.environ.get(SOCKET_VARIABLE, ""), names)
@@ -57,24 +59,24 @@ def ask_server(socket_path: str, folders: Sequence[str]) -> dict[str, Any]:
         What the REST interface says about the TensorBoard: `logdirs`, `url`, `note`.
 
     Raises:
-        BoardError: If it does not answer, or refuses.
+        TensorBoardError: If it does not answer, or refuses.
     """
     if not socket_path:
-        raise BoardError(_NO_SERVER)
+        raise TensorBoardError(_NO_SERVER)
     connection = _UnixConnection(socket_path)
     try:
         connection.request("POST", "/tensorboards", body=json.dumps({"logdirs": list(folders)}))
         response = connection.getresponse()
         answer: dict[str, Any] = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise BoardError(
+        raise TensorBoardError(
             f"The notebook server of this session gave no answer ({error}). "
             "If the session was restarted, restart the kernel too."
         ) from error
     finally:
         connection.close()
     if response.status != http.client.CREATED:
-        raise BoardError(str(answer["message"]))
+        raise TensorBoardError(str(answer["message"]))
     return answer
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from portal.launch.errors import LaunchError
 from portal.launch.scaling.step_time import Point
-from portal.launch.slurm.layout import Shape
+from portal.launch.slurm.layout import Layout
 
 _SHAPE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,2})", re.ASCII)
 PRECISIONS = ("fp32", "mixed")
@@ -33,9 +33,9 @@ class Config:
     n_threads: int = 0
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Layout:
         """Ranks and nodes."""
-        return Shape(n_ranks=self.n_nodes * self.ranks_per_node, n_nodes=self.n_nodes)
+        return Layout(n_ranks=self.n_nodes * self.ranks_per_node, n_nodes=self.n_nodes)
 
     def __str__(self) -> str:
         threads = f", {self.n_threads} threads" if self.n_threads else ""

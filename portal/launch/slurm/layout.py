@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from portal.launch.errors import SessionError
-from portal.launch.slurm.session import Session
+from portal.launch.slurm.session import SessionAllocation
 
 MAX_NODES = 1024
 MAX_GPUS_PER_NODE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Layout:
     """Ranks and nodes of a run.
 
     Attributes:
@@ -30,7 +30,7 @@ class Shape:
         return self.n_ranks // self.n_nodes
 
 
-def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
+def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
     """Check the numbers that a user passed to `run`.
 
     Args:
@@ -60,10 +60,10 @@ def parse_shape(gpus: object, nodes: object, n_session_gpus: int) -> Shape:
             f"You asked for gpus={gpus} on nodes={nodes}; every node has the same number of "
             f"ranks. Choose {choice} GPUs."
         )
-    return Shape(n_ranks=gpus, n_nodes=nodes)
+    return Layout(n_ranks=gpus, n_nodes=nodes)
 
 
-def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
+def explain_too_many(shape: Layout, most_per_node: int) -> str | None:
     """Explain that no node has enough GPUs for a shape, and what to ask for instead.
 
     Args:
@@ -87,7 +87,7 @@ def explain_too_many(shape: Shape, most_per_node: int) -> str | None:
     )
 
 
-def explain_too_many_nodes(shape: Shape, partition: str, n_nodes: int) -> str | None:
+def explain_too_many_nodes(shape: Layout, partition: str, n_nodes: int) -> str | None:
     """Explain that a partition has too few nodes for a shape, and what to do instead.
 
     Args:
@@ -107,7 +107,7 @@ def explain_too_many_nodes(shape: Shape, partition: str, n_nodes: int) -> str | 
     )
 
 
-def fits_session(shape: Shape, session: Session) -> bool:
+def fits_session(shape: Layout, session: SessionAllocation) -> bool:
     """Return whether the ranks can be a step of the session's own job."""
     return shape.n_nodes == 1 and shape.n_ranks <= session.n_gpus
 

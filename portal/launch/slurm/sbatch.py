@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.launch.slurm.layout import Shape
+from portal.launch.slurm.layout import Layout
 
 # Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
 # last third.
@@ -39,7 +39,7 @@ class JobRequest:
     """
 
     name: str
-    shape: Shape
+    shape: Layout
     walltime_s: int
     folder: Path
     cores_per_gpu: int = 0

@@ -18,7 +18,7 @@ _NO_SESSION = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class SessionAllocation:
     """What Slurm gave to this notebook.
 
     Attributes:
@@ -59,7 +59,9 @@ class Session:
         return self.memory_mib // self.n_gpus if self.n_gpus else 0
 
 
-def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) -> Session:
+def read_session(
+    environ: Mapping[str, str], n_usable_cores: int | None = None
+) -> SessionAllocation:
     """Return the session that an environment describes.
 
     Args:
@@ -89,7 +91,7 @@ def read_session(environ: Mapping[str, str], n_usable_cores: int | None = None) 
     n_cores = _number(
         "SLURM_CPUS_ON_NODE", environ.get("SLURM_CPUS_ON_NODE") or str(n_usable_cores)
     )
-    return Session(
+    return SessionAllocation(
         job_id=_number("SLURM_JOB_ID", job_id),
         # Slurm's name of a node may differ from the host name.
         node=environ.get("SLURMD_NODENAME") or os.uname().nodename,

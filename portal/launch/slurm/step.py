@@ -75,7 +75,7 @@ def step_argv(
     ]
 
 
-class Step:
+class JobStep:
     """A running step.
 
     Args:

@@ -27,7 +27,7 @@ from typing import Any
 from portal.launch.errors import LaunchError
 from portal.launch.task.pickles import pickled, unpickled
 from portal.launch.task.plan import End, Failure, Plan
-from portal.launch.task.throughput import Pace
+from portal.launch.task.throughput import Throughput
 from portal.whole_file import write_whole
 
 
@@ -124,17 +124,17 @@ class RunFolder:
         values = self._read("job.json")
         return None if values is None else int(values["job_id"])
 
-    def write_pace(self, pace: Pace) -> None:
+    def write_throughput(self, pace: Throughput) -> None:
         """Write the newest progress of the ranks."""
         self._write("progress.json", json.dumps(asdict(pace)).encode())
 
-    def read_pace(self) -> Pace | None:
+    def read_throughput(self) -> Throughput | None:
         """Return the newest progress of the ranks, or None if none has reported any."""
         values = self._read("progress.json")
         if values is None:
             return None
         lists = {name: tuple(values[name]) for name in ("behind", "silent_s")}
-        return Pace(**{**values, **lists})
+        return Throughput(**{**values, **lists})
 
     def write_end(self, end: End) -> None:
         """Write how the ranks ended."""

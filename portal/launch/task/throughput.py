@@ -37,7 +37,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Throughput:
     """Progress of all ranks together.
 
     Attributes:
@@ -107,7 +107,7 @@ def sample_of_bytes(value: bytes) -> Sample:
         raise ValueError(f"This is no progress of a rank: {value[:80]!r}.") from error
 
 
-class PaceMeter:
+class ThroughputMeter:
     """Combines samples that ranks send at different moments.
 
     Args:
@@ -128,7 +128,7 @@ class PaceMeter:
             self._marks[rank] = (last, new)
             self._samples[rank] = sample
 
-    def pace(self, now_s: float) -> Pace | None:
+    def pace(self, now_s: float) -> Throughput | None:
         """Return the progress of all ranks; None before the first sample.
 
         Args:
@@ -140,7 +140,7 @@ class PaceMeter:
         steps = self._steps_at_once(now_s)
         furthest = max(steps.values())
         losses = [each.loss for each in samples if each.loss is not None]
-        return Pace(
+        return Throughput(
             step=max(each.step for each in samples),
             n_steps=max(each.n_steps for each in samples),
             images_per_s=sum(each.images_per_s for each in samples),

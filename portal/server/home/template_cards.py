@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from portal.environments.entry import RARE_KERNELS
-from portal.environments.probe import look_at_node
+from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
 from portal.server.home.template_kernels import Match, Needs, OfferedKernel, match_kernel, needs_of
@@ -109,7 +109,7 @@ def _is_offered(folder: str, needs: Needs, match: Match) -> bool:
     is_rare = folder in _RARE_FOLDERS or needs.kernel in RARE_KERNELS
     if match.lacks and is_rare:
         return False
-    return folder != _OF_IMAGES or look_at_node().container is not None
+    return folder != _OF_IMAGES or probe_node().container is not None
 
 
 def _title(notebook: Mapping[str, Any], path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.authorization import for_the_user
-from portal.server.session.session import Session
+from portal.server.session.monitor import SessionMonitor
 from spawner.errors import PortalError
 
 
@@ -21,7 +21,7 @@ class _SessionHandler(APIHandler):
     # Polling of an open tab must not count as activity.
     _track_activity = False
 
-    def initialize(self, session: Session) -> None:
+    def initialize(self, session: SessionMonitor) -> None:
         """Store the arguments of the route."""
         self.session = session
 

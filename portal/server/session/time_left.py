@@ -76,7 +76,7 @@ class SessionClock:
         self._asking: asyncio.Future[None] | None = None
         self._n_extended = 0
 
-    def hear_signal(self) -> None:
+    def on_signal(self) -> None:
         """Count a warning of Slurm's to the job."""
         self._n_signals += 1
 

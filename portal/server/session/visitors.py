@@ -62,7 +62,7 @@ class Visitors:
 
     async def _tell(self, visitor: str, address: str) -> None:
         try:
-            await self._hub.tell_visit(visitor, address)
+            await self._hub.report_visit(visitor, address)
         except HubError as error:
             # So that the next request reports it again.
             self._told_s.pop((visitor, address), None)

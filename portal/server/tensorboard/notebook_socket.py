@@ -20,7 +20,7 @@ VARIABLE = "PORTAL_SERVER_SOCKET"
 _MAX_BODY_BYTES = 64 * 1024
 
 
-class KernelSocket:
+class NotebookSocket:
     """An HTTP server for the user's programs, which find it by an environment variable.
 
     Args:

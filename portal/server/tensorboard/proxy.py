@@ -48,7 +48,7 @@ class TensorBoardProxy(ForwardingHandler):
             self.say(error.http_status, "This TensorBoard was stopped while idle", error.message)
             return
         if board is None:
-            self._say_gone()
+            self._answer_gone()
         # TensorBoard's page has relative links, which need the slash at the end.
         elif not path:
             self.redirect(f"{board.path_prefix}/")
@@ -74,11 +74,11 @@ class TensorBoardProxy(ForwardingHandler):
                 response = await pool.handle_async_request(request)
             except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
                 self.log.warning("TensorBoard of %s did not answer", board.folders, exc_info=True)
-                self._say_silent()
+                self._answer_silent()
                 return
             await self.pass_back(response)
 
-    def _say_gone(self) -> None:
+    def _answer_gone(self) -> None:
         self.say(
             404,
             "This TensorBoard has ended",
@@ -86,7 +86,7 @@ class TensorBoardProxy(ForwardingHandler):
             "file browser and press the TensorBoard button to open it again.",
         )
 
-    def _say_silent(self) -> None:
+    def _answer_silent(self) -> None:
         self.say(
             502,
             "This TensorBoard is not responding",

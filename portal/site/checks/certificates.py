@@ -16,7 +16,7 @@ SOON = timedelta(days=21)
 _TIMEOUT_S = 5.0
 
 
-def judge_end(what: str, end: datetime) -> Finding:
+def assess_end(what: str, end: datetime) -> Finding:
     """Return whether a certificate is valid for long enough.
 
     `what` names it in the finding.
@@ -33,7 +33,7 @@ def judge_end(what: str, end: datetime) -> Finding:
     return ok(f"{what} answers; its certificate is good until {day}.")
 
 
-def judge_way_in(hub: HubSettings) -> list[Finding]:
+def assess_way_in(hub: HubSettings) -> list[Finding]:
     """Return what is wrong with the settings for how users reach the portal.
 
     Returns:
@@ -69,10 +69,10 @@ def _is_loopback(address: str) -> bool:
 
 async def check_front_end(hub: HubSettings) -> list[Finding]:
     """Check how users reach the portal, and the certificate that they are shown."""
-    return [*judge_way_in(hub), await _look_at_certificate(hub.public_url)]
+    return [*assess_way_in(hub), await _probe_certificate(hub.public_url)]
 
 
-async def _look_at_certificate(public_url: str) -> Finding:
+async def _probe_certificate(public_url: str) -> Finding:
     parts = urlsplit(public_url)
     if parts.scheme != "https":
         return skipped(
@@ -81,7 +81,7 @@ async def _look_at_certificate(public_url: str) -> Finding:
         )
     host, port = parts.hostname or "", parts.port or 443
     try:
-        return judge_end(public_url, await in_thread(lambda: served_certificate_end(host, port)))
+        return assess_end(public_url, await in_thread(lambda: served_certificate_end(host, port)))
     except ssl.SSLError as error:
         reason = getattr(error, "verify_message", "") or error.reason or str(error)
         return problem(

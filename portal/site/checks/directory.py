@@ -8,7 +8,7 @@ from datetime import datetime
 
 from portal.hub.auth.ldap_servers import LdapServerError, certificate_end, parse_server
 from portal.hub.settings.site import LoginSettings
-from portal.site.checks.certificates import judge_end
+from portal.site.checks.certificates import assess_end
 from portal.site.checks.finding import Finding, ok, problem, warning
 from portal.site.checks.runner import in_thread
 
@@ -21,15 +21,15 @@ async def check_directory(login: LoginSettings) -> list[Finding]:
     """
     if not login.is_ldap:
         return [ok(f"Not asked: {login.authenticator} checks the logins.")]
-    asked = await asyncio.gather(*(_look(server, login) for server in login.servers))
+    asked = await asyncio.gather(*(_probe(server, login) for server in login.servers))
     ends = [end for end in asked if isinstance(end, datetime)]
     return [
-        _judge(server, end, n_good=len(ends))
+        _assess(server, end, n_good=len(ends))
         for server, end in zip(login.servers, asked, strict=True)
     ]
 
 
-async def _look(server: str, login: LoginSettings) -> datetime | LdapServerError:
+async def _probe(server: str, login: LoginSettings) -> datetime | LdapServerError:
     try:
         return await in_thread(
             lambda: certificate_end(
@@ -42,9 +42,9 @@ async def _look(server: str, login: LoginSettings) -> datetime | LdapServerError
         return error
 
 
-def _judge(server: str, end: datetime | LdapServerError, *, n_good: int) -> Finding:
+def _assess(server: str, end: datetime | LdapServerError, *, n_good: int) -> Finding:
     if isinstance(end, datetime):
-        return judge_end(server, end)
+        return assess_end(server, end)
     if end.is_untrusted:
         return problem(
             f"{server} has a certificate that is not trusted: {end}",

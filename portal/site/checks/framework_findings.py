@@ -39,7 +39,7 @@ _FLAVOUR = (
 )
 
 
-def judge_frameworks(answer: GpuAnswer, place: str) -> list[Finding]:
+def assess_frameworks(answer: GpuAnswer, place: str) -> list[Finding]:
     """Return what the kernels' frameworks report.
 
     `place` is the node as sentences name it.
@@ -58,7 +58,7 @@ def judge_frameworks(answer: GpuAnswer, place: str) -> list[Finding]:
                 )
             )
         for framework in kernel.frameworks:
-            found = list(_judge(answer, name, kernel, framework, place))
+            found = list(_assess(answer, name, kernel, framework, place))
             faults += found
             if not found:
                 good.append(_describe(answer, framework))
@@ -76,7 +76,7 @@ def _describe(answer: GpuAnswer, framework: Framework) -> str:
     return f"{title} (CUDA {framework.cuda}) computes on {framework.n_gpus}"
 
 
-def _judge(
+def _assess(
     answer: GpuAnswer, name: str, kernel: Kernel, framework: Framework, place: str
 ) -> Iterator[Finding]:
     title = f"{_NAMES.get(framework.name, framework.name)} of the kernel {name}"

@@ -16,7 +16,7 @@ MARK = "dsportal-check: "
 N_ONES = 8
 
 
-def look_at_torch() -> dict[str, Any]:
+def probe_torch() -> dict[str, Any]:
     """Count the GPUs that PyTorch computes on.
 
     Returns:
@@ -38,7 +38,7 @@ def look_at_torch() -> dict[str, Any]:
     }
 
 
-def look_at_tensorflow() -> dict[str, Any]:
+def probe_tensorflow() -> dict[str, Any]:
     """Count the GPUs that TensorFlow computes on.
 
     Returns:
@@ -62,7 +62,7 @@ def look_at_tensorflow() -> dict[str, Any]:
     }
 
 
-def look_at_horovod() -> dict[str, Any]:
+def probe_horovod() -> dict[str, Any]:
     """Ask Horovod whether it averages gradients on the GPUs.
 
     Returns:
@@ -78,9 +78,9 @@ def look_at_horovod() -> dict[str, Any]:
 
 
 LOOKS: dict[str, Callable[[], dict[str, Any]]] = {
-    "torch": look_at_torch,
-    "tensorflow": look_at_tensorflow,
-    "horovod": look_at_horovod,
+    "torch": probe_torch,
+    "tensorflow": probe_tensorflow,
+    "horovod": probe_horovod,
 }
 
 

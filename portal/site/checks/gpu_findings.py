@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
-from portal.site.checks.framework_findings import judge_frameworks
+from portal.site.checks.framework_findings import assess_frameworks
 from portal.site.checks.gpu_answers import AllReduce, GpuAnswer, parse_allreduce, parse_gpu_answer
 from portal.site.checks.gpu_pair import GRACE_S, run_pair
 from portal.site.checks.gpu_request import GpuRequest, requests_of
-from portal.site.checks.gpu_trial import LOOK_S, RANKS_S, run_gpu_trial
+from portal.site.checks.gpu_test_job import LOOK_S, RANKS_S, run_gpu_test_job
 from portal.site.checks.nvidia import parse_gpus
-from portal.site.checks.test_job import Trial
-from portal.site.checks.test_job_findings import judge_silence, node_of
+from portal.site.checks.test_job import CheckJobResult
+from portal.site.checks.test_job_findings import assess_silence, node_of
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
 
@@ -56,38 +56,38 @@ async def _check_one(
     slurm: Slurm, settings: Settings, request: GpuRequest, *, user: str, wait_s: float
 ) -> list[Finding]:
     try:
-        trial = await run_gpu_trial(slurm, settings, request, user=user, wait_s=wait_s)
-        if (silence := judge_silence(trial, request.place)) is not None:
+        trial = await run_gpu_test_job(slurm, settings, request, user=user, wait_s=wait_s)
+        if (silence := assess_silence(trial, request.place)) is not None:
             return [silence]
         answer = parse_gpu_answer(trial.found or {})
-        findings = judge_gpus(answer, settings, request, node=node_of(trial, request.place))
+        findings = assess_gpus(answer, settings, request, node=node_of(trial, request.place))
         # Ranks on two nodes are worth a try only if those on one node work.
         if request.nodes and answer.allreduce.backend and not answer.allreduce.failed:
             here = answer.allreduce
             pair = await run_pair(slurm, settings, request, here, user=user, wait_s=wait_s)
-            findings.append(judge_pair(pair, request))
+            findings.append(assess_pair(pair, request))
     except JobRejectedError as error:
         return [problem(f"Slurm refuses a job of {user} in {request.place}.", error.message)]
     return findings
 
 
-def judge_gpus(
+def assess_gpus(
     answer: GpuAnswer, settings: Settings, request: GpuRequest, *, node: str
 ) -> list[Finding]:
     """Return what the answer of a node means; at least one finding."""
     place = f"{request.place}: {node}"
     if answer.is_real:
-        hardware = _judge_driver(answer, request, place)
+        hardware = _assess_driver(answer, request, place)
     else:
-        hardware = [_judge_simulated(answer, settings, place)]
+        hardware = [_assess_simulated(answer, settings, place)]
     return [
         *hardware,
-        *judge_frameworks(answer, place),
-        judge_allreduce(answer.allreduce, place, is_real=answer.is_real),
+        *assess_frameworks(answer, place),
+        assess_allreduce(answer.allreduce, place, is_real=answer.is_real),
     ]
 
 
-def _judge_simulated(answer: GpuAnswer, settings: Settings, place: str) -> Finding:
+def _assess_simulated(answer: GpuAnswer, settings: Settings, place: str) -> Finding:
     given = [f"/dev/nvidia{number}" for number in answer.given]
     devices = [path for path in answer.devices if path in given] or list(answer.devices)
     what = " or ".join(devices) or "what Slurm calls a GPU"
@@ -103,7 +103,7 @@ def _judge_simulated(answer: GpuAnswer, settings: Settings, place: str) -> Findi
     )
 
 
-def _judge_driver(answer: GpuAnswer, request: GpuRequest, place: str) -> list[Finding]:
+def _assess_driver(answer: GpuAnswer, request: GpuRequest, place: str) -> list[Finding]:
     if answer.nvidia_smi_status:
         last = (answer.nvidia_smi.splitlines() or ["nothing"])[0]
         if answer.nvidia_smi_status == _NO_PROGRAM:
@@ -149,7 +149,7 @@ def _has_parts(answer: GpuAnswer) -> bool:
     return any(name.startswith("MIG-") for name in answer.given)
 
 
-def judge_allreduce(found: AllReduce, place: str, *, is_real: bool, n_nodes: int = 1) -> Finding:
+def assess_allreduce(found: AllReduce, place: str, *, is_real: bool, n_nodes: int = 1) -> Finding:
     """Return what the result of an all-reduce means; the finding names the backend.
 
     `n_nodes` is the number of nodes of its two ranks.
@@ -179,15 +179,15 @@ def _cure(n_nodes: int) -> str:
     )
 
 
-def judge_pair(trials: Sequence[Trial], request: GpuRequest) -> Finding:
+def assess_pair(trials: Sequence[CheckJobResult], request: GpuRequest) -> Finding:
     """Return what the jobs on two nodes mean; rank 0 comes first."""
     names = " and ".join(node.name for node in request.nodes)
     place = f"{request.place}: {names}"
     for trial in trials:
-        if (silence := judge_silence(trial, place)) is not None:
+        if (silence := assess_silence(trial, place)) is not None:
             return silence
     answers = [parse_allreduce(trial.found or {}) for trial in trials]
     failed = [one for one in answers if one.failed]
     # Rank 0 has the result, but either rank can fail.
     found = (failed or answers)[0]
-    return judge_allreduce(found, place, is_real=found.backend == "nccl", n_nodes=2)
+    return assess_allreduce(found, place, is_real=found.backend == "nccl", n_nodes=2)

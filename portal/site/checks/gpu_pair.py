@@ -10,8 +10,8 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks import rank_starter
 from portal.site.checks.gpu_answers import AllReduce
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
-from portal.site.checks.gpu_trial import RANKS_S, end, follow, ranks_of, submit
-from portal.site.checks.test_job import Trial, environment_of, new_name, script_of
+from portal.site.checks.gpu_test_job import RANKS_S, end, follow, ranks_of, submit
+from portal.site.checks.test_job import CheckJobResult, environment_of, new_name, script_of
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey
@@ -33,7 +33,7 @@ async def run_pair(
     *,
     user: str,
     wait_s: float,
-) -> list[Trial]:
+) -> list[CheckJobResult]:
     """Run an all-reduce with one rank on each of two nodes.
 
     `here`, the result on a single node, names the kernel and the backend. Each job may wait in the
@@ -46,7 +46,7 @@ async def run_pair(
         JobRejectedError: If Slurm refused one.
         SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
-    trials: list[Trial] = []
+    trials: list[CheckJobResult] = []
     for _ in range(N_PORTS):
         trials = await _run_once(slurm, settings, request, here, user=user, wait_s=wait_s)
         if not any(_PORT_IN_USE in str((one.found or {}).get("failed")) for one in trials):
@@ -62,7 +62,7 @@ async def _run_once(
     *,
     user: str,
     wait_s: float,
-) -> list[Trial]:
+) -> list[CheckJobResult]:
     # The first to start waits for the other as long as that may wait in the queue.
     timeout_s = wait_s + RANKS_S
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
@@ -99,7 +99,7 @@ def _build_rank(settings: Settings, request: GpuRequest, node: Node, *, walltime
 
 async def _follow_both(
     slurm: Slurm, keys: list[JobKey], *, wait_s: float, look_s: float
-) -> list[Trial]:
+) -> list[CheckJobResult]:
     following = [
         asyncio.ensure_future(follow(slurm, key, wait_s=wait_s, look_s=look_s)) for key in keys
     ]

@@ -2,7 +2,7 @@
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.gpu_trial.question_of`. What needs a framework is a program of its own, which
+`portal.site.checks.gpu_test_job.question_of`. What needs a framework is a program of its own, which
 the kernel's Python runs.
 """
 
@@ -44,8 +44,8 @@ def main() -> None:
     found: dict[str, Any] = {
         "node": socket.gethostname(),
         "given": given_gpus(os.environ),
-        "devices": look_at_devices(Path(question["root"], "dev")),
-        "signs": look_for_signs(Path(question["root"])),
+        "devices": probe_devices(Path(question["root"], "dev")),
+        "signs": find_signs(Path(question["root"])),
         "nvidia_smi": ask_nvidia_smi(question["nvidia_smi"]),
     }
     found["is_real"] = (
@@ -61,7 +61,7 @@ def main() -> None:
         found["kernels"][name] = ask_kernel(
             python, question["programs"]["frameworks"], min(KERNEL_S, left_s)
         )
-    found["allreduce"] = look_at_allreduce(question, found)
+    found["allreduce"] = probe_allreduce(question, found)
     print(MARK + json.dumps(found), flush=True)
 
 
@@ -80,7 +80,7 @@ def given_gpus(environ: Any) -> list[str]:
     return [word for word in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if word]
 
 
-def look_at_devices(folder: Path) -> dict[str, str]:
+def probe_devices(folder: Path) -> dict[str, str]:
     """Open each device file of a GPU.
 
     Args:
@@ -111,7 +111,7 @@ def opened(path: Path) -> str:
     return ""
 
 
-def look_for_signs(root: Path) -> dict[str, bool]:
+def find_signs(root: Path) -> dict[str, bool]:
     """Look for signs that this node has a GPU of NVIDIA's.
 
     Args:
@@ -229,7 +229,7 @@ def marked(output: str) -> dict[str, Any] | None:
     return None
 
 
-def look_at_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def probe_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """Run an all-reduce of two ranks on this node.
 
     Args:

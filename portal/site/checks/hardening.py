@@ -47,7 +47,7 @@ class Listener:
     port: int
 
 
-def judge_login_page(page: LoginPage, url: str) -> list[Finding]:
+def assess_login_page(page: LoginPage, url: str) -> list[Finding]:
     """Return what browsers are not told about cookies and TLS.
 
     `url` is an https address.
@@ -103,7 +103,7 @@ def _cookies_without(values: Iterable[str], attribute: str, *, but: Iterable[str
     return ", ".join(sorted(set(names)))
 
 
-def judge_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -> Finding:
+def assess_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -> Finding:
     """Return whether the hub knows where a request through the front end comes from.
 
     Args:
@@ -134,7 +134,7 @@ def judge_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) ->
     return ok(f"the hub sees where requests through the front end come from ({own}).")
 
 
-def judge_modes(modes: Mapping[Path, int]) -> list[Finding]:
+def assess_modes(modes: Mapping[Path, int]) -> list[Finding]:
     """Return which of the hub's private files others can read or change.
 
     Returns:
@@ -166,7 +166,7 @@ def parse_listeners(table: str) -> list[Listener]:
     return found
 
 
-def judge_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Finding]:
+def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Finding]:
     """Return which parts can be reached from more networks than need them.
 
     Returns:
@@ -203,7 +203,7 @@ def _listens_everywhere(listeners: Sequence[Listener], port: int) -> bool:
     return any(one.port == port and one.address.is_unspecified for one in listeners)
 
 
-def judge_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
+def assess_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
     """Return whether sessions route to every port of their node.
 
     Args:
@@ -225,7 +225,7 @@ def judge_proxy_route(configurations: Sequence[Mapping[str, Any]]) -> Finding:
     return ok("sessions lead to no ports of other users.")
 
 
-def judge_leaving(login: LoginSettings) -> Finding:
+def assess_leaving(login: LoginSettings) -> Finding:
     """Return whether the hub notices that somebody has left.
 
     Returns:

@@ -19,12 +19,12 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, skipped, warning
 from portal.site.checks.hardening import (
     LoginPage,
-    judge_leaving,
-    judge_listeners,
-    judge_login_page,
-    judge_modes,
-    judge_proxy_route,
-    judge_seen_address,
+    assess_leaving,
+    assess_listeners,
+    assess_login_page,
+    assess_modes,
+    assess_proxy_route,
+    assess_seen_address,
     parse_listeners,
 )
 from portal.site.checks.runner import in_thread
@@ -40,17 +40,17 @@ _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 async def check_hardening(settings: Settings) -> list[Finding]:
     """Check front end, files, ports, sessions' routes and the recheck of accounts."""
     looks: list[Callable[[], list[Finding]]] = [
-        lambda: look_at_front_end(settings.hub),
-        lambda: judge_modes(modes_of(settings.hub)),
-        lambda: look_at_listeners(settings.hub),
-        lambda: [look_at_proxy_route(settings.environments.server)],
-        lambda: [judge_leaving(settings.login)],
+        lambda: probe_front_end(settings.hub),
+        lambda: assess_modes(modes_of(settings.hub)),
+        lambda: probe_listeners(settings.hub),
+        lambda: [probe_proxy_route(settings.environments.server)],
+        lambda: [assess_leaving(settings.login)],
     ]
     found = await asyncio.gather(*(in_thread(look) for look in looks))
     return [one for some in found for one in some]
 
 
-def look_at_front_end(hub: HubSettings) -> list[Finding]:
+def probe_front_end(hub: HubSettings) -> list[Finding]:
     """Open the login page at the public address, and ask the hub which client address it sees."""
     if urlsplit(hub.public_url).scheme != "https":
         return [
@@ -61,7 +61,7 @@ def look_at_front_end(hub: HubSettings) -> list[Finding]:
         ]
     try:
         _, _, page = _get(hub.public_url, f"{hub.hub_prefix}login")
-        findings = judge_login_page(page, hub.public_url)
+        findings = assess_login_page(page, hub.public_url)
         token = read_token(hub.state_dir, OPERATOR)
         seen, own = _seen_address(hub, token)
         seen_forged, _ = _seen_address(hub, token, forged=FORGED_ADDRESS)
@@ -74,7 +74,7 @@ def look_at_front_end(hub: HubSettings) -> list[Finding]:
         ]
     return [
         *findings,
-        judge_seen_address(seen, seen_forged, own=own, forged=FORGED_ADDRESS),
+        assess_seen_address(seen, seen_forged, own=own, forged=FORGED_ADDRESS),
     ]
 
 
@@ -100,13 +100,13 @@ def modes_of(hub: HubSettings) -> dict[Path, int]:
     return modes
 
 
-def look_at_listeners(hub: HubSettings) -> list[Finding]:
+def probe_listeners(hub: HubSettings) -> list[Finding]:
     """Check who listens for connections on this host."""
     tables = [table.read_text(encoding="ascii") for table in _TABLES if table.exists()]
-    return judge_listeners([one for table in tables for one in parse_listeners(table)], hub)
+    return assess_listeners([one for table in tables for one in parse_listeners(table)], hub)
 
 
-def look_at_proxy_route(environment: Path) -> Finding:
+def probe_proxy_route(environment: Path) -> Finding:
     """Check the configuration of the sessions' notebook servers.
 
     `environment` is the environment that they run in.
@@ -127,7 +127,7 @@ def look_at_proxy_route(environment: Path) -> Finding:
             f"{folder} has no configuration of notebook servers on this host.",
             "Look at the environment of [environments] server on a node.",
         )
-    return judge_proxy_route(found)
+    return assess_proxy_route(found)
 
 
 def _seen_address(hub: HubSettings, token: str, *, forged: str = "") -> tuple[str, str]:

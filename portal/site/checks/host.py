@@ -25,11 +25,11 @@ _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
 
 async def check_database(hub: HubSettings) -> list[Finding]:
     """Check that the hub's database can be written."""
-    look = look_at_postgres if hub.db_url else look_at_database
+    look = probe_postgres if hub.db_url else probe_database
     return [await in_thread(lambda: look(hub))]
 
 
-def look_at_postgres(hub: HubSettings) -> Finding:
+def probe_postgres(hub: HubSettings) -> Finding:
     """Ask PostgreSQL whether the hub's account may write its database.
 
     Needs `db_url`.
@@ -52,7 +52,7 @@ def look_at_postgres(hub: HubSettings) -> Finding:
     return ok(f"{hub.db_url} can be written.")
 
 
-def look_at_database(hub: HubSettings) -> Finding:
+def probe_database(hub: HubSettings) -> Finding:
     """Take the write lock on the hub's database, and release it."""
     path, state_dir = hub.sqlite_path, hub.state_dir
     free_mib = shutil.disk_usage(state_dir).free // 1024**2
@@ -117,10 +117,10 @@ def http_status(url: str) -> int | None:
 
 async def check_versions() -> list[Finding]:
     """Compare the packages of this environment with those that it was built from."""
-    return [await in_thread(lambda: look_at_versions(Path(sys.prefix)))]
+    return [await in_thread(lambda: probe_versions(Path(sys.prefix)))]
 
 
-def look_at_versions(environment: Path) -> Finding:
+def probe_versions(environment: Path) -> Finding:
     """Compare the packages of an environment with its pins.txt."""
     path = environment / "pins.txt"
     try:

@@ -37,19 +37,19 @@ def main() -> None:
     question = json.loads(os.environ["PROBE_QUESTION"])
     found = {"node": socket.gethostname(), "python": sys.executable}
     looks: dict[str, Callable[[], object]] = {
-        "hub": lambda: look_at_hub(question["hub_url"], question["hub_authority"]),
-        "home": look_at_home,
-        "templates": lambda: look_at_storage(question["templates"], is_mount=False),
+        "hub": lambda: probe_hub(question["hub_url"], question["hub_authority"]),
+        "home": probe_home,
+        "templates": lambda: probe_storage(question["templates"], is_mount=False),
     }
     for name, place in question["storage"].items():
-        looks[f"storage {name}"] = partial(
-            look_at_storage, place["path"], is_mount=place["is_mount"]
-        )
+        looks[f"storage {name}"] = partial(probe_storage, place["path"], is_mount=place["is_mount"])
     for name, path in question["environments"].items():
-        looks[f"environment {name}"] = partial(look_at_environment, path, name)
-    looks["workplace"] = lambda: look_at_workplace(question["workplace"])
-    threads = [look(found, name, do) for name, do in looks.items()]
-    kernels = look(found, "kernels", lambda: look_at_kernels(question["environments"]["server"]))
+        looks[f"environment {name}"] = partial(probe_environment, path, name)
+    looks["workplace"] = lambda: probe_workplace(question["workplace"])
+    threads = [start_probe(found, name, do) for name, do in looks.items()]
+    kernels = start_probe(
+        found, "kernels", lambda: probe_kernels(question["environments"]["server"])
+    )
     listen(question, found)
     give_up_at = time.monotonic() + LOOK_S
     for thread in [*threads, kernels]:
@@ -59,7 +59,7 @@ def main() -> None:
     os._exit(0)
 
 
-def look(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
+def start_probe(found: dict[str, Any], name: str, do: Callable[[], object]) -> threading.Thread:
     """Run one check in its own thread.
 
     Args:
@@ -83,7 +83,7 @@ def look(found: dict[str, Any], name: str, do: Callable[[], object]) -> threadin
     return thread
 
 
-def look_at_hub(url: str, authority: str = "") -> str:
+def probe_hub(url: str, authority: str = "") -> str:
     """Ask the hub's API, as a session does.
 
     Args:
@@ -107,7 +107,7 @@ def look_at_hub(url: str, authority: str = "") -> str:
     return ""
 
 
-def look_at_home() -> str:
+def probe_home() -> str:
     """Write a small file into the home folder.
 
     Returns:
@@ -123,7 +123,7 @@ def look_at_home() -> str:
     return ""
 
 
-def look_at_storage(folder: str, *, is_mount: bool) -> str:
+def probe_storage(folder: str, *, is_mount: bool) -> str:
     """List the shared storage.
 
     Args:
@@ -140,7 +140,7 @@ def look_at_storage(folder: str, *, is_mount: bool) -> str:
     return "not mounted" if is_mount and not os.path.ismount(folder) else ""
 
 
-def look_at_workplace(question: dict[str, Any]) -> dict[str, Any]:
+def probe_workplace(question: dict[str, Any]) -> dict[str, Any]:
     """Run `workplace_probe` as a program of its own.
 
     Args:
@@ -169,7 +169,7 @@ MODULES = {
 PRINT_VERSION = "; import spawner; print(spawner.__version__)"
 
 
-def look_at_environment(path: str, name: str) -> str:
+def probe_environment(path: str, name: str) -> str:
     """Load what sessions need of an environment.
 
     Args:
@@ -213,7 +213,7 @@ def lacking_python(path: str) -> str:
     return NEEDS + f"Python {release}, and {program} there is {found}"
 
 
-def look_at_kernels(server: str) -> dict[str, str]:
+def probe_kernels(server: str) -> dict[str, str]:
     """Start Python for each kernel that the server environment describes.
 
     Args:

@@ -2,7 +2,7 @@
 
 It is a job's script, or a program that `gpu_probe` runs, so it stands alone: only Python's own
 library, for Python 3.9 or newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.gpu_trial.ranks_of`. The ranks are `allreduce`, run by the Python of a kernel.
+`portal.site.checks.gpu_test_job.ranks_of`. The ranks are `allreduce`, run by a kernel's Python.
 """
 
 from __future__ import annotations

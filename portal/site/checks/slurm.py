@@ -28,10 +28,10 @@ async def check_slurm(slurm: Slurm) -> list[Finding]:
         SlurmError: If it does not.
     """
     config = await slurm.read_config()
-    return [*judge_release(config.get("SLURM_VERSION", "")), *judge_patience(config)]
+    return [*assess_release(config.get("SLURM_VERSION", "")), *assess_patience(config)]
 
 
-def judge_release(version: str) -> list[Finding]:
+def assess_release(version: str) -> list[Finding]:
     """Return whether the portal supports a release of Slurm, such as "22.05.8"."""
     match = _RELEASE.match(version)
     if match is None:
@@ -49,7 +49,7 @@ def judge_release(version: str) -> list[Finding]:
     return [ok(f"{version} answers.")]
 
 
-def judge_patience(config: Mapping[str, str]) -> list[Finding]:
+def assess_patience(config: Mapping[str, str]) -> list[Finding]:
     """Return whether sessions outlive a node that is unreachable for a minute.
 
     `config` is slurm.conf by key.
@@ -78,10 +78,10 @@ async def check_clock(slurm: Slurm) -> list[Finding]:
     Raises:
         SlurmError: If Slurm does not answer.
     """
-    return judge_clock(await slurm.read_clock_ahead_s())
+    return assess_clock(await slurm.read_clock_ahead_s())
 
 
-def judge_clock(ahead_s: float | None) -> list[Finding]:
+def assess_clock(ahead_s: float | None) -> list[Finding]:
     """Return whether two clocks agree well enough.
 
     Args:
@@ -122,7 +122,7 @@ async def check_accounting(slurm: Slurm) -> list[Finding]:
     """
     config = await slurm.read_config()
     if "slurmdbd" not in config.get("AccountingStorageType", ""):
-        return judge_accounting(config)
+        return assess_accounting(config)
     try:
         await slurm.accounting.read_associations()
     except SlurmError as error:
@@ -132,10 +132,10 @@ async def check_accounting(slurm: Slurm) -> list[Finding]:
                 f"Start slurmdbd. It said: {error.stderr.strip() or error.message}",
             )
         ]
-    return judge_accounting(config)
+    return assess_accounting(config)
 
 
-def judge_accounting(config: Mapping[str, str]) -> list[Finding]:
+def assess_accounting(config: Mapping[str, str]) -> list[Finding]:
     """Return what the accounting configuration lacks.
 
     `config` is slurm.conf by key.
@@ -165,10 +165,10 @@ async def check_partitions(slurm: Slurm, settings: Settings) -> list[Finding]:
     Raises:
         SlurmError: If Slurm does not answer.
     """
-    return judge_offer(await slurm.read_catalog(), settings)
+    return assess_offer(await slurm.read_catalog(), settings)
 
 
-def judge_offer(catalog: Catalog, settings: Settings) -> list[Finding]:
+def assess_offer(catalog: Catalog, settings: Settings) -> list[Finding]:
     """Return which offers of the site the cluster cannot keep.
 
     Returns:
@@ -186,7 +186,7 @@ def judge_offer(catalog: Catalog, settings: Settings) -> list[Finding]:
                 )
             )
         else:
-            findings.append(_judge_partition(partition, catalog, settings))
+            findings.append(_assess_partition(partition, catalog, settings))
     known = {kind for name in settings.partitions for kind in _types(catalog, name)}
     for kind in settings.choices.gpu_types:
         if kind not in known:
@@ -204,7 +204,7 @@ def _types(catalog: Catalog, name: str) -> tuple[str, ...]:
     return catalog.gpu_types(name) if name in catalog.partitions else ()
 
 
-def _judge_partition(partition: Partition, catalog: Catalog, settings: Settings) -> Finding:
+def _assess_partition(partition: Partition, catalog: Catalog, settings: Settings) -> Finding:
     name = partition.name
     if not partition.is_up:
         return problem(f"{name} starts no jobs.", f"scontrol update partition={name} state=up")

@@ -44,7 +44,7 @@ def parse_rules(text: str) -> list[SudoRule]:
     ]
 
 
-def judge_rules(
+def assess_rules(
     rules: list[SudoRule], *, account: str, launcher: str, extender: str, needs_extender: bool
 ) -> list[Finding]:
     """Return which rules are missing, and which allow too much; at least one finding.
@@ -111,7 +111,7 @@ async def check_rights(
     """
     done = await run_command(LIST_ARGV, timeout_s=10)
     # Without any rule sudo asks for a password, or says that there is none.
-    findings = judge_rules(
+    findings = assess_rules(
         parse_rules(done.stdout),
         account=account,
         launcher=launcher,

@@ -31,7 +31,7 @@ _CONNECT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class CheckJobResult:
     """The outcome of a trial job.
 
     Attributes:
@@ -82,7 +82,7 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
     }
 
 
-def build_trial(settings: Settings, *, name: str, partition: str, n_gpus: int) -> Job:
+def build_test_job(settings: Settings, *, name: str, partition: str, n_gpus: int) -> Job:
     """Return the trial job for a partition."""
     argv = [
         f"--job-name={name}",
@@ -134,9 +134,9 @@ def new_name() -> str:
     return f"dsportal-check-{secrets.token_hex(4)}"
 
 
-async def run_trial(
+async def run_test_job(
     slurm: Slurm, settings: Settings, *, user: str, partition: str, n_gpus: int, wait_s: float
-) -> Trial:
+) -> CheckJobResult:
     """Submit a trial job, connect to it on its node, and read what it found.
 
     It may wait in the queue for `wait_s`. It is not left behind, whatever happens.
@@ -150,7 +150,7 @@ async def run_trial(
     port = secrets.choice(ports)
     name = new_name()
     question = question_of(settings, port=port, secret=secret)
-    job = build_trial(settings, name=name, partition=partition, n_gpus=n_gpus)
+    job = build_test_job(settings, name=name, partition=partition, n_gpus=n_gpus)
     submission = await slurm.submit(user, job, environment_of(settings, question))
     key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
@@ -161,10 +161,12 @@ async def run_trial(
             await slurm.cancel(key)
 
 
-async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: float) -> Trial:
+async def _follow(
+    slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: float
+) -> CheckJobResult:
     record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
     if record is not None and record.state.phase is Phase.WAITING:
-        return Trial(key=key, record=record)
+        return CheckJobResult(key=key, record=record)
     address, clock_s = "", None
     if record is not None and record.node:
         catalog = await slurm.read_catalog()
@@ -175,7 +177,7 @@ async def _follow(slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: 
     # Slurm may have forgotten the job by then; the earlier record still names its node.
     record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, END_TIMEOUT_S) or record
     log = await slurm.read_log(key)
-    return Trial(
+    return CheckJobResult(
         key=key,
         record=record,
         was_reached=clock_s is not None,

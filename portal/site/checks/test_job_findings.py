@@ -8,8 +8,8 @@ from typing import Any
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.node_probe import NEEDS, VERSION
-from portal.site.checks.test_job import Trial, run_trial
-from portal.site.checks.workplace_findings import describe_space, judge_workplace
+from portal.site.checks.test_job import CheckJobResult, run_test_job
+from portal.site.checks.workplace_findings import assess_workplace, describe_space
 from spawner import __version__
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
@@ -37,17 +37,19 @@ async def check_partition(
             skipped(f"no job was tried in {partition}.", "Name a user of the portal: --user NAME.")
         ]
     try:
-        trial = await run_trial(
+        trial = await run_test_job(
             slurm, settings, user=user, partition=partition, n_gpus=n_gpus, wait_s=wait_s
         )
     except JobRejectedError as error:
         return [problem(f"Slurm refuses a job of {user} in {partition}.", error.message)]
-    return judge_trial(trial, settings, partition=partition)
+    return evaluate_test_job(trial, settings, partition=partition)
 
 
-def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Finding]:
+def evaluate_test_job(
+    trial: CheckJobResult, settings: Settings, *, partition: str
+) -> list[Finding]:
     """Return what the outcome of a trial job means; at least one finding."""
-    if (silence := judge_silence(trial, partition)) is not None:
+    if (silence := assess_silence(trial, partition)) is not None:
         return [silence]
     found = trial.found or {}
     node = node_of(trial, partition)
@@ -56,7 +58,7 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
         *_clock(trial, node),
         *_storage(found, settings, node),
         *_environments(found, settings, node),
-        *judge_workplace(found.get("workplace"), settings, node),
+        *assess_workplace(found.get("workplace"), settings, node),
     ]
     seen = f"{partition}: a job of {trial.key.user} ran on {node}"
     if faults:
@@ -71,7 +73,7 @@ def judge_trial(trial: Trial, settings: Settings, *, partition: str) -> list[Fin
     ]
 
 
-def node_of(trial: Trial, place: str) -> str:
+def node_of(trial: CheckJobResult, place: str) -> str:
     """Return the node of a trial job.
 
     Returns `place`, such as its partition, if it had none.
@@ -79,7 +81,7 @@ def node_of(trial: Trial, place: str) -> str:
     return trial.record.node if trial.record is not None and trial.record.node else place
 
 
-def judge_silence(trial: Trial, place: str) -> Finding | None:
+def assess_silence(trial: CheckJobResult, place: str) -> Finding | None:
     """Return why a trial job reported nothing; None if it reported something.
 
     `place` is where it should run, such as its partition.
@@ -101,7 +103,7 @@ def judge_silence(trial: Trial, place: str) -> Finding | None:
     )
 
 
-def _network(trial: Trial, settings: Settings, node: str) -> list[Finding]:
+def _network(trial: CheckJobResult, settings: Settings, node: str) -> list[Finding]:
     hub, ports = settings.hub, settings.resources
     findings = []
     said = _said(trial.found, "hub")
@@ -127,7 +129,7 @@ def _network(trial: Trial, settings: Settings, node: str) -> list[Finding]:
     return findings
 
 
-def _clock(trial: Trial, node: str) -> list[Finding]:
+def _clock(trial: CheckJobResult, node: str) -> list[Finding]:
     if trial.clock_s is None or abs(trial.clock_s) <= MOST_CLOCK_S:
         return []
     how = "ahead of" if trial.clock_s > 0 else "behind"

@@ -35,7 +35,7 @@ def workplace_question(settings: Settings) -> dict[str, Any]:
     }
 
 
-def judge_workplace(found: object, settings: Settings, node: str) -> list[Finding]:
+def assess_workplace(found: object, settings: Settings, node: str) -> list[Finding]:
     """Return which faults of a node would stop a user's work.
 
     `found` is the answer of `workplace_probe`, or anything else: a user's job can print what it

@@ -37,7 +37,7 @@ def main() -> None:
     found = {
         "lacking": lacking_kernels(templates, kernel_names(server, question["registry"])),
         "data": {
-            name: look_for(name, [Path(folder) for folder in question["data_folders"]])
+            name: find_file_of(name, [Path(folder) for folder in question["data_folders"]])
             for name in question["data"]
         },
         "free_mib": {
@@ -87,7 +87,7 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
     return lacking
 
 
-def look_for(name: str, folders: list[Path]) -> str:
+def find_file_of(name: str, folders: list[Path]) -> str:
     """Read the beginning of a file that may be in several folders.
 
     Args:

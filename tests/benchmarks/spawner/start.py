@@ -21,7 +21,7 @@ from typing import Any
 import requests
 
 from spawner.slurm.job_script import JobPlan, build_job
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 from tests.benchmarks.spawner.hubs import SERVER_ENVIRONMENT, USER, PortalHub, StockHub
 from tests.support.eventually import eventually
 from tests.support.private_hub import ADDRESS, free_ports
@@ -126,7 +126,7 @@ def _bare_start_s(api_url: str) -> float:
         JobPlan(
             job_name="dsportal-bare",
             comment="",
-            resources=Shape(cores_per_gpu=1, memory_mib_per_gpu=1024).resources(0),
+            resources=ResourcesPerGpu(cores_per_gpu=1, memory_mib_per_gpu=1024).resources(0),
             walltime_s=3600,
             server_argv=(str(SERVER_ENVIRONMENT / "bin/dsportal-singleuser"),),
         )

@@ -45,7 +45,7 @@ from datetime import datetime, timezone
 from jupyterhub import orm
 from spawner.slurm.jobs import RECORDS
 from spawner.session.session import Session, comment_of, identify_hub
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 url, secret_path, address, port, n_sessions = sys.argv[1:]
 db = orm.new_session_factory(url)()
 secret = bytes.fromhex(open(secret_path).read().strip())
@@ -55,7 +55,8 @@ for number in range(1, int(n_sessions) + 1):
     name = f"user{number:04d}"
     user = orm.User(name=name)
     db.add(user)
-    session = Session.create(name, resources=Shape().resources(1), walltime_s=28800, token_id=0)
+    resources = ResourcesPerGpu().resources(1)
+    session = Session.create(name, resources=resources, walltime_s=28800, token_id=0)
     session = session.changed(job_id=number, address=address, port=int(port), is_ready=True)
     server = orm.Server(proto="http", ip=address, port=int(port), base_url=f"/user/{name}/",
                         cookie_name=f"jupyterhub-user-{name}")

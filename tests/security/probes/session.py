@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from spawner.certificates import AUTHORITY_VARIABLE, take_identity
+from spawner.certificates import AUTHORITY_VARIABLE, load_identity
 from spawner.node.singleuser import service_url
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -18,7 +18,7 @@ from routes import routes_of
 
 # As a session's own server does, before JupyterHub's modules look at these variables.
 if AUTHORITY_VARIABLE in os.environ:
-    take_identity(os.environ, "127.0.0.1")
+    load_identity(os.environ, "127.0.0.1")
 os.environ["JUPYTERHUB_SERVICE_URL"] = service_url(os.environ, "127.0.0.1", 1)
 
 from jupyter_server.serverapp import ServerApp

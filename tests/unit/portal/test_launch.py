@@ -23,4 +23,10 @@ def test_the_package_needs_nothing_but_python_itself():
         for name in done.stdout.split()
         if not name.startswith(("portal.launch", "spawner.diagnosis", "spawner.slurm"))
     ]
-    assert others == ["portal", "spawner", "spawner.amounts", "spawner.errors"]
+    assert others == [
+        "portal",
+        "portal.whole_file",
+        "spawner",
+        "spawner.amounts",
+        "spawner.errors",
+    ]

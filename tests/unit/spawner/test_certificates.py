@@ -15,9 +15,9 @@ from portal.hub.network.authority import ensure_certificates
 from spawner.certificates import (
     AUTHORITY_VARIABLE,
     check_certificate,
+    load_identity,
     make_identity,
     read_authority,
-    take_identity,
 )
 from spawner.errors import SiteError
 
@@ -34,7 +34,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_a_session_gets_a_key_that_is_in_no_folder_and_not_for_its_children(
     environment: dict[str, str],
 ) -> None:
-    certificate = take_identity(environment, "10.77.0.11")
+    certificate = load_identity(environment, "10.77.0.11")
 
     key_path = environment["JUPYTERHUB_SSL_KEYFILE"]
     assert "deleted" in os.readlink(key_path)
@@ -50,7 +50,7 @@ def test_a_session_gets_a_key_that_is_in_no_folder_and_not_for_its_children(
 def test_the_certificate_names_the_job_and_its_node_and_no_two_are_the_same(
     environment: dict[str, str],
 ) -> None:
-    first, second = (take_identity(environment, "10.77.0.11") for _ in range(2))
+    first, second = (load_identity(environment, "10.77.0.11") for _ in range(2))
 
     assert first != second
     certificate = x509.load_pem_x509_certificate(first.encode())

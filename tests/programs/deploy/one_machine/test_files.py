@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy.one_machine import certificates
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret, read_plain
 
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -92,7 +92,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir(mode=0o700)
     (tmp_path / "state").symlink_to(tmp_path / "other")
 
-    with pytest.raises(StepError, match="state is not a folder"):
+    with pytest.raises(DeployError, match="state is not a folder"):
         ensure_folder(tmp_path / "state", mode=0o777, user=ME)
 
     assert (tmp_path / "other").stat().st_mode & 0o7777 == 0o700

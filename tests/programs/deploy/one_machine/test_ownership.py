@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.one_machine import name_service, packages, storage
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.layout import MARK
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="marks belong to root")
@@ -105,7 +105,7 @@ def test_the_machines_own_rule_about_daemons_stays(policy: Path) -> None:
 
 @pytest.mark.usefixtures("listener")
 def test_a_machine_with_an_nslcd_of_its_own_is_refused(nslcd_dir: Path) -> None:
-    with pytest.raises(StepError, match=f"listens in {nslcd_dir}"):
+    with pytest.raises(DeployError, match=f"listens in {nslcd_dir}"):
         name_service.refuse_foreign_nslcd()
 
 

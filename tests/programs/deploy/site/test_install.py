@@ -17,7 +17,7 @@ from deploy.environments.builder.interpreter import keep_python
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import PYTHON
 from deploy.one_machine.environments import refuse_unknown_sources
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.site.installer.advice import advice_of
 from deploy.site.installer.command import (
     main,
@@ -143,7 +143,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "dsportal-hub.service"
     path.write_text("[Unit]\n")
 
-    with pytest.raises(StepError, match="not from this installer"):
+    with pytest.raises(DeployError, match="not from this installer"):
         File(path=path, text=f"# {MARK}\n").difference()
     assert path.read_text() == "[Unit]\n"
 
@@ -151,7 +151,7 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
 def test_a_folder_where_a_link_should_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "libexec").mkdir()
 
-    with pytest.raises(StepError, match="another installation"):
+    with pytest.raises(DeployError, match="another installation"):
         Link(path=tmp_path / "libexec", target="current/libexec").difference()
 
 
@@ -168,7 +168,7 @@ def test_nothing_is_changed_while_looking(tmp_path: Path) -> None:
 
 
 def test_a_group_that_is_not_there_is_named() -> None:
-    with pytest.raises(StepError, match="no-such-group") as caught:
+    with pytest.raises(DeployError, match="no-such-group") as caught:
         UsersGroup(name="no-such-group").difference()
     assert "--users-group" in caught.value.next_step
 
@@ -177,7 +177,7 @@ def test_a_group_that_is_not_there_is_named() -> None:
 def test_a_wrong_rule_of_sudo_never_gets_there(tmp_path: Path) -> None:
     rule = File(path=tmp_path / "rule", text="dsportal ALL=(\n", check=check_sudoers)
 
-    with pytest.raises(StepError):
+    with pytest.raises(DeployError):
         rule.apply()
     assert list(tmp_path.iterdir()) == []
 
@@ -325,7 +325,7 @@ def test_slurm_conf_is_the_one_named_then_that_of_the_login_then_the_noted_one(
     monkeypatch.delenv("SLURM_CONF")
     assert slurm_conf_of(None, noted) == earlier
     assert slurm_conf_of(None, tmp_path / "none") is None
-    with pytest.raises(StepError, match="no absolute path of a file"):
+    with pytest.raises(DeployError, match="no absolute path of a file"):
         slurm_conf_of(tmp_path / "missing", noted)
 
 
@@ -367,7 +367,7 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
 ) -> None:
     monkeypatch.setenv(SETTING, "/no/wheels")
 
-    with pytest.raises(StepError, match="/no/wheels") as caught:
+    with pytest.raises(DeployError, match="/no/wheels") as caught:
         refuse_unknown_sources()
 
     assert SETTING in caught.value.message

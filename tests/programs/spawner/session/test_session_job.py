@@ -18,10 +18,10 @@ from spawner.session import session_job
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.job_script import JobPlan, build_job
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.states import JobState
 from tests.programs.spawner.fake_cluster import FakeCluster
 from tests.support.eventually import eventually_async
@@ -41,7 +41,9 @@ class Setting:
         self.saved: list[Session] = []
         self.ends = 0
         self.answers = asyncio.Event()
-        session = Session.create("ada", resources=Shape().resources(1), walltime_s=3600, token_id=1)
+        session = Session.create(
+            "ada", resources=ResourcesPerGpu().resources(1), walltime_s=3600, token_id=1
+        )
         self.job = self.make_job(session)
 
     def make_job(self, session: Session, **changes: Any) -> SessionJob:
@@ -74,7 +76,7 @@ class Setting:
         plan = JobPlan(
             job_name=job.session.job_name,
             comment="c",
-            resources=Shape().resources(1),
+            resources=ResourcesPerGpu().resources(1),
             walltime_s=3600,
             server_argv=("bash", "-c", command),
         )
@@ -146,7 +148,7 @@ async def test_a_job_that_dies_in_the_queue_or_at_its_start_is_explained_with_it
 ) -> None:
     await setting.submit('echo "no such module; token=$TOKEN"; exit 7')
 
-    with pytest.raises(StartFailed) as caught:
+    with pytest.raises(StartFailedError) as caught:
         await setting.job.wait_until_served(setting.probe)
 
     message = caught.value.jupyterhub_message
@@ -160,7 +162,7 @@ async def test_a_job_that_dies_after_the_port_came_is_explained_too(setting: Set
     await setting.submit("sleep 0.3; exit 7")
     setting.job.take_port(31000)
 
-    with pytest.raises(StartFailed, match="exit code 7"):
+    with pytest.raises(StartFailedError, match="exit code 7"):
         await setting.job.wait_until_served(setting.probe)
 
 
@@ -168,7 +170,7 @@ async def test_a_server_that_never_answers_is_given_up(setting: Setting) -> None
     job = setting.make_job(setting.job.session, running_start_timeout_s=0.2)
     await setting.submit("exec sleep 60", job)
 
-    with pytest.raises(StartFailed, match="did not respond"):
+    with pytest.raises(StartFailedError, match="did not respond"):
         await job.wait_until_served(setting.probe)
 
     assert await job.is_alive(5)
@@ -328,7 +330,7 @@ async def test_a_session_whose_job_is_put_back_into_the_queue_ends_with_the_trut
     await eventually_async(is_over, 15)
 
     assert setting.ends >= 1
-    ending = await setting.job.read_ending()
+    ending = await setting.job.read_session_end()
     assert "put it back into the queue" in ending.error.message
     assert ending.error.message.endswith(ending.error.next_step)
     (job,) = await setting.cluster.slurm.list_jobs([1])

@@ -9,7 +9,7 @@ import pytest
 from deploy.one_machine.cli import down, up
 from deploy.one_machine.command import run, wait_until
 from deploy.one_machine.environments import is_unchanged
-from deploy.one_machine.errors import CommandError, StepError
+from deploy.one_machine.errors import CommandError, DeployError
 from deploy.one_machine.steps import Step, report_failure, run_steps, select
 
 STEPS = [Step(name=name, title=name.title(), do=lambda: "done") for name in ("one", "two", "three")]
@@ -32,7 +32,7 @@ def test_only_keeps_the_order_of_the_steps() -> None:
 
 
 def test_an_unknown_step_is_refused_with_the_names_of_all() -> None:
-    with pytest.raises(StepError) as caught:
+    with pytest.raises(DeployError) as caught:
         select(STEPS, only=["tow"], until=None)
 
     assert "'tow'" in caught.value.message
@@ -49,9 +49,9 @@ def test_every_step_prints_its_name_outcome_and_time(capsys: pytest.CaptureFixtu
 
 def test_no_step_follows_one_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> str:
-        raise StepError("It broke.", next_step="Mend it.")
+        raise DeployError("It broke.", next_step="Mend it.")
 
-    with pytest.raises(StepError):
+    with pytest.raises(DeployError):
         run_steps([Step(name="bad", title="Bad", do=fail), *STEPS])
 
     out = capsys.readouterr().out
@@ -63,7 +63,7 @@ def test_no_step_follows_one_that_failed(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_failure_says_what_failed_where_the_log_is_and_what_to_do(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    error = StepError("slapd ended.", next_step="Run it again.", log=Path("/var/log/slapd.log"))
+    error = DeployError("slapd ended.", next_step="Run it again.", log=Path("/var/log/slapd.log"))
 
     assert report_failure(error, "deploy/up") == 1
     assert capsys.readouterr().err.splitlines()[1:] == [
@@ -93,12 +93,12 @@ def test_a_command_that_hangs_is_given_up() -> None:
 
 
 def test_a_missing_program_is_named() -> None:
-    with pytest.raises(StepError, match="no program 'no-such-program'"):
+    with pytest.raises(DeployError, match="no program 'no-such-program'"):
         run(["no-such-program"])
 
 
 def test_what_does_not_happen_in_time_is_said_with_the_log() -> None:
-    with pytest.raises(StepError, match="within 0 s: slapd answers") as caught:
+    with pytest.raises(DeployError, match="within 0 s: slapd answers") as caught:
         wait_until(lambda: False, timeout_s=0, what="slapd answers", log=Path("/x.log"))
 
     assert caught.value.log == Path("/x.log")

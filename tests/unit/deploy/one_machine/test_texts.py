@@ -11,7 +11,7 @@ from deploy.one_machine.accounting import parse_members
 from deploy.one_machine.accounts import render_sudoers
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.directory import render_entries, render_slapd_conf
-from deploy.one_machine.errors import StepError
+from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import refuse_foreign
 from deploy.one_machine.layout import MARK
 from deploy.one_machine.name_service import render_nslcd_conf, with_ldap, without_ldap
@@ -139,7 +139,7 @@ def test_the_configuration_of_another_cluster_is_left_alone(tmp_path: Path) -> N
     foreign = tmp_path / "slurm.conf"
     foreign.write_text("ClusterName=production\n")
 
-    with pytest.raises(StepError, match="belongs to another Slurm cluster"):
+    with pytest.raises(DeployError, match="belongs to another Slurm cluster"):
         refuse_foreign(foreign, "another Slurm cluster")
 
     foreign.write_text(f"# {MARK}\n")
@@ -152,7 +152,7 @@ def test_a_password_that_cannot_be_typed_is_refused_with_the_rule(
 ) -> None:
     monkeypatch.setenv("PORTAL_DEMO_PASSWORD", password)
 
-    with pytest.raises(StepError, match="6 to 128 printable ASCII characters"):
+    with pytest.raises(DeployError, match="6 to 128 printable ASCII characters"):
         ensure_password()
 
 

@@ -14,7 +14,7 @@ from portal.environments import kernel_start
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language, parse_entry
 from portal.environments.errors import RegistryError
-from portal.environments.probe import look_at_node, try_environment
+from portal.environments.probe import probe_node, try_environment
 from portal.environments.registry import OWN_PATH, add_entry, read_registry
 
 START = Path(kernel_start.__file__)
@@ -162,13 +162,13 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
-    node = look_at_node(
+    node = probe_node(
         {"PORTAL_SETTINGS": json.dumps({"image_binds": [str(tmp_path), "/not/here"]})}
     )
 
     assert node.binds == (tmp_path,)
     assert node.has_gpus
-    assert not look_at_node({"PORTAL_GPUS_SIMULATED": "1"}).has_gpus
+    assert not probe_node({"PORTAL_GPUS_SIMULATED": "1"}).has_gpus
 
 
 @pytest.fixture

@@ -167,9 +167,9 @@ def test_storage_has_the_sites_own_names(load: Load, minimal_toml: str) -> None:
         "library": "/library",
     }
     assert environment["PORTAL_DATASETS_DIR"] == "/mnt/scratch/datasets"
-    order = config.SlurmGPUSpawner.preflight.order()
-    assert order["refuse"] == ["home", "shared:scratch"]
-    assert order["checks"]["shared:library"] == {"path": "/library", "is_mount": True}
+    request_json = config.SlurmGPUSpawner.preflight.request_json()
+    assert request_json["refuse"] == ["home", "shared:scratch"]
+    assert request_json["checks"]["shared:library"] == {"path": "/library", "is_mount": True}
 
 
 def test_a_site_without_shared_storage_has_none(load: Load, minimal_toml: str) -> None:

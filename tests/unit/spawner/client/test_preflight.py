@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from spawner.client.preflight import Preflight, SharedStorage, Weight
+from spawner.client.preflight import OnFailure, Preflight, SharedStorage
 from spawner.errors import PreflightError
 from spawner.programs import launcher
 from spawner.programs import preflight as probe
 
 
 def test_nothing_wrong_says_nothing() -> None:
-    assert Preflight().judge({"home": {"fault": "", "free_mib": 900}}) == []
+    assert Preflight().assess({"home": {"fault": "", "free_mib": 900}}) == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_fault_of_the_home_refuses_the_session_and_names_the_cure(
     found: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(PreflightError) as caught:
-        Preflight().judge({"home": found})
+        Preflight().assess({"home": found})
 
     assert str(caught.value).startswith("Your home folder ")
     assert words in str(caught.value)
@@ -56,34 +56,34 @@ def test_the_site_decides_what_only_warns() -> None:
     isilon = SharedStorage(name="isilon", path="/srv/isilon")
     preflight = Preflight(shared=(isilon,))
 
-    (warning,) = preflight.judge({"shared:isilon": {"fault": "no-answer"}})
+    (warning,) = preflight.assess({"shared:isilon": {"fault": "no-answer"}})
 
     assert warning.startswith("The shared storage, /srv/isilon, did not answer within 3 s.")
-    strict = Preflight(shared=(replace(isilon, weight=Weight.REFUSE),))
+    strict = Preflight(shared=(replace(isilon, weight=OnFailure.REFUSE),))
     with pytest.raises(PreflightError):
-        strict.judge({"shared:isilon": {"fault": "no-answer"}})
+        strict.assess({"shared:isilon": {"fault": "no-answer"}})
 
 
 def test_the_launcher_is_told_what_keeps_a_job_from_being_submitted() -> None:
-    order = Preflight(
+    request_json = Preflight(
         shared=(
             SharedStorage(name="isilon", path="/srv/isilon"),
-            SharedStorage(name="scratch", path="/scratch", weight=Weight.REFUSE),
-            SharedStorage(name="tape", path="/tape", weight=Weight.OFF),
+            SharedStorage(name="scratch", path="/scratch", weight=OnFailure.REFUSE),
+            SharedStorage(name="tape", path="/tape", weight=OnFailure.OFF),
         ),
         server_path="/opt/server",
-    ).order()
+    ).request_json()
 
     names = ["home", "shared:isilon", "shared:scratch", "server", "timeout_s"]
-    assert list(order["checks"]) == names
-    assert order["refuse"] == ["home", "shared:scratch"]
+    assert list(request_json["checks"]) == names
+    assert request_json["refuse"] == ["home", "shared:scratch"]
 
 
 def test_what_is_off_or_has_no_path_is_not_looked_at() -> None:
-    order = Preflight(home=Weight.OFF, server_path="/opt/server").order()
+    request_json = Preflight(home=OnFailure.OFF, server_path="/opt/server").request_json()
 
-    assert order["checks"] == {"server": {"path": "/opt/server"}, "timeout_s": 3.0}
-    assert Preflight(home=Weight.OFF).order() == {}
+    assert request_json["checks"] == {"server": {"path": "/opt/server"}, "timeout_s": 3.0}
+    assert Preflight(home=OnFailure.OFF).request_json() == {}
 
 
 def test_a_rescue_session_minds_no_full_home() -> None:
@@ -147,7 +147,7 @@ def test_the_launcher_submits_only_what_passes(
     found = f"\nCHECKS = dict.fromkeys(CHECKS, lambda what: {{'fault': {fault!r}}})\n"
     (tmp_path / "dsportal-preflight").write_text(source + found)
     request = {"verb": "submit", "arguments": [], "script": "", "environment": {}}
-    request |= {"keeps_log": False, **Preflight().order()}
+    request |= {"keeps_log": False, **Preflight().request_json()}
 
     answer = launcher.answer_request(request, account)
 

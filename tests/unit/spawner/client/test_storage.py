@@ -16,7 +16,7 @@ from spawner.client.storage import MOST_FOLDERS, Space, Storage, parse_quota, pa
 from spawner.programs import storage
 
 PROBE = Path(storage.__file__)
-ASK_WHAT_HANGS = "print(repr(probe.glance(['/bin/sleep', '60'], timeout_s=0.2)), flush=True)"
+ASK_WHAT_HANGS = "print(repr(probe.run_probe(['/bin/sleep', '60'], timeout_s=0.2)), flush=True)"
 
 
 def test_the_program_takes_as_many_folders_as_the_hub_asks_about() -> None:

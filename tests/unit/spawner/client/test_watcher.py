@@ -197,7 +197,7 @@ async def test_asking_for_an_early_look_again_and_again_does_not_raise_the_rate(
     before = len(cluster.asked_at)
 
     for _ in range(600):
-        watcher.look_soon()
+        watcher.poll_soon()
         await clock.advance(0.1)
 
     assert len(cluster.asked_at) - before <= 30 + 4
@@ -210,7 +210,7 @@ async def test_an_early_look_comes_at_once(
     await clock.advance(10)
     cluster.put(one.key, JobState.RUNNING)
 
-    watcher.look_soon()
+    watcher.poll_soon()
     await clock.advance(0.25)
 
     assert one.record is not None
@@ -467,7 +467,7 @@ async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_sh
     cluster.put(one.key, JobState.RUNNING, left_s=600)
     await clock.advance(10)
     cluster.answer_after = asyncio.Event()
-    watcher.look_soon()
+    watcher.poll_soon()
     await clock.advance(2)
 
     watcher.set_end(one, left_s=7788, ends_at="7788")
@@ -479,7 +479,7 @@ async def test_an_end_that_slurm_has_just_taken_counts_whatever_an_older_look_sh
     assert watcher.left_s(one) == 7787
     assert one.record is not None
     assert one.record.ends_at == "7788"
-    watcher.look_soon()
+    watcher.poll_soon()
     await clock.advance(1)
     assert one.record.ends_at == "7700"
 

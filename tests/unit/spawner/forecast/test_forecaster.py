@@ -10,25 +10,25 @@ import pytest
 from spawner.errors import JobRejectedError, SlurmError, SlurmUnavailableError
 from spawner.forecast.accuracy import ForecastRecord
 from spawner.forecast.forecaster import Forecast, Forecaster, Rejection, parse_test_only
-from spawner.forecast.query import Question, question_of
-from spawner.options.accounting_limits import Allowance
+from spawner.forecast.query import ForecastQuery, forecast_query
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.slurm.associations import Association, Associations
 from spawner.slurm.job_script import JobPlan, build_job
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 NOW = datetime(2026, 11, 20, 14, 0, 0, tzinfo=UTC)
 PLAN = JobPlan(
     job_name="dsportal-forecast",
     comment="c",
-    resources=Shape().resources(1),
+    resources=ResourcesPerGpu().resources(1),
     walltime_s=28800,
     server_argv=("true",),
 )
-QUESTION = Question(user="ada", plan=PLAN)
+QUESTION = ForecastQuery(user="ada", plan=PLAN)
 GOLDEN = Path(__file__).parents[1] / "golden" / "slurm-22.05" / "test-only.txt"
 
 
-def about(**changes: object) -> Question:
+def about(**changes: object) -> ForecastQuery:
     return replace(QUESTION, plan=replace(PLAN, **changes))  # type: ignore[arg-type]
 
 
@@ -44,13 +44,13 @@ class Cluster:
     """Answers questions, counts them, and keeps the time."""
 
     def __init__(self) -> None:
-        self.questions: list[Question] = []
+        self.questions: list[ForecastQuery] = []
         self.answer: str | Exception = answer()
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.time_s = 1000.0
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: ForecastQuery) -> str:
         self.questions.append(question)
         await self.may_answer.wait()
         if isinstance(self.answer, Exception):
@@ -134,7 +134,7 @@ async def test_another_size_user_or_partition_is_another_question() -> None:
     forecaster = cluster.forecaster()
     for question in (
         QUESTION,
-        about(resources=Shape().resources(2)),
+        about(resources=ResourcesPerGpu().resources(2)),
         replace(QUESTION, user="grace"),
         about(partition="long"),
         about(walltime_s=3600),
@@ -175,15 +175,15 @@ async def test_slurm_is_asked_only_so_often_a_minute() -> None:
     cluster = Cluster()
     forecaster = cluster.forecaster(asks_per_minute=3)
     for n_gpus in range(10):
-        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
     assert len(cluster.questions) == 3
     cluster.time_s += 20
     for n_gpus in range(10, 20):
-        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
     assert len(cluster.questions) == 4
     cluster.time_s += 3600
     for n_gpus in range(20, 30):
-        await forecaster.forecast(about(resources=Shape().resources(n_gpus)))
+        await forecaster.forecast(about(resources=ResourcesPerGpu().resources(n_gpus)))
     assert len(cluster.questions) == 7
 
 
@@ -330,7 +330,10 @@ def test_a_forecast_asks_with_the_options_of_the_session_and_another_script() ->
         extra_options=("--constraint=v100",),
     )
 
-    submitted, asked = build_job(plan), build_job(question_of(plan, Allowance("ada")).plan)
+    submitted, asked = (
+        build_job(plan),
+        build_job(forecast_query(plan, AccountingLimits("ada")).plan),
+    )
 
     assert asked.argv == ("--job-name=dsportal-forecast", *submitted.argv[1:])
     assert asked.script.endswith("exec true\n")
@@ -341,11 +344,11 @@ async def test_who_names_the_default_account_shares_the_answer_of_those_who_name
     cluster = Cluster()
     forecaster = cluster.forecaster()
     rows = (Association(account="research", is_default=True),)
-    own = Allowance("ada", Associations(by_user={"ada": rows}))
+    own = AccountingLimits("ada", Associations(by_user={"ada": rows}))
 
     named = replace(PLAN, names=(("account", "research"),))
 
-    await forecaster.forecast(question_of(PLAN, own))
-    await forecaster.forecast(question_of(named, Allowance("grace")))
+    await forecaster.forecast(forecast_query(PLAN, own))
+    await forecaster.forecast(forecast_query(named, AccountingLimits("grace")))
 
     assert [question.plan for question in cluster.questions] == [PLAN], "as it would be submitted"

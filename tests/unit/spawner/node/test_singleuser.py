@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spawner.node.port_report import Reporter, ReportError, say_goodbye
+from spawner.node.port_report import Reporter, ReportError, report_stop
 from spawner.node.singleuser import bind_port, find_address, service_url
 
 
@@ -158,7 +158,7 @@ def test_a_hub_that_comes_back_is_told(hub: Hub) -> None:
 def test_a_server_that_ends_says_so_once_whatever_the_hub_answers(hub: Hub, status: int) -> None:
     hub.statuses = [status]
 
-    say_goodbye({"JUPYTERHUB_API_URL": hub.api_url, "JUPYTERHUB_API_TOKEN": "abc"})
+    report_stop({"JUPYTERHUB_API_URL": hub.api_url, "JUPYTERHUB_API_TOKEN": "abc"})
 
     ((path, headers, _),) = hub.requests
     assert path == "/hub/api/dsportal/session?because=exit"
@@ -168,7 +168,7 @@ def test_a_server_that_ends_says_so_once_whatever_the_hub_answers(hub: Hub, stat
 def test_a_server_ends_without_a_hub_too() -> None:
     url = f"http://127.0.0.1:{free_port()}/hub/api"
 
-    say_goodbye({"JUPYTERHUB_API_URL": url, "JUPYTERHUB_API_TOKEN": "abc"})
+    report_stop({"JUPYTERHUB_API_URL": url, "JUPYTERHUB_API_TOKEN": "abc"})
 
 
 def test_an_error_of_the_report_is_told_to_the_waiting_server(hub: Hub) -> None:

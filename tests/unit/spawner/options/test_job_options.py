@@ -10,7 +10,7 @@ from spawner.options.limits import Limits
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 HOSTILE = [
     "1;id",
@@ -118,7 +118,7 @@ def test_asking_for_a_wrong_number_of_gpus_names_the_limit(n_gpus: int, catalog:
     options = JobOptions.parse({"gpus": n_gpus})
 
     with pytest.raises(OptionsError) as caught:
-        options.check(catalog, Limits(), Shape())
+        options.check(catalog, Limits(), ResourcesPerGpu())
 
     assert f"You asked for {n_gpus} GPUs" in caught.value.message
     assert "the largest node has 4. Choose 1 to 4 GPUs." in caught.value.message
@@ -126,11 +126,11 @@ def test_asking_for_a_wrong_number_of_gpus_names_the_limit(n_gpus: int, catalog:
 
 def test_a_limit_of_the_user_below_the_largest_node_is_named_as_such(catalog: Catalog) -> None:
     with pytest.raises(OptionsError, match=r"you may use 2\. Choose 1 to 2"):
-        JobOptions(n_gpus=3).check(catalog, Limits(max_gpus=2), Shape())
+        JobOptions(n_gpus=3).check(catalog, Limits(max_gpus=2), ResourcesPerGpu())
 
 
 def test_sessions_without_a_gpu_are_for_sites_that_allow_them(catalog: Catalog) -> None:
-    resources = JobOptions(n_gpus=0).check(catalog, Limits(min_gpus=0), Shape())
+    resources = JobOptions(n_gpus=0).check(catalog, Limits(min_gpus=0), ResourcesPerGpu())
 
     assert resources.n_gpus == 0
 
@@ -139,22 +139,22 @@ def test_only_offered_partitions_can_be_asked_for(catalog: Catalog) -> None:
     limits = Limits(partitions=("jupyter",))
 
     with pytest.raises(OptionsError, match="offered to you are jupyter"):
-        JobOptions(partition="big").check(catalog, limits, Shape())
+        JobOptions(partition="big").check(catalog, limits, ResourcesPerGpu())
 
 
 @pytest.mark.parametrize("key", ["partition", "account", "qos", "reservation"])
 def test_where_a_site_offers_no_choice_none_can_be_made(key: str, catalog: Catalog) -> None:
     with pytest.raises(OptionsError, match="lets nobody choose"):
-        JobOptions.parse({key: "x"}).check(catalog, Limits(), Shape())
+        JobOptions.parse({key: "x"}).check(catalog, Limits(), ResourcesPerGpu())
 
 
 def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> None:
     limits = Limits(partitions=("jupyter", "big"))
 
-    JobOptions(partition="big", gpu_type="a100", n_gpus=8).check(catalog, limits, Shape())
-    JobOptions(partition="big", gpu_type="1g.5gb").check(catalog, limits, Shape())
+    JobOptions(partition="big", gpu_type="a100", n_gpus=8).check(catalog, limits, ResourcesPerGpu())
+    JobOptions(partition="big", gpu_type="1g.5gb").check(catalog, limits, ResourcesPerGpu())
     with pytest.raises(OptionsError, match="the partition jupyter has none"):
-        JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, Shape())
+        JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
 
 
 def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_it(
@@ -162,16 +162,16 @@ def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_i
 ) -> None:
     limits = Limits(partitions=("jupyter", "big"), gpu_types=("v100",))
 
-    JobOptions(gpu_type="v100").check(catalog, limits, Shape())
+    JobOptions(gpu_type="v100").check(catalog, limits, ResourcesPerGpu())
     with pytest.raises(OptionsError, match="offered to you are v100"):
-        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, Shape())
+        JobOptions(partition="big", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
 
 
 def test_a_session_longer_than_allowed_is_refused(catalog: Catalog) -> None:
     options = JobOptions.parse({"hours": 30})
 
     with pytest.raises(OptionsError, match="30 hours; a session may last 24 hours at most"):
-        options.check(catalog, Limits(), Shape())
+        options.check(catalog, Limits(), ResourcesPerGpu())
 
 
 def test_a_session_goes_to_the_first_offered_partition_that_can_hold_it(catalog: Catalog) -> None:
@@ -199,4 +199,4 @@ def test_a_cluster_without_gpus_says_so() -> None:
     catalog = Catalog(partitions={"cpu": partition("cpu", node("n1", {}), is_default=True)})
 
     with pytest.raises(OptionsError, match="0 GPUs that you may use"):
-        JobOptions(n_gpus=1).check(catalog, Limits(), Shape())
+        JobOptions(n_gpus=1).check(catalog, Limits(), ResourcesPerGpu())

@@ -9,8 +9,8 @@ from traitlets import List, Unicode
 
 from portal.hub.form.defaults import options_of_link
 from spawner.errors import OptionsError
-from spawner.forecast.query import question_of
-from spawner.options.accounting_limits import Allowance
+from spawner.forecast.query import forecast_query
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.option_table import OPTIONS, Option
 from spawner.options.request import Request, limits_of
 from spawner.programs import launcher
@@ -63,7 +63,7 @@ def test_it_goes_to_sbatch_and_into_the_forecast_and_the_launcher_lets_it_throug
     site: Site,
 ) -> None:
     submitted = plan(site, "vision")
-    asked = question_of(submitted, Allowance("ada")).plan
+    asked = forecast_query(submitted, AccountingLimits("ada")).plan
 
     for job in (build_job(submitted), build_job(asked)):
         assert "--wckey=vision" in job.argv

@@ -9,7 +9,7 @@ import pytest
 from spawner.errors import OptionsError, SettingsError
 from spawner.options.request import (
     Request,
-    gpus_in_words,
+    describe_gpus,
     limits_of,
     normal_form,
     shape_of,
@@ -123,10 +123,10 @@ def test_empty_fields_of_a_form_are_left_out() -> None:
 
 
 def test_simulated_gpus_are_called_simulated() -> None:
-    assert gpus_in_words(1, are_simulated=True) == "1 simulated GPU"
-    assert gpus_in_words(2, are_simulated=True) == "2 simulated GPUs"
-    assert gpus_in_words(2, are_simulated=False) == "2 GPUs"
-    assert gpus_in_words(0, are_simulated=True) == "no GPU"
+    assert describe_gpus(1, are_simulated=True) == "1 simulated GPU"
+    assert describe_gpus(2, are_simulated=True) == "2 simulated GPUs"
+    assert describe_gpus(2, are_simulated=False) == "2 GPUs"
+    assert describe_gpus(0, are_simulated=True) == "no GPU"
 
 
 def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:

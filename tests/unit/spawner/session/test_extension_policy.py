@@ -16,8 +16,8 @@ from spawner.hub import extend_session
 from spawner.programs import extend_time_limit
 from spawner.programs.extend_time_limit import RequestError, order_of
 from spawner.session.extension_policy import (
-    Ceiling,
     ExtensionPolicy,
+    WalltimeLimit,
     check_queue,
     check_times,
     decide_limit,
@@ -40,16 +40,16 @@ ORDER = {
 }
 
 
-def decide(limit_s: int, *ceilings: Ceiling, policy: ExtensionPolicy = POLICY) -> int:
+def decide(limit_s: int, *ceilings: WalltimeLimit, policy: ExtensionPolicy = POLICY) -> int:
     return decide_limit(policy, limit_s=limit_s, n_extensions=0, ceilings=ceilings)
 
 
 def test_an_extension_adds_the_sites_hours() -> None:
-    assert decide(8 * HOUR, Ceiling(what="The partition p", most_s=None)) == 10 * HOUR
+    assert decide(8 * HOUR, WalltimeLimit(what="The partition p", most_s=None)) == 10 * HOUR
 
 
 def test_an_extension_is_cut_at_the_lowest_limit_rather_than_refused() -> None:
-    partition = Ceiling(what="The partition p", most_s=9 * HOUR)
+    partition = WalltimeLimit(what="The partition p", most_s=9 * HOUR)
 
     assert decide(8 * HOUR, partition) == 9 * HOUR
 
@@ -57,14 +57,26 @@ def test_an_extension_is_cut_at_the_lowest_limit_rather_than_refused() -> None:
 @pytest.mark.parametrize(
     ("limit_s", "ceiling", "sentence"),
     [
-        (12 * HOUR, Ceiling(what="The partition p", most_s=24 * HOUR), "This site allows 12 hours"),
-        (8 * HOUR, Ceiling(what="The partition p", most_s=8 * HOUR), "partition p allows 8 hours"),
-        (8 * HOUR, Ceiling(what="The QOS q", most_s=5 * HOUR), "The QOS q allows 5 hours"),
-        (9 * HOUR - 60, Ceiling(what="The QOS q", most_s=9 * HOUR), "The QOS q allows 9 hours"),
+        (
+            12 * HOUR,
+            WalltimeLimit(what="The partition p", most_s=24 * HOUR),
+            "This site allows 12 hours",
+        ),
+        (
+            8 * HOUR,
+            WalltimeLimit(what="The partition p", most_s=8 * HOUR),
+            "partition p allows 8 hours",
+        ),
+        (8 * HOUR, WalltimeLimit(what="The QOS q", most_s=5 * HOUR), "The QOS q allows 5 hours"),
+        (
+            9 * HOUR - 60,
+            WalltimeLimit(what="The QOS q", most_s=9 * HOUR),
+            "The QOS q allows 9 hours",
+        ),
     ],
 )
 def test_a_refusal_names_the_limit_and_the_next_step(
-    limit_s: int, ceiling: Ceiling, sentence: str
+    limit_s: int, ceiling: WalltimeLimit, sentence: str
 ) -> None:
     with pytest.raises(ExtensionError, match=sentence) as caught:
         decide(limit_s, ceiling)
@@ -234,7 +246,7 @@ async def test_the_answer_says_the_new_end_itself(monkeypatch: pytest.MonkeyPatc
         async def list_waiting(self, partition: str) -> tuple[WaitingJob, ...]:
             return ()
 
-        async def lengthen(self, job: RunningJob, limit_s: int) -> bool:
+        async def set_time_limit(self, job: RunningJob, limit_s: int) -> bool:
             lengthened.append(limit_s)
             return True
 

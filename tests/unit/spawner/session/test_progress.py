@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from spawner.session.progress import Fact, News, Progress
+from spawner.session.progress import Fact, Progress, ProgressUpdate
 
 
-async def read(progress: Progress) -> list[News]:
+async def read(progress: Progress) -> list[ProgressUpdate]:
     return [news async for news in progress.news()]
 
 
@@ -17,11 +17,11 @@ def messages(progress: Progress) -> list[str]:
 
 async def test_a_page_that_is_opened_late_shows_the_steps_before() -> None:
     progress = Progress()
-    progress.tell("submitted", 10, "a")
-    progress.tell("queued", 30, "b")
+    progress.add_step("submitted", 10, "a")
+    progress.add_step("queued", 30, "b")
     page = asyncio.ensure_future(read(progress))
     await asyncio.sleep(0)
-    progress.tell("running", 60, "c")
+    progress.add_step("running", 60, "c")
     progress.finish()
 
     assert [news.step.message for news in await page] == ["a", "b", "c"]
@@ -31,7 +31,7 @@ async def test_a_page_that_is_opened_late_shows_the_steps_before() -> None:
 async def test_the_same_step_is_shown_once() -> None:
     progress = Progress()
     for _ in range(3):
-        progress.tell("queued", 30, "waits")
+        progress.add_step("queued", 30, "waits")
     progress.finish()
 
     assert [news.step.message for news in await read(progress)] == ["waits"]
@@ -42,7 +42,7 @@ async def test_a_long_wait_keeps_the_first_and_the_latest_steps() -> None:
     page = asyncio.ensure_future(read(progress))
     await asyncio.sleep(0)
     for number in range(100):
-        progress.tell("queued", 30, str(number))
+        progress.add_step("queued", 30, str(number))
     progress.finish()
 
     shown = [news.step.message for news in await page]
@@ -53,7 +53,7 @@ async def test_a_long_wait_keeps_the_first_and_the_latest_steps() -> None:
 
 async def test_facts_change_without_a_new_line_in_the_log() -> None:
     progress = Progress()
-    progress.tell("queued", 30, "waits")
+    progress.add_step("queued", 30, "waits")
     page = asyncio.ensure_future(read(progress))
     for n_jobs in (2, 2, 1):
         await asyncio.sleep(0)
@@ -75,7 +75,7 @@ async def test_facts_before_the_first_step_are_shown_with_it() -> None:
     progress.show(Fact(name="Slurm", text="has not answered yet"))
     page = asyncio.ensure_future(read(progress))
     await asyncio.sleep(0)
-    progress.tell("submitted", 10, "a")
+    progress.add_step("submitted", 10, "a")
     progress.finish()
 
     (news,) = await page
@@ -85,13 +85,13 @@ async def test_facts_before_the_first_step_are_shown_with_it() -> None:
 async def test_after_a_restart_the_steps_before_it_have_kept_their_times() -> None:
     times = iter([100.0, 200.0])
     before = Progress(clock=lambda: next(times))
-    before.tell("submitted", 10, "Job 7 is submitted.")
-    before.tell("queued", 30, "waits")
+    before.add_step("submitted", 10, "Job 7 is submitted.")
+    before.add_step("queued", 30, "waits")
     before.expected_at = 900.0
 
     after = Progress.from_state(before.to_state(), keep=lambda: None)
-    after.tell("submitted", 10, "Job 7 is submitted.")
-    after.tell("queued", 30, "waits")
+    after.add_step("submitted", 10, "Job 7 is submitted.")
+    after.add_step("queued", 30, "waits")
 
     assert [(step.message, step.at) for step in after.log] == [
         ("Job 7 is submitted.", 100.0),
@@ -112,8 +112,8 @@ def test_each_new_step_is_kept_and_nothing_else_is() -> None:
         n_kept += 1
 
     progress = Progress(keep=keep)
-    progress.tell("queued", 30, "waits")
-    progress.tell("queued", 30, "waits")
+    progress.add_step("queued", 30, "waits")
+    progress.add_step("queued", 30, "waits")
     progress.show(Fact(name="Place", text="1 before it"))
 
     assert n_kept == 1

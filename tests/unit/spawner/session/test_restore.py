@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spawner.session.restore import keep, take_up
+from spawner.session.restore import keep, resume_start
 from tests.support.eventually import eventually_async
 
 
@@ -80,7 +80,7 @@ async def test_a_session_of_a_blocked_user_or_of_a_job_that_is_over_ends(is_bloc
 async def test_a_start_that_fails_after_the_restart_leaves_no_job_behind() -> None:
     spawner = FakeSpawner()
 
-    take_up(spawner)  # type: ignore[arg-type]
+    resume_start(spawner)  # type: ignore[arg-type]
 
     assert await outcome_of(spawner) == ["stopped"]
     with pytest.raises(RuntimeError, match="ended first"):

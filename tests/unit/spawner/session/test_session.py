@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 
-from spawner.session.session import Session, comment_of, identify_hub, mark_of
+from spawner.session.session import Session, comment_of, identify_hub, session_id_of
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.states import JobState
 
 
 def new_session() -> Session:
-    return Session.create("ada", resources=Shape().resources(2), walltime_s=28800, token_id=7)
+    return Session.create(
+        "ada", resources=ResourcesPerGpu().resources(2), walltime_s=28800, token_id=7
+    )
 
 
 def test_a_session_survives_the_database() -> None:
@@ -42,9 +44,9 @@ def test_a_hub_knows_its_own_jobs_from_those_of_another_hub() -> None:
     mine, other = identify_hub(b"a" * 32), identify_hub(b"b" * 32)
     session = new_session()
 
-    assert mark_of(record_of(session, comment_of(mine)), mine) == session.mark
-    assert mark_of(record_of(session, comment_of(other)), mine) is None
-    assert mark_of(record_of(session, ""), mine) is None
+    assert session_id_of(record_of(session, comment_of(mine)), mine) == session.mark
+    assert session_id_of(record_of(session, comment_of(other)), mine) is None
+    assert session_id_of(record_of(session, ""), mine) is None
 
 
 def test_a_job_with_the_comment_but_another_name_is_no_session() -> None:
@@ -58,7 +60,7 @@ def test_a_job_with_the_comment_but_another_name_is_no_session() -> None:
         reason="",
     )
 
-    assert mark_of(record, hub) is None
+    assert session_id_of(record, hub) is None
 
 
 def test_the_name_of_a_hub_does_not_give_away_its_secret() -> None:

@@ -15,27 +15,27 @@ from prometheus_client import REGISTRY
 
 from spawner.errors import JobRejectedError, SlurmUnavailableError
 from spawner.forecast.forecaster import Forecaster
-from spawner.forecast.query import Question
+from spawner.forecast.query import ForecastQuery
 from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions, timed_call
 from spawner.options.job_options import JobOptions
 from spawner.options.request import Request
 from spawner.session.session import Session
-from spawner.session.start_metrics import expect_start, has_room, tell_of_start
+from spawner.session.start_metrics import count_start, expect_start, has_room
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.states import JobState
 
 LOG = logging.getLogger("forecasts")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-QUESTION = Question(
+QUESTION = ForecastQuery(
     user="ada",
     plan=JobPlan(
         job_name="dsportal-forecast",
         comment="c",
-        resources=Shape().resources(1),
+        resources=ResourcesPerGpu().resources(1),
         walltime_s=3600,
         server_argv=("true",),
     ),
@@ -54,7 +54,7 @@ def catalog(n_used: int) -> Catalog:
 def request(n_gpus: int) -> Request:
     return Request(
         options=JobOptions.parse({"gpus": n_gpus}),
-        resources=Shape().resources(n_gpus),
+        resources=ResourcesPerGpu().resources(n_gpus),
         partition="jupyter",
         walltime_s=3600,
     )
@@ -79,7 +79,7 @@ class FakeCluster:
     async def read_catalog(self) -> Catalog:
         return catalog(self.n_used)
 
-    async def test_submit(self, question: Question) -> str:
+    async def test_submit(self, question: ForecastQuery) -> str:
         self.n_questions += 1
         await asyncio.sleep(0)
         if not self.said:
@@ -134,7 +134,7 @@ async def test_a_session_that_was_to_wait_an_hour_and_started_at_once_is_an_erro
     before = metric("dsportal_forecast_error_seconds_count")
 
     await expect_start(cluster, session(), request(1), QUESTION)
-    tell_of_start(cluster, session(), running_since(0))
+    count_start(cluster, session(), running_since(0))
 
     accuracy = cluster.forecasts.accuracy
     assert accuracy.n_sessions == 1
@@ -157,8 +157,8 @@ async def test_no_forecast_keeps_no_session_from_its_start() -> None:
     cluster: Any = FakeCluster(said="")
 
     await expect_start(cluster, session(), request(1), QUESTION)
-    tell_of_start(cluster, session(), running_since(0))
-    tell_of_start(cluster, session(), None)
+    count_start(cluster, session(), running_since(0))
+    count_start(cluster, session(), None)
 
     assert cluster.forecasts.accuracy is None
 
@@ -167,7 +167,7 @@ def test_waiting_and_starting_are_told_apart() -> None:
     names = ("dsportal_session_wait_seconds_sum", "dsportal_session_start_seconds_sum")
     before = [metric(name) for name in names]
 
-    tell_of_start(FakeCluster(), session(waited_s=100), running_since(10))
+    count_start(FakeCluster(), session(waited_s=100), running_since(10))
 
     waited_s, started_s = (metric(name) - value for name, value in zip(names, before, strict=True))
     assert waited_s == pytest.approx(90, abs=3)

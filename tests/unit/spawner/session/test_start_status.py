@@ -15,11 +15,11 @@ from spawner.session.session import Session
 from spawner.session.start_status import (
     NO_ANSWER,
     expected_start,
-    facts_of,
-    following,
+    format_place,
     note_forecast,
-    place_in_words,
-    seconds_of,
+    slurm_time_s,
+    status_facts,
+    update_status_of,
 )
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
@@ -45,13 +45,13 @@ def record(state: JobState, *, starts_at: str = "", node: str = "") -> JobRecord
 
 
 def facts(*arguments: Any, **changes: Any) -> dict[str, str]:
-    found = facts_of(*arguments, **{"silent_since": None, "now": NOW, **changes})
+    found = status_facts(*arguments, **{"silent_since": None, "now": NOW, **changes})
     return {fact.name: fact.text for fact in found}
 
 
 def started() -> Progress:
     progress = Progress(clock=lambda: NOW)
-    progress.tell("submitted", 10, "Job 17 is submitted.")
+    progress.add_step("submitted", 10, "Job 17 is submitted.")
     return progress
 
 
@@ -67,7 +67,7 @@ def started() -> Progress:
     ],
 )
 def test_a_place_is_told_in_words(n_jobs: int, n_sessions: int, words: str) -> None:
-    assert place_in_words(Place(n_jobs=n_jobs, n_sessions=n_sessions)) == words
+    assert format_place(Place(n_jobs=n_jobs, n_sessions=n_sessions)) == words
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_the_expected_start_says_how_it_has_moved(
 def test_slurms_local_time_is_that_of_the_hub_whatever_its_time_zone(time_zone: str) -> None:
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(NOW))
 
-    assert seconds_of(moment) == NOW
-    assert seconds_of("") == 0.0
+    assert slurm_time_s(moment) == NOW
+    assert slurm_time_s("") == 0.0
 
 
 def test_the_first_forecast_is_kept() -> None:
@@ -109,7 +109,7 @@ def test_the_first_forecast_is_kept() -> None:
     note_forecast(progress, record(JobState.PENDING, starts_at="2026-11-20T20:00:00"))
     note_forecast(progress, record(JobState.PENDING, starts_at="2026-11-20T21:00:00"))
 
-    assert progress.expected_at == seconds_of("2026-11-20T20:00:00")
+    assert progress.expected_at == slurm_time_s("2026-11-20T20:00:00")
 
 
 def test_a_waiting_job_has_a_place_and_no_node() -> None:
@@ -161,7 +161,7 @@ async def test_the_log_says_that_slurm_is_silent_and_why_the_job_waits_once_it_a
     async def reason_is_told() -> bool:
         return "in use by other jobs" in await last()
 
-    async with following(job, cluster, gpus="1 GPU"):
+    async with update_status_of(job, cluster, gpus="1 GPU"):
         await eventually_async(silence_is_told, 5, every_s=0.01)
         watcher.is_silent = False
         await eventually_async(reason_is_told, 5, every_s=0.01)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from spawner.errors import OptionsError, SlurmError
-from spawner.options.accounting_limits import Allowance
+from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.limits import Limits
 from spawner.options.request import Request
-from spawner.slurm.associations import Associations, Ceiling
+from spawner.slurm.associations import AssociationLimits, Associations
 from spawner.slurm.catalog import Catalog
 from tests.unit.spawner.options.test_job_options import node, partition
 from tests.unit.spawner.options.test_request import Traits
@@ -75,9 +75,9 @@ def test_an_association_for_one_partition_says_nothing_of_others(
 
 
 def test_users_whom_the_hub_does_not_see_have_no_limits_here(associations: Associations) -> None:
-    assert associations.ceiling("nobody") == Ceiling()
+    assert associations.ceiling("nobody") == AssociationLimits()
     site = Limits(listed={"account": ("a",)})
-    assert Allowance("nobody", associations).widest(Traits(), site) == site
+    assert AccountingLimits("nobody", associations).widest(Traits(), site) == site
 
 
 def test_a_line_that_is_something_else_is_an_error_in_words() -> None:
@@ -92,7 +92,7 @@ def test_only_accounts_and_qos_that_slurm_would_take_are_offered(
 ) -> None:
     site = Limits(listed={"account": ("research", "thesis"), "qos": ("long", "small")})
 
-    limits = Allowance("ada", associations).widest(Traits(), site)
+    limits = AccountingLimits("ada", associations).widest(Traits(), site)
 
     assert limits.names("account") == ("research",)
     assert limits.names("qos") == ("long",)
@@ -102,7 +102,7 @@ def test_a_request_above_the_limit_of_an_account_is_refused_with_its_name(
     associations: Associations, catalog: Catalog
 ) -> None:
     site = Limits(listed={"account": ("research", "teaching")})
-    own = Allowance("ada", associations)
+    own = AccountingLimits("ada", associations)
 
     request = Request.check(Traits(), {"gpus": "4"}, catalog, site, own)
     assert request.resources.n_gpus == 4
@@ -115,7 +115,7 @@ def test_a_request_above_the_limit_of_an_account_is_refused_with_its_name(
 def test_a_limit_on_one_type_holds_for_that_type(
     associations: Associations, catalog: Catalog
 ) -> None:
-    own = Allowance("grace", associations)
+    own = AccountingLimits("grace", associations)
     site = Limits(partitions=("jupyter",))
 
     assert Request.check(Traits(), {"gpus": "2", "gpu_type": "v100"}, catalog, site, own)
@@ -126,6 +126,6 @@ def test_a_limit_on_one_type_holds_for_that_type(
 def test_a_default_length_above_the_limit_becomes_the_limit(
     associations: Associations, catalog: Catalog
 ) -> None:
-    own = Allowance("joan", associations)
+    own = AccountingLimits("joan", associations)
 
     assert Request.check(Traits(), {}, catalog, Limits(), own).walltime_s == 7200

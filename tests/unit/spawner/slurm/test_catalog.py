@@ -8,7 +8,7 @@ from spawner.errors import SlurmError
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD, GpuCount
 from spawner.slurm.nodes import parse_idle_gpus
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 
 def line(
@@ -165,7 +165,7 @@ def test_gpus_of_drained_nodes_are_down_but_those_in_use_stay_used() -> None:
 
 
 def test_free_gpus_without_free_cores_or_memory_do_not_start_a_session() -> None:
-    shape = Shape(cores_per_gpu=8, memory_mib_per_gpu=49152)
+    shape = ResourcesPerGpu(cores_per_gpu=8, memory_mib_per_gpu=49152)
     few_cores = line(cpus="28/12/0/40", state="mixed")
     little_memory = line("node02", alloc_memory="250000", state="mixed")
     assert Catalog.parse(few_cores).largest_startable_gpus(shape) == 1

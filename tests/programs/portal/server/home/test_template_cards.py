@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from portal.environments.probe import look_at_node
+from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
 from portal.server.home.template_cards import list_cards, restore_template
@@ -132,8 +132,8 @@ def test_container_templates_are_offered_only_where_a_node_runs_them(
     (site / NAME).unlink()
     (site / "containers").mkdir()
     (site / "containers/bare.ipynb").write_text(notebook_of("tensorflow"))
-    node = replace(look_at_node(), container=container)
-    monkeypatch.setattr("portal.server.home.template_cards.look_at_node", lambda: node)
+    node = replace(probe_node(), container=container)
+    monkeypatch.setattr("portal.server.home.template_cards.probe_node", lambda: node)
 
     cards = list_cards(sources(site), {"tensorflow": kernel_with()})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.launch import BoardError, tensorboard
+from portal.launch import TensorBoardError, tensorboard
 from portal.launch.notebook.tensorboard import SOCKET_VARIABLE
 from portal.server.tensorboard.notebook_socket import VARIABLE
 from tests.support.notebook_server import NotebookServer
@@ -66,14 +66,14 @@ def test_a_cell_compares_folders_and_reads_what_is_slow(
 def test_a_folder_that_cannot_be_shown_is_a_sentence(
     folders: tuple[str, ...], sentence: str
 ) -> None:
-    with pytest.raises(BoardError, match=sentence):
+    with pytest.raises(TensorBoardError, match=sentence):
         tensorboard(*folders)
 
 
 def test_python_outside_a_session_says_where_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SOCKET_VARIABLE, raising=False)
 
-    with pytest.raises(BoardError, match="Run it in a notebook or a terminal of the portal"):
+    with pytest.raises(TensorBoardError, match="Run it in a notebook or a terminal of the portal"):
         tensorboard("logs")
 
 
@@ -82,7 +82,7 @@ def test_a_server_that_has_gone_is_told_from_a_bad_folder(
 ) -> None:
     monkeypatch.setenv(SOCKET_VARIABLE, str(tmp_path / "kernels"))
 
-    with pytest.raises(BoardError, match=r"gave no answer .* restart the kernel too"):
+    with pytest.raises(TensorBoardError, match=r"gave no answer .* restart the kernel too"):
         tensorboard("logs")
 
 

@@ -19,7 +19,7 @@ from deploy.environments.builder.cuda import (
     release_of,
 )
 from deploy.environments.builder.environment import read_pins
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import Plan
 
@@ -72,7 +72,7 @@ def test_the_named_toolkit_is_taken_where_it_fits_the_framework(cuda_12: Path) -
     assert choose_toolkit(plan) == Toolkit(major=13)
     assert choose_toolkit(of_site) == Toolkit(major=12, home=cuda_12)
     assert choose_toolkit(of_site, 13) == Toolkit(major=13)
-    with pytest.raises(StepError, match="CUDA 11 is needed, and there is CUDA 12 and CUDA 13"):
+    with pytest.raises(BuildError, match="CUDA 11 is needed, and there is CUDA 12 and CUDA 13"):
         choose_toolkit(of_site, 11)
 
 
@@ -106,7 +106,7 @@ def test_horovod_is_built_on_the_nccl_of_its_framework(tmp_path: Path) -> None:
 
 
 def test_an_environment_without_nccl_names_the_flavour_that_has_it(tmp_path: Path) -> None:
-    with pytest.raises(StepError, match="has no NCCL") as refusal:
+    with pytest.raises(BuildError, match="has no NCCL") as refusal:
         nccl_variables(Path("/cuda"), tmp_path, tmp_path)
 
     assert refusal.value.next_step == "Build it with --flavour gpu."

@@ -11,10 +11,10 @@ import pytest
 
 from deploy import oldest_python
 from deploy.environments.builder import debian, horovod
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.oldest_python import refuse_older
 from deploy.one_machine import command, packages
-from deploy.one_machine.errors import StepError as MachineError
+from deploy.one_machine.errors import DeployError as MachineError
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def put(folder: Path, *names: str) -> None:
 def test_what_is_missing_is_named_as_the_system_names_it(programs: Path) -> None:
     put(programs, "make")
 
-    with pytest.raises(StepError) as caught:
+    with pytest.raises(BuildError) as caught:
         debian.ensure_packages(["g++", "make", "python3.12-dev"], io.StringIO())
 
     assert "no apt-get, and lacks what Debian has in g++, python3.12-dev." in str(caught.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder.environment import canonical_name, install_uv, read_pins
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.horovod_source import replace_once
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING, package_sources
@@ -47,7 +47,7 @@ def test_a_line_that_is_no_pin_is_named_with_the_next_step(tmp_path: Path, line:
     path.parent.mkdir(parents=True)
     write(path, f"{line}\n")
 
-    with pytest.raises(StepError) as caught:
+    with pytest.raises(BuildError) as caught:
         read_pins(path)
 
     assert line in caught.value.what
@@ -58,7 +58,7 @@ def test_a_missing_lock_is_named_with_the_pythons_that_have_one(tmp_path: Path) 
     (tmp_path / "locks/3.11").mkdir(parents=True)
     write(tmp_path / "locks/3.11/hub.txt", "")
 
-    with pytest.raises(StepError, match=r"hub\.txt is missing") as caught:
+    with pytest.raises(BuildError, match=r"hub\.txt is missing") as caught:
         read_pins(tmp_path / "locks/3.9/hub.txt")
 
     assert "have locks: 3.11." in caught.value.next_step
@@ -69,7 +69,7 @@ def test_a_python_without_locks_is_refused_before_anything_is_installed(tmp_path
     (plan.recipes_dir / "locks/3.1").mkdir(parents=True)
     write(plan.recipes_dir / "locks/3.1/uv.txt", "uv==0.13.9\n")
 
-    with pytest.raises(StepError, match=r"uv\.txt is missing") as caught:
+    with pytest.raises(BuildError, match=r"uv\.txt is missing") as caught:
         install_uv(plan, io.StringIO())
 
     assert "have locks: 3.1." in caught.value.next_step
@@ -133,7 +133,7 @@ def test_the_tensorflow_version_is_found_for_either_package(tmp_path: Path) -> N
 
 
 def test_a_tensorflow_environment_without_tensorflow_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StepError, match="neither tensorflow nor tensorflow-cpu"):
+    with pytest.raises(BuildError, match="neither tensorflow nor tensorflow-cpu"):
         tensorflow_version(write(tmp_path / "tensorflow.txt", "numpy==2.4.6\n"))
 
 
@@ -141,7 +141,7 @@ def test_a_tensorflow_environment_without_tensorflow_is_refused(tmp_path: Path) 
 def test_a_source_that_is_not_as_known_is_not_patched(tmp_path: Path, text: str) -> None:
     source = write(tmp_path / "context.cc", text)
 
-    with pytest.raises(StepError, match=r"context\.cc"):
+    with pytest.raises(BuildError, match=r"context\.cc"):
         replace_once(source, "old", "new")
 
     assert source.read_text() == text
@@ -204,7 +204,7 @@ def test_with_folders_alone_nothing_is_asked_of_an_index(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_form_of_the_setting() -> None:
-    with pytest.raises(StepError, match="/no/wheels") as caught:
+    with pytest.raises(BuildError, match="/no/wheels") as caught:
         package_sources({SETTING: "https://pypi.org/simple /no/wheels"})
 
     assert ORDINARY_INDEX in caught.value.next_step

@@ -12,7 +12,7 @@ from deploy.environments.builder import horovod, horovod_source
 from deploy.environments.builder.command import parse_arguments
 from deploy.environments.builder.cuda import Toolkit
 from deploy.environments.builder.environment import PINS_FILE
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.horovod import find_wheel, install_horovod
 from deploy.environments.builder.horovod_build import (
@@ -142,7 +142,7 @@ def test_without_nccl_tensorflow_averages_through_host_memory_and_the_installer_
     def install(build: Build, log: StringIO) -> None:
         tried.append(local_version(build))
         if build.toolkit is not None:
-            raise StepError("'pip wheel ...' ended with status 1.")
+            raise BuildError("'pip wheel ...' ended with status 1.")
 
     monkeypatch.setattr(horovod, "_install", install)
     install_horovod(gpu_plan, StringIO())
@@ -170,11 +170,11 @@ def test_a_failed_build_for_the_cpu_is_a_failure(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(build: Build, log: StringIO) -> None:
-        raise StepError("'pip wheel ...' ended with status 1.")
+        raise BuildError("'pip wheel ...' ended with status 1.")
 
     monkeypatch.setattr(horovod, "_install", fail)
 
-    with pytest.raises(StepError):
+    with pytest.raises(BuildError):
         install_horovod(plan, StringIO())
 
 

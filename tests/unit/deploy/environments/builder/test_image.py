@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deploy.environments.builder import image
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 
 RELEASES = [("bookworm", "3.11"), ("trixie", "3.13")]
@@ -50,7 +50,7 @@ def test_the_image_is_of_this_debian_with_wheels_for_its_python(
 def test_another_system_is_named_with_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: UBUNTU)
 
-    with pytest.raises(StepError, match="Ubuntu 24") as caught:
+    with pytest.raises(BuildError, match="Ubuntu 24") as caught:
         image.debian_release()
 
     assert "Debian 12 or 13" in caught.value.next_step

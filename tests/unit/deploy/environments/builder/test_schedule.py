@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 
 from deploy.environments.builder.command import main, parse_arguments
-from deploy.environments.builder.errors import StepError
+from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Ended, Outcome, build_targets
 from deploy.environments.builder.target import Target
@@ -46,7 +46,7 @@ def target(
 
 def failing(plan: Plan, log: IO[str]) -> None:
     print("ERROR: no space", file=log)
-    raise StepError("'pip install ...' ended with status 1.", "Free some space.")
+    raise BuildError("'pip install ...' ended with status 1.", "Free some space.")
 
 
 def outcomes(ended: list[Ended]) -> dict[str, Outcome]:

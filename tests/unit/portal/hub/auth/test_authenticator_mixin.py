@@ -7,7 +7,7 @@ import time
 import pytest
 
 from portal.hub.auth import authenticator_mixin
-from portal.hub.auth.authenticator_mixin import Admission
+from portal.hub.auth.authenticator_mixin import AuthenticatorMixin
 from portal.hub.auth.credentials import LoginError
 from portal.hub.auth.unix_accounts import Account
 
@@ -17,7 +17,7 @@ def answering(account: Account) -> object:
 
 
 async def groups_of(name: str) -> list[str]:
-    return await Admission().unix_groups(name, time.monotonic() + 10)
+    return await AuthenticatorMixin().unix_groups(name, time.monotonic() + 10)
 
 
 async def test_the_groups_are_those_of_the_account(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,11 @@ from spawner.diagnosis.messages import Diagnosis
 from spawner.errors import SlurmUnavailableError
 from spawner.forecast.forecaster import Forecast, Rejection
 from spawner.options.job_options import JobOptions
-from spawner.options.limit_messages import Bounds
+from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.request import limits_of
 from spawner.options.traits import SiteTraits
-from spawner.slurm.associations import Ceiling
+from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
 from tests.hub.private_hub import node_line
@@ -90,8 +90,8 @@ class PageSide(SiteTraits):
     async def read_reservations(self) -> dict[str, Reservation]:
         return self.known_reservations
 
-    def bounds_of(self, options: JobOptions) -> Bounds:
-        return Bounds(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
+    def owned_limits(self, options: JobOptions) -> OwnedLimits:
+        return OwnedLimits(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
 
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         return self.forecasts.get(user_options["gpus"])
@@ -188,7 +188,7 @@ def test_limits_of_a_group_are_shown_with_their_reason() -> None:
 
 def test_limits_of_slurms_accounting_are_shown_with_their_owner() -> None:
     spawner = PageSide(node_line("node01"))
-    ceiling = Ceiling(max_gpus=3, max_walltime_s=4 * 3600, of="the account research")
+    ceiling = AssociationLimits(max_gpus=3, max_walltime_s=4 * 3600, of="the account research")
     spawner.own = spawner.limits.under(ceiling)
 
     page = show(spawner)

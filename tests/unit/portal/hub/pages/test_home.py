@@ -12,7 +12,7 @@ import pytest
 from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_of, week_of
 from portal.hub.settings.places import Place
-from spawner.client.preflight import Weight
+from spawner.client.preflight import OnFailure
 from spawner.client.storage import Space
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.usage import Allocation
@@ -110,7 +110,7 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
 
 
 def place(name: str, path: str, **changes: Any) -> Place:
-    known = {"label": name, "read_only": False, "check": Weight.WARN, "is_mount": False}
+    known = {"label": name, "read_only": False, "check": OnFailure.WARN, "is_mount": False}
     return Place(name=name, path=path, **known | changes)
 
 

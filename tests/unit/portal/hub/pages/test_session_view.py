@@ -11,8 +11,8 @@ from portal.hub.pages.session_view import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.errors import JobEndedError
 from spawner.session.session import Session
-from spawner.session.session_end import Ending
-from spawner.session.spawn_error import StartFailed
+from spawner.session.session_end import SessionEnd
+from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
 
@@ -117,7 +117,9 @@ def test_an_unreadable_end_leaves_the_hour_out_and_an_unknown_one_the_time_left(
 
 
 def test_the_home_page_tells_of_a_start_that_failed() -> None:
-    error = StartFailed(JobEndedError("The node failed. Start again.", next_step="Start again."))
+    error = StartFailedError(
+        JobEndedError("The node failed. Start again.", next_step="Start again.")
+    )
 
     view = describe_session(spawner(active=False, _failed=error))
 
@@ -129,7 +131,7 @@ def test_the_home_page_tells_of_a_start_that_failed() -> None:
 
 def test_the_home_page_tells_why_a_session_ended_that_nobody_had_stopped() -> None:
     error = JobEndedError("The time is over. Start again.", next_step="Start again.")
-    ending = Ending(at=1_795_000_000.0, error=error)
+    ending = SessionEnd(at=1_795_000_000.0, error=error)
 
     view = describe_session(spawner(active=False, ending=ending))
 

@@ -13,7 +13,7 @@ from portal.hub.pages.start_view import START_STEPS, describe_start
 from portal.hub.pages.time_tags import render_fact, render_time
 from spawner.errors import JobEndedError, JobRejectedError, PreflightError
 from spawner.session.progress import Fact, Progress
-from spawner.session.spawn_error import RESCUE_PAGE, StartFailed
+from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.slurm.jobs import JobEnd
 from spawner.slurm.states import JobState
 
@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 20, 14, 20, tzinfo=timezone(timedelta(hours=1), "CET"))
 def starting(*names: str) -> Any:
     progress = Progress(clock=NOW.timestamp)
     for name in names:
-        progress.tell(name, 10, f"It is {name}.")
+        progress.add_step(name, 10, f"It is {name}.")
     return SimpleNamespace(start_progress=progress)
 
 
@@ -76,7 +76,7 @@ def test_a_failure_has_sentence_step_facts_and_ways_to_try_again() -> None:
     end = JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=0, signal=9, node="node01")
     error = JobEndedError("It broke. Take more.", next_step="Take more.", end=end, job_id=17)
 
-    view = failed(StartFailed(error, log_lines="Killed"), gpus="2", hours=4)
+    view = failed(StartFailedError(error, log_lines="Killed"), gpus="2", hours=4)
 
     assert (view.sentence, view.next_step) == ("It broke.", "Take more.")
     assert dict(view.facts) == {
@@ -90,21 +90,23 @@ def test_a_failure_has_sentence_step_facts_and_ways_to_try_again() -> None:
 
 
 def test_a_refusal_of_slurm_has_its_sentence_alone() -> None:
-    view = failed(StartFailed(JobRejectedError("Slurm says no. Ask for less.")), gpus="2")
+    view = failed(StartFailedError(JobRejectedError("Slurm says no. Ask for less.")), gpus="2")
 
     assert view.sentence == "Slurm says no. Ask for less."
     assert (view.next_step, view.facts, view.correction_query) == ("", (), "")
 
 
 def test_a_full_home_leads_to_a_rescue_session() -> None:
-    view = failed(StartFailed(PreflightError("Your home is full.", needs_rescue=True)), gpus="2")
+    view = failed(
+        StartFailedError(PreflightError("Your home is full.", needs_rescue=True)), gpus="2"
+    )
 
     assert (view.correction.words, view.correction_query) == ("with a rescue session", "rescue=1")
 
 
 def test_below_a_path_the_link_to_a_rescue_session_is_there_too() -> None:
     full = PreflightError("Your home is full.", needs_rescue=True)
-    error = StartFailed(full, rescue_url=f"/jupyter/hub/{RESCUE_PAGE}")
+    error = StartFailedError(full, rescue_url=f"/jupyter/hub/{RESCUE_PAGE}")
 
     assert 'href="/jupyter/hub/spawn?rescue=1"' in error.jupyterhub_html_message
 

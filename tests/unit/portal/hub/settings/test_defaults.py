@@ -18,7 +18,7 @@ from spawner.client.preflight import Preflight
 from spawner.defaults import DEFAULTS
 from spawner.options.limits import Limits
 from spawner.options.traits import SiteTraits
-from spawner.slurm.resources import Shape
+from spawner.slurm.resources import ResourcesPerGpu
 
 CHECKOUT = Path(__file__).parents[4]
 # Neither is a choice of ours: a feature that is off, and the ports that need no rights.
@@ -109,7 +109,7 @@ def test_no_trait_constructor_or_program_has_a_default_of_its_own() -> None:
 def test_the_spawner_alone_and_the_portal_have_the_same_defaults() -> None:
     traits, resources, clock = SiteTraits(), ResourceSettings(), ClockSettings()
 
-    assert traits.cores_per_gpu == resources.cores_per_gpu == Shape().cores_per_gpu
+    assert traits.cores_per_gpu == resources.cores_per_gpu == ResourcesPerGpu().cores_per_gpu
     assert traits.memory_mib_per_gpu == resources.memory_mib_per_gpu
     assert traits.default_walltime_s == resources.session_s == Limits().default_walltime_s
     assert traits.max_walltime_s == resources.max_session_s

@@ -7,7 +7,7 @@ import pytest
 
 from portal.launch.errors import SessionError
 from portal.launch.slurm.commands import parse_most_gpus, submit
-from portal.launch.slurm.layout import Shape, explain_too_many
+from portal.launch.slurm.layout import Layout, explain_too_many
 from portal.launch.slurm.sbatch import JobRequest
 
 
@@ -36,7 +36,7 @@ def test_the_node_with_the_most_gpus_counts(gres, most):
     ],
 )
 def test_more_gpus_than_a_node_has_are_refused_with_what_fits(n_ranks, n_nodes, choice):
-    said = explain_too_many(Shape(n_ranks=n_ranks, n_nodes=n_nodes), 4)
+    said = explain_too_many(Layout(n_ranks=n_ranks, n_nodes=n_nodes), 4)
 
     assert said is not None
     assert said.startswith(f"You asked for {n_ranks} GPUs on ")
@@ -46,7 +46,7 @@ def test_more_gpus_than_a_node_has_are_refused_with_what_fits(n_ranks, n_nodes, 
 
 @pytest.mark.parametrize("most", [5, 8, 0])
 def test_nothing_is_said_where_a_node_has_enough_or_nobody_knows(most):
-    assert explain_too_many(Shape(n_ranks=5, n_nodes=1), most) is None
+    assert explain_too_many(Layout(n_ranks=5, n_nodes=1), most) is None
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def request(n_nodes: int, partition: str = "gpu") -> JobRequest:
-    shape = Shape(n_ranks=n_nodes, n_nodes=n_nodes)
+    shape = Layout(n_ranks=n_nodes, n_nodes=n_nodes)
     folder = Path("/home/ada/run")
     return JobRequest(name="run", shape=shape, walltime_s=60, folder=folder, partition=partition)
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from portal.launch.slurm.layout import Shape
+from portal.launch.slurm.layout import Layout
 from portal.launch.slurm.sbatch import JobRequest, job_environment, job_script, sbatch_argv
 
 REQUEST = JobRequest(
     name="20261120-203845-train-k3v9",
-    shape=Shape(n_ranks=8, n_nodes=2),
+    shape=Layout(n_ranks=8, n_nodes=2),
     walltime_s=7200,
     folder=Path("/home/ada/portal-runs/x"),
     cores_per_gpu=8,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from portal.launch.errors import SessionError
-from portal.launch.slurm.session import Session, read_session
+from portal.launch.slurm.session import SessionAllocation, read_session
 
 PORTAL_SESSION = {
     "SLURM_JOB_ID": "41",
@@ -16,7 +16,7 @@ PORTAL_SESSION = {
 
 
 def test_a_portal_session_is_read_from_its_environment():
-    assert read_session(PORTAL_SESSION, n_usable_cores=40) == Session(
+    assert read_session(PORTAL_SESSION, n_usable_cores=40) == SessionAllocation(
         job_id=41, node="node02", n_gpus=2, n_cores=16, n_usable_cores=16, simulated_gpus=True
     )
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from portal.launch.notebook.progress_bar import ProgressBar, render_bar
-from portal.launch.task.throughput import Pace, PaceMeter, Sample, sample_of_bytes
+from portal.launch.task.throughput import Sample, Throughput, ThroughputMeter, sample_of_bytes
 
 
-def pace_of(*words: tuple[int, int, float], n_ranks: int = 2, now_s: float = 10.0) -> Pace:
+def pace_of(*words: tuple[int, int, float], n_ranks: int = 2, now_s: float = 10.0) -> Throughput:
     """Return what ranks say that are heard as (rank, step, second)."""
-    meter = PaceMeter(n_ranks)
+    meter = ThroughputMeter(n_ranks)
     for rank, step, heard_at_s in words:
         meter.feed(rank, Sample(step=step, n_steps=100, images_per_s=50), heard_at_s)
     found = meter.pace(now_s)
@@ -17,11 +17,11 @@ def pace_of(*words: tuple[int, int, float], n_ranks: int = 2, now_s: float = 10.
 
 
 def test_there_is_nothing_to_show_before_a_rank_has_reported():
-    assert PaceMeter(2).pace(0) is None
+    assert ThroughputMeter(2).pace(0) is None
 
 
 def test_images_of_all_ranks_count_and_the_loss_is_that_of_the_lowest_rank():
-    meter = PaceMeter(2)
+    meter = ThroughputMeter(2)
     meter.feed(1, Sample(step=5, n_steps=20, images_per_s=600, loss=2.0), 1.0)
     meter.feed(0, Sample(step=5, n_steps=20, images_per_s=500, loss=0.25), 1.0)
 
@@ -50,7 +50,7 @@ def test_a_rank_that_has_said_nothing_for_long_is_named():
 
 
 def test_a_rank_that_is_done_is_not_missed():
-    meter = PaceMeter(2)
+    meter = ThroughputMeter(2)
     meter.feed(0, Sample(step=20, n_steps=20, is_done=True), 1.0)
     meter.feed(1, Sample(step=20, n_steps=20), 10.0)
 
@@ -65,7 +65,7 @@ def test_ranks_that_have_not_begun_are_named():
 
 
 def test_a_single_rank_has_no_lag_and_an_unknown_end_no_share():
-    meter = PaceMeter(1)
+    meter = ThroughputMeter(1)
     meter.feed(0, Sample(step=7), 1.0)
 
     assert str(meter.pace(1.0)) == "Step 7"

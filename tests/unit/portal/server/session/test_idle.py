@@ -13,7 +13,7 @@ POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0
 STEP_S = 5
 
 
-class Session:
+class SessionMonitor:
     """A session that nothing happens in unless a test says so."""
 
     def __init__(self, policy: IdlePolicy = POLICY) -> None:
@@ -34,7 +34,7 @@ class Session:
 
 
 def test_a_session_that_nobody_uses_is_warned_then_saved_then_given_back() -> None:
-    session = Session()
+    session = SessionMonitor()
 
     assert session.go_on(595) is IdleState.USED
     assert session.go_on(5) is IdleState.WARNED
@@ -56,14 +56,14 @@ def test_a_session_that_nobody_uses_is_warned_then_saved_then_given_back() -> No
     ids=["a busy kernel", "a GPU", "a program", "CPU that cannot be measured"],
 )
 def test_whatever_computes_keeps_the_session_for_ever(use: dict[str, object]) -> None:
-    session = Session()
+    session = SessionMonitor()
 
     assert session.go_on(10 * 3600, **use) is IdleState.USED
 
 
 @pytest.mark.parametrize("idle_s", [600, 700, 730])
 def test_a_kernel_that_begins_to_compute_at_the_last_moment_is_not_ended(idle_s: int) -> None:
-    session = Session()
+    session = SessionMonitor()
     session.go_on(idle_s)
 
     assert session.go_on(5, is_kernel_busy=True) is IdleState.USED
@@ -72,7 +72,7 @@ def test_a_kernel_that_begins_to_compute_at_the_last_moment_is_not_ended(idle_s:
 
 
 def test_typing_during_the_warning_keeps_the_session() -> None:
-    session = Session()
+    session = SessionMonitor()
     session.go_on(650)
 
     assert session.go_on(5, input_s=648.0) is IdleState.USED
@@ -80,7 +80,7 @@ def test_typing_during_the_warning_keeps_the_session() -> None:
 
 
 def test_the_button_keeps_the_session() -> None:
-    session = Session()
+    session = SessionMonitor()
     session.go_on(650)
 
     session.watch.keep(session.now_s)
@@ -92,14 +92,14 @@ def test_the_button_keeps_the_session() -> None:
 def test_a_gpu_whose_use_is_not_known_leaves_it_to_the_rest(
     gpus: tuple[float | None, ...],
 ) -> None:
-    session = Session()
+    session = SessionMonitor()
 
     assert session.go_on(600, gpu_percents=gpus) is IdleState.WARNED
     assert session.go_on(5, gpu_percents=gpus, is_kernel_busy=True) is IdleState.USED
 
 
 def test_one_short_burst_in_the_window_is_use() -> None:
-    session = Session()
+    session = SessionMonitor()
     session.go_on(590)
     session.go_on(5, gpu_percents=(80.0,))
 
@@ -107,6 +107,6 @@ def test_one_short_burst_in_the_window_is_use() -> None:
 
 
 def test_the_policy_is_off_by_default() -> None:
-    session = Session(IdlePolicy.of(SessionSettings()))
+    session = SessionMonitor(IdlePolicy.of(SessionSettings()))
 
     assert session.go_on(48 * 3600) is IdleState.USED

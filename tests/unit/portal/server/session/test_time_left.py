@@ -137,7 +137,7 @@ async def test_an_answer_that_was_asked_for_before_an_extension_does_not_undo_it
 
 async def test_a_warning_of_slurm_is_counted() -> None:
     clock = SessionClock(FakeHub(), {}, now=lambda: 0.0)
-    clock.hear_signal()
+    clock.on_signal()
 
     assert (await clock.read()).n_signals == 1
 

@@ -18,7 +18,7 @@ class ToldHub:
         self.told: list[tuple[str, str]] = []
         self.is_away = False
 
-    async def tell_visit(self, visitor: str, address: str) -> None:
+    async def report_visit(self, visitor: str, address: str) -> None:
         if self.is_away:
             raise HubError("The hub did not answer.", 503)
         self.told.append((visitor, address))

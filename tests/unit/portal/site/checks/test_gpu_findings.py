@@ -12,9 +12,9 @@ import pytest
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, Grade
 from portal.site.checks.gpu_answers import AllReduce, parse_allreduce, parse_gpu_answer
-from portal.site.checks.gpu_findings import judge_allreduce, judge_gpus, judge_pair
+from portal.site.checks.gpu_findings import assess_allreduce, assess_gpus, assess_pair
 from portal.site.checks.gpu_request import GpuRequest
-from portal.site.checks.test_job import Trial
+from portal.site.checks.test_job import CheckJobResult
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.nodes import Node
 from spawner.slurm.states import JobState
@@ -55,7 +55,7 @@ SIMULATED: dict[str, Any] = {
 
 
 def judge(found: Mapping[str, Any], settings: Settings) -> list[Finding]:
-    return judge_gpus(parse_gpu_answer(found), settings, REQUEST, node="node01")
+    return assess_gpus(parse_gpu_answer(found), settings, REQUEST, node="node01")
 
 
 def with_torch(**change: object) -> dict[str, Any]:
@@ -195,8 +195,8 @@ def test_without_frameworks_it_is_said_that_nothing_was_tried(settings: Settings
 
 
 def test_an_all_reduce_that_fails_or_computes_wrong_sums_is_told() -> None:
-    failed = judge_allreduce(AllReduce(backend="nccl", failed="timed out"), "x", is_real=True)
-    wrong = judge_allreduce(parse_allreduce(ALLREDUCE | {"is_right": False}), "x", is_real=True)
+    failed = assess_allreduce(AllReduce(backend="nccl", failed="timed out"), "x", is_real=True)
+    wrong = assess_allreduce(parse_allreduce(ALLREDUCE | {"is_right": False}), "x", is_real=True)
 
     assert failed.grade is wrong.grade is Grade.WARNING
     assert "through NCCL fails: timed out" in failed.sentence
@@ -218,10 +218,10 @@ def node(name: str) -> Node:
     )
 
 
-def trial(state: JobState, found: dict[str, Any] | None, reason: str = "None") -> Trial:
+def trial(state: JobState, found: dict[str, Any] | None, reason: str = "None") -> CheckJobResult:
     key = JobKey(job_id=7, user="ada", name="dsportal-check-1")
     record = JobRecord(key=key, state=state, node="n1", starts_at="", comment="", reason=reason)
-    return Trial(key=key, record=record, found=found)
+    return CheckJobResult(key=key, record=record, found=found)
 
 
 PAIR = replace(REQUEST, nodes=(node("n1"), node("n2")))
@@ -231,7 +231,7 @@ def test_two_nodes_that_add_up_are_told_with_the_bandwidth_of_rank_0() -> None:
     first = trial(JobState.COMPLETED, ALLREDUCE | {"bus_gb_per_s": 11.5})
     second = trial(JobState.COMPLETED, {"backend": "nccl", "kernel": "pytorch"})
 
-    finding = judge_pair([first, second], PAIR)
+    finding = assess_pair([first, second], PAIR)
 
     assert finding.grade is Grade.OK
     assert "n1 and n2: all-reduce of 256 MiB over 2 GPUs through NCCL: 11.5" in finding.sentence
@@ -240,7 +240,7 @@ def test_two_nodes_that_add_up_are_told_with_the_bandwidth_of_rank_0() -> None:
 def test_two_nodes_that_do_not_meet_are_told_with_what_to_look_at() -> None:
     failed = trial(JobState.COMPLETED, {"backend": "nccl", "failed": "DistNetworkError: timed out"})
 
-    finding = judge_pair([failed], PAIR)
+    finding = assess_pair([failed], PAIR)
 
     assert finding.grade is Grade.WARNING
     assert "DistNetworkError" in finding.sentence
@@ -248,7 +248,7 @@ def test_two_nodes_that_do_not_meet_are_told_with_what_to_look_at() -> None:
 
 
 def test_a_job_that_waits_for_the_second_node_is_told_as_such() -> None:
-    finding = judge_pair([trial(JobState.PENDING, None, "Resources")], PAIR)
+    finding = assess_pair([trial(JobState.PENDING, None, "Resources")], PAIR)
 
     assert finding.grade is Grade.SKIPPED
     assert "Slurm says: Resources" in finding.sentence

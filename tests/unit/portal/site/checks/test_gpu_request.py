@@ -17,7 +17,7 @@ from portal.site.checks import gpu_probe, rank_starter
 from portal.site.checks.allreduce import bus_gb_per_s
 from portal.site.checks.framework_probe import computed
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job, requests_of
-from portal.site.checks.gpu_trial import question_of, ranks_of
+from portal.site.checks.gpu_test_job import question_of, ranks_of
 from portal.site.checks.test_job import environment_of, parse_found, script_of
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
@@ -271,5 +271,5 @@ def test_devices_and_cards_are_told_apart_from_files_with_their_names(tmp_path: 
     (card / "vendor").write_text("0x10de\n")
     (card / "class").write_text("0x030200\n")
 
-    assert gpu_probe.look_at_devices(tmp_path) == {str(tmp_path / "nvidia0"): ""}
-    assert gpu_probe.look_for_signs(tmp_path) == {"module": False, "pci": True}
+    assert gpu_probe.probe_devices(tmp_path) == {str(tmp_path / "nvidia0"): ""}
+    assert gpu_probe.find_signs(tmp_path) == {"module": False, "pci": True}

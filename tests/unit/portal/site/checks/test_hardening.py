@@ -21,12 +21,12 @@ from portal.site.checks.finding import Finding, Grade
 from portal.site.checks.hardening import (
     Listener,
     LoginPage,
-    judge_leaving,
-    judge_listeners,
-    judge_login_page,
-    judge_modes,
-    judge_proxy_route,
-    judge_seen_address,
+    assess_leaving,
+    assess_listeners,
+    assess_login_page,
+    assess_modes,
+    assess_proxy_route,
+    assess_seen_address,
     parse_listeners,
 )
 from tests.hub.private_slapd import Authority
@@ -58,7 +58,7 @@ def words(findings: list[Finding]) -> str:
 
 
 def test_a_login_page_behind_a_good_front_end_is_in_order() -> None:
-    (finding,) = judge_login_page(GOOD, URL)
+    (finding,) = assess_login_page(GOOD, URL)
 
     assert finding.grade is Grade.OK
 
@@ -83,7 +83,7 @@ def test_a_login_page_behind_a_good_front_end_is_in_order() -> None:
     ],
 )
 def test_each_lack_of_a_login_page_is_told_with_a_cure(page: LoginPage, said: str) -> None:
-    (finding,) = judge_login_page(page, URL)
+    (finding,) = assess_login_page(page, URL)
 
     assert finding.grade is Grade.WARNING
     assert said in finding.sentence
@@ -102,7 +102,7 @@ def test_each_lack_of_a_login_page_is_told_with_a_cure(page: LoginPage, said: st
 def test_the_address_that_the_hub_sees_is_compared(
     seen: str, seen_forged: str, own: str, grade: Grade, said: str
 ) -> None:
-    finding = judge_seen_address(seen, seen_forged, own=own, forged="203.0.113.77")
+    finding = assess_seen_address(seen, seen_forged, own=own, forged="203.0.113.77")
 
     assert finding.grade is grade
     assert said in finding.sentence
@@ -111,12 +111,12 @@ def test_the_address_that_the_hub_sees_is_compared(
 def test_a_file_that_others_read_is_a_problem_with_its_command() -> None:
     modes = {Path("/x/hub.log"): stat.S_IFREG | 0o644, Path("/x/hub"): stat.S_IFDIR | 0o700}
 
-    (finding,) = judge_modes(modes)
+    (finding,) = assess_modes(modes)
 
     assert finding.grade is Grade.PROBLEM
     assert finding.sentence == "/x/hub.log is open to others (-rw-r--r--)."
     assert finding.cure == "chmod go= /x/hub.log"
-    assert judge_modes({Path("/x"): 0o700})[0].grade is Grade.OK
+    assert assess_modes({Path("/x"): 0o700})[0].grade is Grade.OK
 
 
 def test_listeners_are_read_from_the_kernels_tables() -> None:
@@ -144,7 +144,7 @@ def test_listeners_are_read_from_the_kernels_tables() -> None:
 def test_what_more_networks_reach_than_need_it_is_told(
     address: str, port: int, grade: Grade, said: str
 ) -> None:
-    (finding,) = judge_listeners([Listener(address=ip_address(address), port=port)], HUB)
+    (finding,) = assess_listeners([Listener(address=ip_address(address), port=port)], HUB)
 
     assert finding.grade is grade
     assert said in finding.sentence
@@ -154,15 +154,15 @@ def test_a_later_configuration_switches_the_route_to_foreign_ports_off() -> None
     on = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True}}}
     off = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": False}}}
 
-    assert judge_proxy_route([on, {}]).grade is Grade.WARNING
-    assert judge_proxy_route([on, off]).grade is Grade.OK
+    assert assess_proxy_route([on, {}]).grade is Grade.WARNING
+    assert assess_proxy_route([on, off]).grade is Grade.OK
 
 
 def test_a_directory_that_is_asked_only_once_is_told(settings: Settings) -> None:
     reader = replace(settings.login, reader_dn="cn=reader,dc=portal,dc=example")
 
-    assert judge_leaving(settings.login).grade is Grade.WARNING
-    assert judge_leaving(reader).grade is Grade.OK
+    assert assess_leaving(settings.login).grade is Grade.WARNING
+    assert assess_leaving(reader).grade is Grade.OK
 
 
 class FrontEnd(http.server.BaseHTTPRequestHandler):
@@ -199,7 +199,7 @@ def test_the_front_end_is_asked_over_tls(front_end: str, tmp_path: Path) -> None
     (tmp_path / "operator-token").write_text("0123\n")
     hub = replace(HUB, public_url=front_end, state_dir=tmp_path)
 
-    found = hardening_checks.look_at_front_end(hub)
+    found = hardening_checks.probe_front_end(hub)
 
     said = words(found)
     assert "sets jupyterhub-session-id without Secure" in said
@@ -212,7 +212,7 @@ def test_a_front_end_that_is_not_trusted_is_told(
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
 
-    (finding,) = hardening_checks.look_at_front_end(
+    (finding,) = hardening_checks.probe_front_end(
         replace(HUB, public_url=front_end, state_dir=tmp_path)
     )
 
@@ -221,7 +221,7 @@ def test_a_front_end_that_is_not_trusted_is_told(
 
 
 def test_without_an_https_address_nothing_is_asked() -> None:
-    (finding,) = hardening_checks.look_at_front_end(HUB)
+    (finding,) = hardening_checks.probe_front_end(HUB)
 
     assert finding.grade is Grade.SKIPPED
     assert "public_url" in finding.cure

@@ -10,17 +10,17 @@ import pytest
 
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
-from portal.site.checks.certificates import judge_end, judge_way_in
+from portal.site.checks.certificates import assess_end, assess_way_in
 from portal.site.checks.finding import Finding, Grade
-from portal.site.checks.host import compare_pins, look_at_database, read_pins
+from portal.site.checks.host import compare_pins, probe_database, read_pins
 from portal.site.checks.slurm import (
-    judge_accounting,
-    judge_clock,
-    judge_offer,
-    judge_patience,
-    judge_release,
+    assess_accounting,
+    assess_clock,
+    assess_offer,
+    assess_patience,
+    assess_release,
 )
-from portal.site.checks.sudo import judge_rules, parse_rules
+from portal.site.checks.sudo import assess_rules, parse_rules
 from spawner.client.visibility import parse_config
 from spawner.slurm.catalog import Catalog, Partition
 
@@ -37,7 +37,7 @@ User dsportal may run the following commands on head:
 
 
 def judge(text: str, *, needs_extender: bool = True) -> list[Finding]:
-    return judge_rules(
+    return assess_rules(
         parse_rules(text),
         account="dsportal",
         launcher=LAUNCHER,
@@ -92,7 +92,7 @@ def test_missing_rules_are_named_with_the_line_to_add() -> None:
     ],
 )
 def test_releases_of_slurm(version: str, grade: Grade) -> None:
-    assert judge_release(version)[0].grade is grade
+    assert assess_release(version)[0].grade is grade
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_releases_of_slurm(version: str, grade: Grade) -> None:
     ],
 )
 def test_a_slurm_that_gives_nodes_up_within_a_minute_is_a_warning(text: str, said: str) -> None:
-    findings = judge_patience({"SlurmdTimeout": text})
+    findings = assess_patience({"SlurmdTimeout": text})
 
     assert [one.grade for one in findings] == [Grade.WARNING] * bool(said)
     assert said in words(findings)
@@ -124,7 +124,7 @@ def test_a_slurm_that_gives_nodes_up_within_a_minute_is_a_warning(text: str, sai
 def test_a_clock_that_differs_from_slurms_is_a_warning(
     ahead_s: float | None, grade: Grade, said: str
 ) -> None:
-    findings = judge_clock(ahead_s)
+    findings = assess_clock(ahead_s)
 
     assert [one.grade for one in findings] == [grade]
     assert said in words(findings)
@@ -137,15 +137,15 @@ def test_accounting_without_gpus_or_without_a_database_is_a_warning() -> None:
     )
 
     assert config["SLURM_VERSION"] == "22.05.8"
-    assert judge_accounting(config)[0].grade is Grade.OK
-    assert "gres/gpu" in words(judge_accounting(config | {"AccountingStorageTRES": "cpu,mem"}))
-    assert "slurm.conf" in words(judge_accounting({}))
+    assert assess_accounting(config)[0].grade is Grade.OK
+    assert "gres/gpu" in words(assess_accounting(config | {"AccountingStorageTRES": "cpu,mem"}))
+    assert "slurm.conf" in words(assess_accounting({}))
 
 
 def test_a_partition_and_a_gpu_type_that_slurm_lacks_are_problems(settings: Settings) -> None:
     other = Partition(name="batch", is_default=True, is_up=True, max_walltime_s=None, nodes=())
 
-    findings = judge_offer(Catalog(partitions={"batch": other}), settings)
+    findings = assess_offer(Catalog(partitions={"batch": other}), settings)
 
     assert "Slurm has: batch" in words(findings)
     assert "the GPU type v100 is offered" in words(findings)
@@ -158,7 +158,7 @@ def test_a_partition_and_a_gpu_type_that_slurm_lacks_are_problems(settings: Sett
 def test_certificates_warn_before_they_expire(days: int, grade: Grade) -> None:
     end = datetime.now(UTC) + timedelta(days=days)
 
-    assert judge_end("https://portal.example.com", end).grade is grade
+    assert assess_end("https://portal.example.com", end).grade is grade
 
 
 def test_a_database_that_somebody_else_writes_is_a_problem(
@@ -166,14 +166,14 @@ def test_a_database_that_somebody_else_writes_is_a_problem(
 ) -> None:
     monkeypatch.setattr("portal.site.checks.host.BUSY_TIMEOUT_S", 0.1)
     hub = HubSettings(address="10.77.0.1", state_dir=tmp_path)
-    assert look_at_database(hub).grade is Grade.SKIPPED
+    assert probe_database(hub).grade is Grade.SKIPPED
     writer = sqlite3.connect(hub.sqlite_path, isolation_level=None)
     writer.execute("CREATE TABLE t (x)")
-    assert look_at_database(hub).grade is Grade.OK
+    assert probe_database(hub).grade is Grade.OK
 
     writer.execute("BEGIN IMMEDIATE")
 
-    assert "locked" in look_at_database(hub).sentence
+    assert "locked" in probe_database(hub).sentence
     writer.close()
 
 
@@ -215,7 +215,7 @@ def test_a_way_in_without_tls_and_a_front_end_without_a_name_are_warnings(
         trusted_proxies=trusted,
     )
 
-    found = judge_way_in(hub)
+    found = assess_way_in(hub)
 
     assert len(found) == len(words)
     for finding, said in zip(found, words, strict=True):

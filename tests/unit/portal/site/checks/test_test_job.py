@@ -19,9 +19,9 @@ import pytest
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
-from portal.site.checks.node_probe import lacking_python, look_at_environment
-from portal.site.checks.test_job import Trial, build_trial, parse_found, question_of
-from portal.site.checks.test_job_findings import judge_trial
+from portal.site.checks.node_probe import lacking_python, probe_environment
+from portal.site.checks.test_job import CheckJobResult, build_test_job, parse_found, question_of
+from portal.site.checks.test_job_findings import evaluate_test_job
 from spawner import __version__
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.jobs import JobKey, JobRecord
@@ -43,7 +43,7 @@ FOUND: dict[str, Any] = {
     "workplace": {"lacking": {}, "data": {}, "free_mib": {}},
 }
 OTHER_PYTHON = "needs Python 3.11, and /usr/bin/python3.13 there is 3.13.5"
-GOOD = Trial(
+GOOD = CheckJobResult(
     key=KEY, record=RECORD, was_reached=True, clock_s=0.1, found=FOUND, address="10.0.0.1:30000"
 )
 
@@ -55,7 +55,7 @@ def free_port() -> int:
 
 
 def test_the_launcher_takes_the_trial_job(settings: Settings) -> None:
-    job = build_trial(settings, name=KEY.name, partition="jupyter", n_gpus=1)
+    job = build_test_job(settings, name=KEY.name, partition="jupyter", n_gpus=1)
 
     assert checked_arguments(list(job.argv)) == list(job.argv)
     assert "--gpus-per-node=1" in job.argv
@@ -68,7 +68,7 @@ def test_the_script_tells_only_who_knows_the_secret_word(settings: Settings) -> 
     question = question_of(settings, port=port, secret="word") | {
         "environments": {"server": "/nowhere", "tensorboard": "/nowhere"}
     }
-    job = build_trial(settings, name=KEY.name, partition="jupyter", n_gpus=0)
+    job = build_test_job(settings, name=KEY.name, partition="jupyter", n_gpus=0)
     environment = {"PROBE_QUESTION": json.dumps(question), "PROBE_PYTHON": "/nowhere/python"}
     process = subprocess.Popen(
         ["bash", "-c", job.script],
@@ -106,7 +106,7 @@ def ask(port: int) -> bytes:
 
 
 def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
-    (finding,) = judge_trial(GOOD, settings, partition="jupyter")
+    (finding,) = evaluate_test_job(GOOD, settings, partition="jupyter")
 
     assert finding.grade is Grade.OK
     assert "1 kernels" in finding.sentence
@@ -145,9 +145,9 @@ def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
     ],
 )
 def test_each_fault_is_told_with_its_cure(
-    settings: Settings, change: Callable[[], Trial], said: str
+    settings: Settings, change: Callable[[], CheckJobResult], said: str
 ) -> None:
-    (finding,) = judge_trial(change(), settings, partition="jupyter")
+    (finding,) = evaluate_test_job(change(), settings, partition="jupyter")
 
     assert said in f"{finding.sentence} {finding.cure}"
     assert finding.grade is not Grade.OK
@@ -168,11 +168,11 @@ def test_a_node_whose_python_is_another_one_says_so(tmp_path: Path, python: str,
     (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.1.9\n")
     expected = said.format(os.path.realpath(python), platform.python_version())
 
-    assert look_at_environment(str(tmp_path), "server") == expected
+    assert probe_environment(str(tmp_path), "server") == expected
 
 
 def test_an_environment_of_the_node_s_python_is_loaded(tmp_path: Path) -> None:
     venv.create(tmp_path / "env", symlinks=True)
 
     assert lacking_python(str(tmp_path / "env")) == ""
-    assert "No module named" in look_at_environment(str(tmp_path / "env"), "tensorboard")
+    assert "No module named" in probe_environment(str(tmp_path / "env"), "tensorboard")

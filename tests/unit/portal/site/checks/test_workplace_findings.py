@@ -16,8 +16,8 @@ from portal.site.checks.finding import Grade
 from portal.site.checks.test_job import text_of
 from portal.site.checks.workplace_findings import (
     DATA,
+    assess_workplace,
     describe_space,
-    judge_workplace,
     workplace_question,
 )
 
@@ -77,7 +77,7 @@ def test_the_program_finds_what_is_wrong(site: Path, settings: Settings) -> None
     (site / DATA[0]).write_bytes(b"")
 
     found = look(site, settings)
-    findings = judge_workplace(found, settings, "node01")
+    findings = assess_workplace(found, settings, "node01")
 
     said = " ".join(one.sentence for one in findings)
     assert found["data"] == {DATA[0]: "empty"}
@@ -86,7 +86,7 @@ def test_the_program_finds_what_is_wrong(site: Path, settings: Settings) -> None
 
 
 def test_a_node_where_all_is_there_has_no_finding(settings: Settings) -> None:
-    assert judge_workplace(GOOD, settings, "node01") == []
+    assert assess_workplace(GOOD, settings, "node01") == []
     assert describe_space(GOOD) == "/home/ada has 12.0 GiB free, /srv/isilon 900.5"
 
 
@@ -101,7 +101,7 @@ def test_a_node_where_all_is_there_has_no_finding(settings: Settings) -> None:
 def test_each_lack_is_a_warning_with_its_cure(
     settings: Settings, change: dict[str, Any], said: str
 ) -> None:
-    (finding,) = judge_workplace(GOOD | change, settings, "node01")
+    (finding,) = assess_workplace(GOOD | change, settings, "node01")
 
     assert said in finding.sentence
     assert finding.grade is Grade.WARNING
@@ -116,7 +116,7 @@ def test_kernels_of_the_site_itself_may_run_the_templates(site: Path) -> None:
 
 
 def test_a_look_that_failed_is_told(settings: Settings) -> None:
-    (finding,) = judge_workplace("no answer in 60 s", settings, "node01")
+    (finding,) = assess_workplace("no answer in 60 s", settings, "node01")
 
     assert finding.grade is Grade.WARNING
     assert "no answer in 60 s" in finding.sentence

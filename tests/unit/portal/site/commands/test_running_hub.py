@@ -30,7 +30,7 @@ from portal.site.commands.backup import MOST_COPIES, back_up, restore
 from portal.site.commands.running_hub import ask_hub, status_text
 from portal.site.commands.services import culler_argv, proxy_argv, run_part
 from spawner.errors import SiteError
-from spawner.session.spawn_error import StartFailed
+from spawner.session.spawn_error import StartFailedError
 
 
 def test_a_drained_portal_stays_so_over_a_restart(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_drained_portal_stays_so_over_a_restart(tmp_path: Path) -> None:
 
     again = Drain(path)
 
-    with pytest.raises(StartFailed, match="New disks"):
+    with pytest.raises(StartFailedError, match="New disks"):
         again.refuse(None)
     assert "New disks. Running sessions continue." in again.announcements()[0].text
     again.open()

@@ -34,7 +34,7 @@ _SUSPENSION_SCHEMA = {
 }
 
 
-class Session:
+class SessionMonitor:
     """The state that pages poll, and the actions that they may request.
 
     Args:
@@ -76,9 +76,9 @@ class Session:
         """
         loop = asyncio.get_running_loop()
         # Replaces the server's own handler, which would only print a line.
-        loop.add_signal_handler(signal.SIGUSR1, self._hear_signal)
-        loop.add_signal_handler(signal.SIGTSTP, self._hear_suspension)
-        loop.add_signal_handler(signal.SIGCONT, self._hear_resumption)
+        loop.add_signal_handler(signal.SIGUSR1, self._on_signal)
+        loop.add_signal_handler(signal.SIGTSTP, self._on_suspension)
+        loop.add_signal_handler(signal.SIGCONT, self._on_resumption)
         if self.meter is not None:
             self._tasks.append(loop.create_task(self._sample(self.meter)))
 
@@ -137,16 +137,16 @@ class Session:
             "are_gpus_simulated": self.has_simulated_gpus,
         }
 
-    def _hear_signal(self) -> None:
+    def _on_signal(self) -> None:
         self._log.info("Slurm warns that the time limit is near; open tabs save their notebooks")
-        self.clock.hear_signal()
+        self.clock.on_signal()
 
-    def _hear_suspension(self) -> None:
+    def _on_suspension(self) -> None:
         self._log.warning("Slurm suspends this session")
         self._is_suspended = True
         self._tell_suspension()
 
-    def _hear_resumption(self) -> None:
+    def _on_resumption(self) -> None:
         if self._is_suspended:
             self._log.warning("Slurm has resumed this session")
         self._is_suspended = False
@@ -154,13 +154,13 @@ class Session:
     async def _sample(self, meter: Meter) -> None:
         while True:
             try:
-                await self._judge(await meter.take_sample())
+                await self._evaluate(await meter.take_sample())
             except Exception:
                 # One odd reading must not end the sampling of a session that runs for days.
                 self._log.exception("A sample of the session failed")
             await asyncio.sleep(meter.interval_s)
 
-    async def _judge(self, sample: Sample) -> None:
+    async def _evaluate(self, sample: Sample) -> None:
         before = self._idle.view().state
         state = self._idle.look(
             Observation(
@@ -199,7 +199,7 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() else 0
 
 
-def make_session(serverapp: Any) -> Session:
+def make_session_monitor(serverapp: Any) -> SessionMonitor:
     """Return the session of the notebook server `serverapp`, not started."""
     kernels = serverapp.kernel_manager
     events = serverapp.event_logger
@@ -211,7 +211,7 @@ def make_session(serverapp: Any) -> Session:
         )
         return any(state in {"busy", "starting", "restarting"} for state in states)
 
-    return Session(
+    return SessionMonitor(
         os.environ,
         is_kernel_busy=is_kernel_busy,
         stop_server=lambda: serverapp.io_loop.add_callback(serverapp.stop),

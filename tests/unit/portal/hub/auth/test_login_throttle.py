@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from portal.hub.auth.guessing import (
+from portal.hub.auth.login_throttle import (
     FORGET_AFTER_S,
     MOST_KEYS,
     MOST_WAITING,
     PER_ADDRESS,
     PER_NAME,
-    Attempt,
-    Guessing,
+    LoginAttempt,
+    LoginThrottle,
     Outcome,
 )
 
@@ -34,12 +34,12 @@ class Portal:
 
     def __init__(self) -> None:
         self.clock = Clock()
-        self.guessing = Guessing(self.clock)
+        self.throttle = LoginThrottle(self.clock)
 
-    def arrive(self, name: str, address: str = CLASS_ROOM, browser: str = "") -> Attempt:
+    def arrive(self, name: str, address: str = CLASS_ROOM, browser: str = "") -> LoginAttempt:
         """Let somebody send the form."""
-        attempt = Attempt(name=name, address=address, browser=browser)
-        assert self.guessing.arrive(attempt) is None
+        attempt = LoginAttempt(name=name, address=address, browser=browser)
+        assert self.throttle.arrive(attempt) is None
         return attempt
 
     def log_in(
@@ -53,15 +53,15 @@ class Portal:
         attempt = self.arrive(name, address, browser)
         return self.wait_for(attempt, outcome)
 
-    def wait_for(self, attempt: Attempt, outcome: Outcome) -> float:
+    def wait_for(self, attempt: LoginAttempt, outcome: Outcome) -> float:
         """Let time pass until an attempt was checked; all before it are wrong."""
         started_s = self.clock.now_s
         while True:
-            for one in self.guessing.next_turns():
-                self.guessing.finish(one, outcome if one is attempt else Outcome.WRONG)
+            for one in self.throttle.next_attempts():
+                self.throttle.finish(one, outcome if one is attempt else Outcome.WRONG)
                 if one is attempt:
                     return self.clock.now_s - started_s
-            after_s = self.guessing.next_look_s()
+            after_s = self.throttle.next_check_s()
             assert after_s is not None
             self.clock.now_s += after_s
 
@@ -117,8 +117,8 @@ def test_who_guesses_on_and_on_lets_the_owner_go_first(portal: Portal) -> None:
 def test_a_burst_of_guesses_from_everywhere_lets_the_owner_go_first_too(portal: Portal) -> None:
     for n in range(20):
         portal.arrive("ada", f"198.51.100.{n}")
-    for guess in portal.guessing.next_turns():
-        portal.guessing.finish(guess, Outcome.WRONG)
+    for guess in portal.throttle.next_attempts():
+        portal.throttle.finish(guess, Outcome.WRONG)
 
     owner = portal.arrive("ada")
 
@@ -142,14 +142,14 @@ def test_such_a_browser_guesses_no_faster_than_others(portal: Portal) -> None:
 
 def test_two_hundred_good_logins_of_a_class_room_count_for_nothing(portal: Portal) -> None:
     attempts = [portal.arrive(f"user{n}") for n in range(250)]
-    at_once = portal.guessing.next_turns()
+    at_once = portal.throttle.next_attempts()
     for attempt in at_once:
-        portal.guessing.finish(attempt, Outcome.RIGHT)
-    for attempt in portal.guessing.next_turns():
-        portal.guessing.finish(attempt, Outcome.RIGHT)
+        portal.throttle.finish(attempt, Outcome.RIGHT)
+    for attempt in portal.throttle.next_attempts():
+        portal.throttle.finish(attempt, Outcome.RIGHT)
 
     assert len(at_once) == 200
-    assert set(portal.guessing._waiting) == set()
+    assert set(portal.throttle._waiting) == set()
     assert len(attempts) == 250
     assert portal.log_in("grace") == 0
 
@@ -167,13 +167,13 @@ def test_a_burst_has_no_more_tries_than_are_free(portal: Portal) -> None:
     for _ in range(20):
         portal.arrive("ada")
 
-    checking = portal.guessing.next_turns()
+    checking = portal.throttle.next_attempts()
 
     assert len(checking) == 5
-    assert portal.guessing.next_look_s() is None, "others have to finish first"
+    assert portal.throttle.next_check_s() is None, "others have to finish first"
     for attempt in checking:
-        portal.guessing.finish(attempt, Outcome.WRONG)
-    assert portal.guessing.next_look_s() == pytest.approx(0.3)
+        portal.throttle.finish(attempt, Outcome.WRONG)
+    assert portal.throttle.next_check_s() == pytest.approx(0.3)
 
 
 def test_the_right_password_forgives_the_wrong_ones_before_it(portal: Portal) -> None:
@@ -184,10 +184,10 @@ def test_the_right_password_forgives_the_wrong_ones_before_it(portal: Portal) ->
 
     portal.log_in("ada", outcome=Outcome.RIGHT)
 
-    others = Attempt(name="ada", address="203.0.113.1")
-    assert portal.guessing.spacing_s(others) == 0
+    others = LoginAttempt(name="ada", address="203.0.113.1")
+    assert portal.throttle.spacing_s(others) == 0
     portal.log_in("ada", FAR_AWAY)
-    assert portal.guessing.spacing_s(others) == pytest.approx(0.3), "those of others stay"
+    assert portal.throttle.spacing_s(others) == pytest.approx(0.3), "those of others stay"
 
 
 def test_a_check_without_an_answer_counts_for_nothing(portal: Portal) -> None:
@@ -223,7 +223,7 @@ def test_an_attack_that_has_ended_is_forgotten_while_its_owner_logs_in_now_and_t
         portal.clock.now_s += FORGET_AFTER_S - 1
         portal.log_in("ada", outcome=Outcome.RIGHT)
 
-    assert portal.guessing.spacing_s(Attempt(name="ada", address=CLASS_ROOM)) == 0
+    assert portal.throttle.spacing_s(LoginAttempt(name="ada", address=CLASS_ROOM)) == 0
 
 
 def test_where_too_many_wait_the_one_with_most_wrong_passwords_goes(portal: Portal) -> None:
@@ -231,15 +231,15 @@ def test_where_too_many_wait_the_one_with_most_wrong_passwords_goes(portal: Port
         portal.log_in("ada", FAR_AWAY)
     guesses = [portal.arrive("ada", FAR_AWAY) for _ in range(PER_NAME.most_waiting)]
 
-    assert portal.guessing.arrive(Attempt(name="ada", address=CLASS_ROOM)) is guesses[0]
-    assert portal.guessing.arrive(Attempt(name="ada", address=FAR_AWAY)) is guesses[1]
+    assert portal.throttle.arrive(LoginAttempt(name="ada", address=CLASS_ROOM)) is guesses[0]
+    assert portal.throttle.arrive(LoginAttempt(name="ada", address=FAR_AWAY)) is guesses[1]
 
 
 def test_made_up_names_fill_neither_memory_nor_waiting_room(portal: Portal) -> None:
     for n in range(MOST_KEYS // 2):
         portal.log_in(f"user{n}", f"address {n}")
     for n in range(MOST_WAITING + 50):
-        portal.guessing.arrive(Attempt(name=f"name{n}", address=f"place {n}"))
+        portal.throttle.arrive(LoginAttempt(name=f"name{n}", address=f"place {n}"))
 
-    assert len(portal.guessing._tallies) <= MOST_KEYS + 3
-    assert len(portal.guessing._waiting) == MOST_WAITING
+    assert len(portal.throttle._tallies) <= MOST_KEYS + 3
+    assert len(portal.throttle._waiting) == MOST_WAITING

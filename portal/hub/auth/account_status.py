@@ -16,7 +16,7 @@ NO_ANSWER_AGE_S = 30.0
 _N_MOST_REMEMBERED = 10_000
 
 
-class Verdict(Enum):
+class LoginPermission(Enum):
     """Whether an account still admits its owner."""
 
     MAY = "may log in"
@@ -25,7 +25,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AccountStatus:
     """Result of checking an account.
 
     Attributes:
@@ -33,12 +33,12 @@ class Standing:
         groups: UNIX groups of an account whose owner may log in.
     """
 
-    verdict: Verdict
+    verdict: LoginPermission
     reason: str = ""
     groups: tuple[str, ...] = ()
 
 
-class Standings:
+class AccountStatusCache:
     """Caches refusals and silence for a while; JupyterHub itself remembers good news.
 
     Args:
@@ -48,27 +48,27 @@ class Standings:
 
     def __init__(
         self,
-        ask: Callable[[str], Awaitable[Standing]],
+        ask: Callable[[str], Awaitable[AccountStatus]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         # Only refusals stay in it.
         self._known = Cache(ask, fresh_s=REFUSAL_AGE_S, n_kept=_N_MOST_REMEMBERED, clock=clock)
         self._clock = clock
         self._silent_until_s = 0.0
-        self._silence = Standing(verdict=Verdict.UNKNOWN)
+        self._silence = AccountStatus(verdict=LoginPermission.UNKNOWN)
 
-    async def of(self, name: str) -> Standing:
+    async def of(self, name: str) -> AccountStatus:
         """Return a user's standing, a minute old at most; concurrent callers share one check."""
         if self._known.fresh(name) is None and self._clock() < self._silent_until_s:
             return self._silence
-        standing = await self._known.get(name)
-        if standing.verdict is Verdict.MAY_NOT:
-            return standing
+        status = await self._known.get(name)
+        if status.verdict is LoginPermission.MAY_NOT:
+            return status
         self._known.expire(name)
-        if standing.verdict is Verdict.UNKNOWN:
+        if status.verdict is LoginPermission.UNKNOWN:
             self._silent_until_s = self._clock() + NO_ANSWER_AGE_S
-            self._silence = standing
-        return standing
+            self._silence = status
+        return status
 
     def forget(self, name: str) -> None:
         """Check again next time, as after a login with the right password."""

@@ -11,7 +11,7 @@ from portal.site.checks import allreduce, framework_probe, gpu_probe, rank_start
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
 from portal.site.checks.nvidia import NVIDIA_SMI_ARGV
 from portal.site.checks.test_job import (
-    Trial,
+    CheckJobResult,
     environment_of,
     new_name,
     parse_found,
@@ -63,9 +63,9 @@ def ranks_of(settings: Settings, backend: str) -> dict[str, Any]:
     }
 
 
-async def run_gpu_trial(
+async def run_gpu_test_job(
     slurm: Slurm, settings: Settings, request: GpuRequest, *, user: str, wait_s: float
-) -> Trial:
+) -> CheckJobResult:
     """Run a job that looks at the GPUs of one node.
 
     It may wait in the queue for `wait_s`. It is not left behind, whatever happens.
@@ -97,7 +97,7 @@ async def submit(slurm: Slurm, job: Job, user: str, environment: Mapping[str, st
     return JobKey(job_id=submission.job_id, user=user, name=name.removeprefix(option))
 
 
-async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> Trial:
+async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> CheckJobResult:
     """Wait for a job to end, and read what it found.
 
     It may wait in the queue for `wait_s`, and then run for `look_s`.
@@ -107,11 +107,11 @@ async def follow(slurm: Slurm, key: JobKey, *, wait_s: float, look_s: float) -> 
     """
     record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
     if record is not None and record.state.phase is Phase.WAITING:
-        return Trial(key=key, record=record)
+        return CheckJobResult(key=key, record=record)
     # Slurm may have forgotten the job by then; the earlier record still names its node.
     record = await wait_while(slurm, key, {Phase.WAITING, Phase.RUNNING}, look_s) or record
     log = await slurm.read_log(key)
-    return Trial(key=key, record=record, found=parse_found(log), log=log)
+    return CheckJobResult(key=key, record=record, found=parse_found(log), log=log)
 
 
 async def end(slurm: Slurm, key: JobKey) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from portal.hub.network import traffic
-from portal.hub.network.gate import FILE_COST, Refusal, _refusal, allowances, cost_of
-from portal.hub.network.traffic import Allowance, Traffic, Visit
+from portal.hub.network import rate_limiter
+from portal.hub.network.gate import FILE_COST, Refusal, _refusal, cost_of, rate_limits
+from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
 from portal.hub.network.visitors import Kind, Visitor, network_of
 from portal.hub.settings.traffic import TrafficSettings
 
-ALLOWANCE = Allowance(per_s=10, burst=20, at_once=1000)
+ALLOWANCE = RateLimit(per_s=10, burst=20, at_once=1000)
 
 
 class Clock:
@@ -29,20 +29,20 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def requests(clock: Clock) -> Traffic:
-    return Traffic(clock)
+def requests(clock: Clock) -> RateLimiter:
+    return RateLimiter(clock)
 
 
-def n_let_in(requests: Traffic, key: str, n: int, allowance: Allowance = ALLOWANCE) -> int:
+def n_let_in(requests: RateLimiter, key: str, n: int, allowance: RateLimit = ALLOWANCE) -> int:
     """Send requests that end at once; return how many were let in."""
     entered = [requests.enter(key, allowance) for _ in range(n)]
-    visits = [one for one in entered if isinstance(one, Visit)]
+    visits = [one for one in entered if isinstance(one, OpenRequest)]
     for visit in visits:
         visit.leave()
     return len(visits)
 
 
-def test_a_burst_is_let_in_and_then_the_rate(requests: Traffic, clock: Clock) -> None:
+def test_a_burst_is_let_in_and_then_the_rate(requests: RateLimiter, clock: Clock) -> None:
     assert n_let_in(requests, "ada", 500) == 20
 
     clock.now_s += 1
@@ -50,7 +50,7 @@ def test_a_burst_is_let_in_and_then_the_rate(requests: Traffic, clock: Clock) ->
 
 
 def test_who_hammers_for_a_minute_gets_the_rate_and_no_more(
-    requests: Traffic, clock: Clock
+    requests: RateLimiter, clock: Clock
 ) -> None:
     n = 0
     for _ in range(60 * 500):
@@ -60,13 +60,13 @@ def test_who_hammers_for_a_minute_gets_the_rate_and_no_more(
     assert n == pytest.approx(20 + 60 * 10, abs=2)
 
 
-def test_others_are_let_in_meanwhile(requests: Traffic) -> None:
+def test_others_are_let_in_meanwhile(requests: RateLimiter) -> None:
     n_let_in(requests, "ada", 500)
 
     assert n_let_in(requests, "grace", 5) == 5
 
 
-def test_the_wait_is_as_long_as_it_takes(requests: Traffic, clock: Clock) -> None:
+def test_the_wait_is_as_long_as_it_takes(requests: RateLimiter, clock: Clock) -> None:
     n_let_in(requests, "ada", 20)
 
     wait_s = requests.enter("ada", ALLOWANCE)
@@ -76,45 +76,45 @@ def test_the_wait_is_as_long_as_it_takes(requests: Traffic, clock: Clock) -> Non
     assert n_let_in(requests, "ada", 1) == 1
 
 
-def test_a_refusal_costs_nothing(requests: Traffic, clock: Clock) -> None:
+def test_a_refusal_costs_nothing(requests: RateLimiter, clock: Clock) -> None:
     n_let_in(requests, "ada", 10_000)
 
     clock.now_s += 0.5
     assert n_let_in(requests, "ada", 100) == 5
 
 
-def test_a_pause_does_not_save_up_more_than_the_burst(requests: Traffic, clock: Clock) -> None:
+def test_a_pause_does_not_save_up_more_than_the_burst(requests: RateLimiter, clock: Clock) -> None:
     n_let_in(requests, "ada", 1)
 
     clock.now_s += 3600
     assert n_let_in(requests, "ada", 100) == 20
 
 
-def test_files_cost_an_eighth(requests: Traffic) -> None:
+def test_files_cost_an_eighth(requests: RateLimiter) -> None:
     for _ in range(160):
-        assert isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), Visit)
+        assert isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), OpenRequest)
 
-    assert not isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), Visit)
+    assert not isinstance(requests.enter("ada", ALLOWANCE, cost=FILE_COST), OpenRequest)
 
 
-def test_open_requests_are_bounded_until_they_are_left(requests: Traffic) -> None:
-    allowance = Allowance(per_s=1000, burst=1000, at_once=3)
+def test_open_requests_are_bounded_until_they_are_left(requests: RateLimiter) -> None:
+    allowance = RateLimit(per_s=1000, burst=1000, at_once=3)
     visits = [requests.enter("ada", allowance) for _ in range(3)]
 
-    assert requests.enter("ada", allowance) == traffic.AT_ONCE_WAIT_S
+    assert requests.enter("ada", allowance) == rate_limiter.AT_ONCE_WAIT_S
     first = visits[0]
-    assert isinstance(first, Visit)
+    assert isinstance(first, OpenRequest)
     first.leave()
     first.leave()
     assert n_let_in(requests, "ada", 1, allowance) == 1
-    assert isinstance(requests.enter("ada", allowance), Visit)
-    assert requests.enter("ada", allowance) == traffic.AT_ONCE_WAIT_S
+    assert isinstance(requests.enter("ada", allowance), OpenRequest)
+    assert requests.enter("ada", allowance) == rate_limiter.AT_ONCE_WAIT_S
 
 
 def test_made_up_addresses_do_not_fill_the_memory(
-    requests: Traffic, monkeypatch: pytest.MonkeyPatch
+    requests: RateLimiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(traffic, "MOST_BUCKETS", 100)
+    monkeypatch.setattr(rate_limiter, "MOST_BUCKETS", 100)
     for n in range(1000):
         n_let_in(requests, f"192.0.2.{n}", 1)
 
@@ -122,15 +122,15 @@ def test_made_up_addresses_do_not_fill_the_memory(
 
 
 def test_a_class_room_behind_one_address_logs_in_at_the_same_moment() -> None:
-    address = allowances(TrafficSettings())[Kind.ADDRESS]
-    requests = Traffic(Clock())
+    address = rate_limits(TrafficSettings())[Kind.ADDRESS]
+    requests = RateLimiter(Clock())
     paths = ["/", "/hub/", "/hub/login", "/hub/login", "/hub/login?next=", "/hub/home"]
     paths += [f"/hub/static/{n}.js" for n in range(20)]
 
     for _ in range(200):
         for path in paths:
             entered = requests.enter("room", address, cost=cost_of(path, "/hub/"))
-            assert isinstance(entered, Visit)
+            assert isinstance(entered, OpenRequest)
             entered.leave()
 
 

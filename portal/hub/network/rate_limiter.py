@@ -13,7 +13,7 @@ MOST_BUCKETS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class RateLimit:
     """Limits of one user, or of one address.
 
     Args:
@@ -34,7 +34,7 @@ class _Bucket:
     n_open: int = 0
 
 
-class Visit:
+class OpenRequest:
     """An admitted request; `leave` has to be called at its end."""
 
     __slots__ = ("_bucket",)
@@ -50,7 +50,7 @@ class Visit:
             self._bucket = None
 
 
-class Traffic:
+class RateLimiter:
     """Admits requests, or says how long to wait.
 
     A refused request costs nothing, so that waiting helps even those who hammer.
@@ -64,7 +64,7 @@ class Traffic:
         # The longest unseen first.
         self._buckets: dict[str, _Bucket] = {}
 
-    def enter(self, key: str, allowance: Allowance, *, cost: float = 1.0) -> Visit | float:
+    def enter(self, key: str, allowance: RateLimit, *, cost: float = 1.0) -> OpenRequest | float:
         """Admit a request if its sender's bucket has room.
 
         `key` names the sender; `cost`, 0 to 1, is taken from the burst.
@@ -87,7 +87,7 @@ class Traffic:
         if bucket.n_left < cost:
             return (cost - bucket.n_left) / allowance.per_s
         bucket.n_left -= cost
-        return Visit(bucket)
+        return OpenRequest(bucket)
 
     def _forget_old(self, now_s: float) -> None:
         while len(self._buckets) >= MOST_BUCKETS:

@@ -6,18 +6,18 @@ import asyncio
 
 import pytest
 
-from portal.hub.auth import turns as module
-from portal.hub.auth.guessing import PER_NAME, Attempt, Guessing, Outcome
-from portal.hub.auth.turns import NoTurnError, Turns
+from portal.hub.auth import login_queue as module
+from portal.hub.auth.login_queue import LoginQueue, LoginQueueFullError
+from portal.hub.auth.login_throttle import PER_NAME, LoginAttempt, LoginThrottle, Outcome
 
 
-def attempt() -> Attempt:
-    return Attempt(name="ada", address="192.0.2.7")
+def attempt() -> LoginAttempt:
+    return LoginAttempt(name="ada", address="192.0.2.7")
 
 
-async def busy_turns() -> tuple[Turns, list[Attempt]]:
+async def busy_turns() -> tuple[LoginQueue, list[LoginAttempt]]:
     """Return turns of which all that are free are taken, and who took them."""
-    turns = Turns(Guessing())
+    turns = LoginQueue(LoginThrottle())
     taken = [attempt() for _ in range(PER_NAME.n_free)]
     for one in taken:
         await turns.wait(one)
@@ -65,5 +65,5 @@ async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     turns, _ = await busy_turns()
     monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.01)
 
-    with pytest.raises(NoTurnError):
+    with pytest.raises(LoginQueueFullError):
         await turns.wait(attempt())

@@ -10,33 +10,33 @@ from types import SimpleNamespace
 import pytest
 
 from portal.hub.auth import unix_accounts
-from portal.hub.auth.authenticator_mixin import limit_tokens
-from portal.hub.auth.standing import (
+from portal.hub.auth.account_status import (
     NO_ANSWER_AGE_S,
     REFUSAL_AGE_S,
-    Standing,
-    Standings,
-    Verdict,
+    AccountStatus,
+    AccountStatusCache,
+    LoginPermission,
 )
+from portal.hub.auth.authenticator_mixin import limit_tokens
 
 
 class Site:
     """Answers about accounts, counts the questions, and has a clock."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: LoginPermission) -> None:
         self.verdict = verdict
         self.asked: list[str] = []
         self.now_s = 1000.0
-        self.standings = Standings(self.ask, lambda: self.now_s)
+        self.standings = AccountStatusCache(self.ask, lambda: self.now_s)
 
-    async def ask(self, name: str) -> Standing:
+    async def ask(self, name: str) -> AccountStatus:
         self.asked.append(name)
         await asyncio.sleep(0)
-        return Standing(verdict=self.verdict)
+        return AccountStatus(verdict=self.verdict)
 
 
 async def test_many_requests_at_once_are_one_question() -> None:
-    site = Site(Verdict.MAY)
+    site = Site(LoginPermission.MAY)
 
     await asyncio.gather(*(site.standings.of("ada") for _ in range(20)))
 
@@ -44,9 +44,9 @@ async def test_many_requests_at_once_are_one_question() -> None:
 
 
 async def test_a_refusal_holds_for_a_minute_and_ends_with_a_login() -> None:
-    site = Site(Verdict.MAY_NOT)
+    site = Site(LoginPermission.MAY_NOT)
     for _ in range(3):
-        assert (await site.standings.of("ada")).verdict is Verdict.MAY_NOT
+        assert (await site.standings.of("ada")).verdict is LoginPermission.MAY_NOT
     assert len(site.asked) == 1
 
     site.now_s += REFUSAL_AGE_S + 1
@@ -58,15 +58,15 @@ async def test_a_refusal_holds_for_a_minute_and_ends_with_a_login() -> None:
 
 
 async def test_while_nothing_answers_one_in_half_a_minute_waits() -> None:
-    site = Site(Verdict.UNKNOWN)
+    site = Site(LoginPermission.UNKNOWN)
     for name in ("ada", "grace", "linus"):
-        assert (await site.standings.of(name)).verdict is Verdict.UNKNOWN
+        assert (await site.standings.of(name)).verdict is LoginPermission.UNKNOWN
     assert site.asked == ["ada"]
 
     site.now_s += NO_ANSWER_AGE_S
-    site.verdict = Verdict.MAY
+    site.verdict = LoginPermission.MAY
 
-    assert (await site.standings.of("grace")).verdict is Verdict.MAY
+    assert (await site.standings.of("grace")).verdict is LoginPermission.MAY
 
 
 def test_tokens_without_an_end_get_one_and_those_of_sessions_do_not() -> None:

@@ -21,7 +21,7 @@ MOST_WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Throttle:
     """How checks are spaced out after wrong passwords.
 
     Args:
@@ -50,9 +50,9 @@ class Pace:
 
 
 # Six a minute for a name in the long run; its owner, from a new browser, waits as long as one.
-PER_NAME = Pace(n_free=5, step_s=0.3, longest_s=10, forget_one_s=60, most_waiting=20)
+PER_NAME = Throttle(n_free=5, step_s=0.3, longest_s=10, forget_one_s=60, most_waiting=20)
 # More than a class room mistypes.
-PER_ADDRESS = Pace(n_free=200, step_s=0.05, longest_s=2, forget_one_s=10, most_waiting=300)
+PER_ADDRESS = Throttle(n_free=200, step_s=0.05, longest_s=2, forget_one_s=10, most_waiting=300)
 
 
 class Outcome(Enum):
@@ -64,7 +64,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attempt:
+class LoginAttempt:
     """One attempt to log in.
 
     Args:
@@ -76,7 +76,7 @@ class Attempt:
     browser: str = ""
 
     @property
-    def paces(self) -> dict[str, Pace]:
+    def throttles(self) -> dict[str, Throttle]:
         """The queues in which the attempt waits, each with its pace."""
         if self.browser:
             # Not the address either: others behind it may be the ones who guess.
@@ -91,7 +91,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class _Tally:
-    pace: Pace
+    pace: Throttle
     changed_s: float
     forgotten_s: float
     n_wrong: int = 0
@@ -111,7 +111,7 @@ class _Tally:
         self.n_wrong = min(self.n_wrong + 1, self.pace.most_wrong)
 
 
-class Guessing:
+class LoginThrottle:
     """Counts wrong passwords and picks the attempts to check next.
 
     Nothing is kept on disk. A tally is dropped FORGET_AFTER_S after its last attempt, and the
@@ -125,9 +125,9 @@ class Guessing:
         self._clock = clock
         self._tallies: dict[str, _Tally] = {}
         # In the order of arrival.
-        self._waiting: dict[Attempt, None] = {}
+        self._waiting: dict[LoginAttempt, None] = {}
 
-    def arrive(self, attempt: Attempt) -> Attempt | None:
+    def arrive(self, attempt: LoginAttempt) -> LoginAttempt | None:
         """Queue an attempt.
 
         Returns:
@@ -140,11 +140,11 @@ class Guessing:
             return last
         return None
 
-    def leave(self, attempt: Attempt) -> None:
+    def leave(self, attempt: LoginAttempt) -> None:
         """Take an attempt out of the queue; does nothing if it is not waiting."""
         self._waiting.pop(attempt, None)
 
-    def next_turns(self) -> list[Attempt]:
+    def next_attempts(self) -> list[LoginAttempt]:
         """Return the attempts to check now; they no longer wait.
 
         Returns:
@@ -158,8 +158,8 @@ class Guessing:
                 self._begin(attempt, now_s)
         return taken
 
-    def next_look_s(self) -> float | None:
-        """Return the seconds until `next_turns` should be called again.
+    def next_check_s(self) -> float | None:
+        """Return the seconds until `next_attempts` should be called again.
 
         Returns:
             None if only an arrival or `finish` can change anything.
@@ -167,7 +167,7 @@ class Guessing:
         due_s = min(map(self._due_s, self._waiting), default=float("inf"))
         return None if due_s == float("inf") else max(0.0, due_s - self._clock())
 
-    def finish(self, attempt: Attempt, outcome: Outcome) -> None:
+    def finish(self, attempt: LoginAttempt, outcome: Outcome) -> None:
         """Record the outcome of a check.
 
         The right password forgives the wrong ones before it, of the same name and address; an
@@ -175,7 +175,7 @@ class Guessing:
         """
         now_s = self._clock()
         n_forgiven = self._n_wrong(attempt.pair) if outcome is Outcome.RIGHT else 0
-        for key, pace in attempt.paces.items():
+        for key, pace in attempt.throttles.items():
             tally = self._tally(key, pace, now_s)
             tally.n_checking = max(0, tally.n_checking - 1)
             tally.n_wrong = max(0, tally.n_wrong - n_forgiven)
@@ -183,17 +183,17 @@ class Guessing:
             if outcome is Outcome.RIGHT and attempt.browser:
                 tally.n_wrong = 0
         if outcome is Outcome.WRONG:
-            for key, pace in {**attempt.paces, attempt.pair: PER_NAME}.items():
+            for key, pace in {**attempt.throttles, attempt.pair: PER_NAME}.items():
                 self._tally(key, pace, now_s).count(now_s)
         elif outcome is Outcome.RIGHT:
             self._tallies.pop(attempt.pair, None)
         self._forget_old(now_s)
 
-    def spacing_s(self, attempt: Attempt) -> float:
+    def spacing_s(self, attempt: LoginAttempt) -> float:
         """Return the current seconds between checks like this one; 0 for no wait."""
-        return max(p.spacing_s(self._n_wrong(key)) for key, p in attempt.paces.items())
+        return max(p.spacing_s(self._n_wrong(key)) for key, p in attempt.throttles.items())
 
-    def _in_order(self, attempts: Iterable[Attempt]) -> list[Attempt]:
+    def _in_order(self, attempts: Iterable[LoginAttempt]) -> list[LoginAttempt]:
         """Sort attempts: fewer wrong passwords first, then the newest.
 
         First come, first served would serve the guesser in a queue that they keep full.
@@ -201,18 +201,18 @@ class Guessing:
         newest_first = reversed(list(attempts))
         return sorted(newest_first, key=lambda one: self._n_wrong(one.pair))
 
-    def _crowds(self, attempt: Attempt) -> Iterable[list[Attempt]]:
-        sizes = Counter(key for one in self._waiting for key in one.paces)
-        for key, pace in attempt.paces.items():
+    def _crowds(self, attempt: LoginAttempt) -> Iterable[list[LoginAttempt]]:
+        sizes = Counter(key for one in self._waiting for key in one.throttles)
+        for key, pace in attempt.throttles.items():
             if sizes[key] > pace.most_waiting:
-                yield [one for one in self._waiting if key in one.paces]
+                yield [one for one in self._waiting if key in one.throttles]
         if len(self._waiting) > MOST_WAITING:
             yield list(self._waiting)
 
-    def _due_s(self, attempt: Attempt) -> float:
+    def _due_s(self, attempt: LoginAttempt) -> float:
         """Return when an attempt may be checked; infinity if others have to finish first."""
         due_s = float("-inf")
-        for key, pace in attempt.paces.items():
+        for key, pace in attempt.throttles.items():
             n_wrong, tally = self._n_wrong(key), self._tallies.get(key)
             # Running checks count as wrong ones until they end: many at once must not pass for
             # free.
@@ -223,9 +223,9 @@ class Guessing:
             due_s = max(due_s, tally.checked_s + pace.spacing_s(n_wrong))
         return due_s
 
-    def _begin(self, attempt: Attempt, now_s: float) -> None:
+    def _begin(self, attempt: LoginAttempt, now_s: float) -> None:
         self.leave(attempt)
-        for key, pace in attempt.paces.items():
+        for key, pace in attempt.throttles.items():
             tally = self._tally(key, pace, now_s)
             tally.n_checking += 1
             tally.checked_s = now_s
@@ -237,7 +237,7 @@ class Guessing:
         tally.forget(self._clock())
         return tally.n_wrong
 
-    def _tally(self, key: str, pace: Pace, now_s: float) -> _Tally:
+    def _tally(self, key: str, pace: Throttle, now_s: float) -> _Tally:
         # Re-inserted, so that the dict stays sorted by last change: _forget_old stops at the first
         # recent one.
         tally = self._tallies.pop(key, None) or _Tally(pace, now_s, now_s)
