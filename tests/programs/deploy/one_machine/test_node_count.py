@@ -14,6 +14,7 @@ from deploy.one_machine.cluster import simulated_hosts
 from deploy.one_machine.controller import node_names
 from deploy.one_machine.node import has_slurmd
 from deploy.one_machine.slurm import render_slurm_conf
+from tests.support.eventually import eventually
 from tests.unit.deploy.one_machine.clusters import SIMULATED
 
 
@@ -49,7 +50,8 @@ def test_slurmd_is_found_under_the_names_that_debian_gives_it(tmp_path: Path, na
     program = shutil.copy("/bin/sleep", tmp_path / name)
     with subprocess.Popen([program, "60"]) as process:
         try:
-            assert has_slurmd(os.getpid())
+            # A new program has its name a moment after Popen returns.
+            assert eventually(lambda: has_slurmd(os.getpid()), timeout_s=10)
         finally:
             process.kill()
 
@@ -61,7 +63,7 @@ def test_a_slurmd_that_ended_hides_no_other_one(tmp_path: Path) -> None:
         try:
             ended.kill()
             os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-            assert has_slurmd(os.getpid())
+            assert eventually(lambda: has_slurmd(os.getpid()), timeout_s=10)
         finally:
             process.kill()
 
