@@ -11,8 +11,8 @@ from tests.support.private_hub import ENVIRONMENTS
 PYTHON = ENVIRONMENTS / "server" / "bin" / "python"
 LOAD = """\
 import sys
-from spawner.node.fast_start import leave_out_unneeded
-leave_out_unneeded()
+from spawner.node.fast_start import skip_unneeded_startup
+skip_unneeded_startup()
 import jupyterhub.singleuser.extension, jupyterlab.labapp
 print(*sorted({"alembic", "jupyterhub.handlers"} & set(sys.modules)))
 """

@@ -129,7 +129,8 @@ class AuthenticatorMixin(Authenticator):
             return True
         raise LoginError(
             403,
-            f"{username} is not on the list of this portal's users. Ask {self.contact} to add you.",
+            f"{username} is not on the list of users of this portal. "
+            f"Ask {self.contact} to add you.",
         )
 
     async def is_admin(self, handler: Any, authentication: dict[str, Any]) -> bool:
