@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spawner.amounts import count, format_length
 from spawner.errors import OptionsError
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
@@ -58,8 +59,7 @@ class JobOptions:
         for key in mapping:
             if key not in OPTIONS:
                 raise OptionsError(
-                    f"A session has no option {_shown(key)}. "
-                    f"Use some of {', '.join(OPTIONS)}, or none for the site's default."
+                    f"A session has no option {_shown(key)}. Valid options: {', '.join(OPTIONS)}."
                 )
         is_rescue = _parse_rescue(mapping)
         return cls(
@@ -91,9 +91,8 @@ class JobOptions:
             self._check_gpus(catalog, limits)
         if self.walltime_s is not None and self.walltime_s > limits.max_walltime_s:
             raise OptionsError(
-                f"You asked for {_hours(self.walltime_s)} hours; a session may last "
-                f"{_hours(limits.max_walltime_s)} hours at most{_set_by(limits)}. "
-                "Ask for fewer hours."
+                f"You asked for {format_length(self.walltime_s)}; a session may last at most "
+                f"{format_length(limits.max_walltime_s)}{_set_by(limits)}. Ask for a shorter one."
             )
         return shape.resources(self.n_gpus)
 
@@ -118,16 +117,17 @@ class JobOptions:
             return
         if most < limits.min_gpus:
             raise OptionsError(
-                f"You asked for {_gpus(self.n_gpus)}, but {_where(self.partition, self.gpu_type)} "
-                f"has {most} GPUs that you may use. "
-                "Choose something else that is offered, or ask the administrators."
+                f"You asked for {count(self.n_gpus, 'GPU')}, but you may not use any in "
+                f"{_where(self.partition, self.gpu_type)}. "
+                "Choose another partition or GPU type, or ask the administrators."
             )
         is_limit = limits.most_gpus_of(self.gpu_type) == most
         whose = "you may use" if is_limit else "the largest node has"
+        choice = f"{limits.min_gpus} to " * (limits.min_gpus < most) + count(most, "GPU")
         raise OptionsError(
-            f"You asked for {_gpus(self.n_gpus)}; in {_where(self.partition, self.gpu_type)} "
-            f"{whose} {most}{_set_by(limits) if is_limit else ''}. "
-            f"Choose {limits.min_gpus} to {most} GPUs."
+            f"You asked for {count(self.n_gpus, 'GPU')}; "
+            f"in {_where(self.partition, self.gpu_type)} {whose} {most}"
+            f"{_set_by(limits) if is_limit else ''}. Choose {choice}."
         )
 
     def _check_gpu_type(self, catalog: Catalog, limits: Limits) -> None:
@@ -139,7 +139,7 @@ class JobOptions:
             raise OptionsError(
                 f"You asked for a GPU of type {self.gpu_type}; "
                 f"{_where(self.partition, None)} has none. "
-                "Choose another type, or none to get any."
+                "Choose another type, or leave the option out to get any."
             )
 
 
@@ -165,8 +165,8 @@ def _only(mapping: Mapping[str, object], key: str) -> object:
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise OptionsError(
-                f"{_label(key)} was given {len(value)} times: {_shown(value)}; the limit is once. "
-                "Give one value."
+                f"{_label(key)} was given {len(value)} times: {_shown(value)}. "
+                "Give it once, with one value."
             )
         value = value[0] if value else ""
     if value is None and key in mapping:
@@ -202,9 +202,9 @@ def _parse_rescue(mapping: Mapping[str, object]) -> bool:
     others = [key for key in ("gpus", "gpu_type", "hours") if _only(mapping, key) is not None]
     if others or value not in ("1", True):
         raise OptionsError(
-            f"You asked for the option rescue with {_shown(value)}{' and ' * bool(others)}"
+            f"The option rescue was given as {_shown(value)}{', with ' * bool(others)}"
             f"{', '.join(others)}. A rescue session has no GPU and a fixed length: "
-            "give rescue as 1 or true, and leave these out."
+            "give rescue as 1 or true, without gpus, gpu_type and hours."
         )
     return True
 
@@ -235,7 +235,7 @@ def _parse_name(mapping: Mapping[str, object], key: str) -> str | None:
         return value
     raise OptionsError(
         f"{_label(key)} was given as {_shown(value)}, which is not a name that Slurm allows. "
-        "Use letters, digits, dots, dashes and underscores, 64 at most."
+        "Use at most 64 letters, digits, dots, dashes and underscores."
     )
 
 
@@ -244,11 +244,12 @@ def _check_offered(what: str, name: str | None, offered: tuple[str, ...]) -> Non
         return
     if not offered:
         raise OptionsError(
-            f"You asked for the {what} {name}; this site lets nobody choose one. Leave it out."
+            f"You asked for the {what} {name}, but this site does not let users choose one. "
+            "Leave the option out."
         )
     raise OptionsError(
-        f"You asked for the {what} {name}; offered to you are {', '.join(offered)}. "
-        "Choose one of these."
+        f"You asked for the {what} {name}, which is not available to you. "
+        f"Choose from {', '.join(offered)}."
     )
 
 
@@ -261,10 +262,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}…"
 
 
-def _gpus(n_gpus: int) -> str:
-    return f"{n_gpus} GPU" if n_gpus == 1 else f"{n_gpus} GPUs"
-
-
 def _where(partition: str | None, gpu_type: str | None) -> str:
     place = f"the partition {partition}" if partition else "the cluster"
     return f"{place} (GPU type {gpu_type})" if gpu_type else place
@@ -272,7 +269,3 @@ def _where(partition: str | None, gpu_type: str | None) -> str:
 
 def _set_by(limits: Limits) -> str:
     return f" (limit of {limits.set_by})" if limits.set_by else ""
-
-
-def _hours(walltime_s: int) -> str:
-    return f"{walltime_s / 3600:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spawner.amounts import count, format_length
 from spawner.options.limits import Limits
 
 
@@ -26,14 +27,14 @@ class OwnedLimits:
         for whose, limits in self._by_owner():
             most = limits.most_gpus_of(gpu_type)
             if most is not None and n_gpus > most:
-                return f"The limit of {whose} is {most} GPU{'' if most == 1 else 's'} in a session."
+                return f"The limit of {whose} is {count(most, 'GPU')} in a session."
         return ""
 
     def why_not_walltime(self, walltime_s: int) -> str:
         """Return why the user cannot have so long a session; "" if no limit forbids it."""
         for whose, limits in self._by_owner():
             if walltime_s > limits.max_walltime_s:
-                return f"The limit of {whose} is {limits.max_walltime_s / 3600:g} hours."
+                return f"The limit of {whose} is {format_length(limits.max_walltime_s)}."
         return ""
 
     def why_not_partition(self, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spawner.amounts import count, format_length
 from spawner.errors import OptionsError, SettingsError
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
@@ -74,8 +75,9 @@ class Request:
         most_s = catalog.max_walltime_s(partition)
         if most_s is not None and (options.walltime_s or 0) > most_s:
             raise OptionsError(
-                f"You asked for {(options.walltime_s or 0) / 3600:g} hours; a session in the "
-                f"partition {partition} may last {most_s / 3600:g} hours at most. Ask for fewer."
+                f"You asked for {format_length(options.walltime_s or 0)}; a session"
+                f"{f' in the partition {partition}' if partition else ''} may last at most "
+                f"{format_length(most_s)}. Ask for a shorter one."
             )
         # A length that the user named fits the partition by now; the site's default may not.
         walltime_s = options.walltime_s or limits.first_walltime_s
@@ -195,8 +197,7 @@ def describe_gpus(n_gpus: int, *, are_simulated: bool) -> str:
     """Return a number of GPUs with its noun, for example "2 simulated GPUs"."""
     if n_gpus == 0:
         return "no GPU"
-    kind = "simulated GPU" if are_simulated else "GPU"
-    return f"{n_gpus} {kind}{'' if n_gpus == 1 else 's'}"
+    return count(n_gpus, "simulated GPU" if are_simulated else "GPU")
 
 
 def normal_form(options: Mapping[str, object]) -> dict[str, object]:

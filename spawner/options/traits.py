@@ -17,13 +17,14 @@ class SiteTraits(HasTraits):
     cores_per_gpu = Integer(
         DEFAULTS.cores_per_gpu,
         min=1,
-        help="CPU cores that come with each GPU. Lowered by itself on nodes that have fewer.",
+        help="CPU cores that come with each GPU. Lowered automatically on nodes that have fewer.",
     ).tag(config=True)
 
     memory_mib_per_gpu = Integer(
         DEFAULTS.memory_mib_per_gpu,
         min=1,
-        help="Memory in MiB that comes with each GPU. Lowered by itself on nodes that have less.",
+        help="""Memory in MiB that comes with each GPU. Lowered automatically on nodes that have
+        less.""",
     ).tag(config=True)
 
     partition_shapes = Dict(
@@ -127,7 +128,7 @@ class SiteTraits(HasTraits):
 
     any_port = Bool(
         DEFAULTS.any_port,
-        help="""Whether a notebook server takes any other port where none from port_min to port_max
+        help="""Whether a notebook server takes any other port if none from port_min to port_max
         is free on its node.""",
     ).tag(config=True)
 
@@ -148,18 +149,18 @@ class SiteTraits(HasTraits):
     watch_waiting_s = Float(
         DEFAULTS.watch_waiting_s,
         min=0.5,
-        help="Seconds between two looks at Slurm while somebody waits.",
+        help="Seconds between two queries to Slurm while a session waits or starts.",
     ).tag(config=True)
 
     watch_running_s = Float(
-        DEFAULTS.watch_running_s, min=1.0, help="Seconds between two looks at Slurm otherwise."
+        DEFAULTS.watch_running_s, min=1.0, help="Seconds between two queries to Slurm otherwise."
     ).tag(config=True)
 
     absent_s = Float(
         DEFAULTS.absent_s,
         min=1.0,
-        help="""Seconds after which a job that squeue does not show is taken for over where there is
-        no accounting, or accounting does not know it either.""",
+        help="""Seconds after which a job that squeue does not show counts as over if there is no
+        accounting, or accounting does not know it either.""",
     ).tag(config=True)
 
     orphan_interval_s = Float(
@@ -171,7 +172,7 @@ class SiteTraits(HasTraits):
     orphan_after_s = Float(
         DEFAULTS.orphan_after_s,
         min=0.0,
-        help="Seconds for which such a job is left alone before it is cancelled.",
+        help="Seconds that such a job may run on before it is cancelled.",
     ).tag(config=True)
 
     slurm_timeout_s = Float(
@@ -179,38 +180,38 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     catalog_age_s = Float(
-        DEFAULTS.catalog_age_s, min=0.0, help="Seconds for which an answer of sinfo is used again."
+        DEFAULTS.catalog_age_s, min=0.0, help="Seconds for which the output of sinfo is reused."
     ).tag(config=True)
 
     forecasts_per_minute = Integer(
         DEFAULTS.forecasts_per_minute,
         min=0,
-        help="""Most questions to Slurm in a minute when a session would start (sbatch --test-only),
-        over all users. 0: the form says only what is free.""",
+        help="""Most queries to Slurm per minute about when a session would start
+        (sbatch --test-only), over all users. 0: the form shows only what is free.""",
     ).tag(config=True)
 
     forecast_age_s = Float(
         DEFAULTS.forecast_age_s,
         min=1.0,
-        help="Seconds for which a forecast of a start is used again.",
+        help="Seconds for which a forecast of a start is reused.",
     ).tag(config=True)
 
     associations_age_s = Float(
         DEFAULTS.associations_age_s,
         min=1.0,
-        help="Seconds for which accounts and limits that sacctmgr printed are used again.",
+        help="Seconds for which accounts and limits from sacctmgr are reused.",
     ).tag(config=True)
 
     usage_age_s = Float(
         DEFAULTS.usage_age_s,
         min=1.0,
-        help="Seconds for which an answer of accounting about a user is used again.",
+        help="Seconds for which what accounting says of a user is reused.",
     ).tag(config=True)
 
     storage_age_s = Float(
         DEFAULTS.storage_age_s,
         min=1.0,
-        help="Seconds for which an answer about a user's folders is used again.",
+        help="Seconds for which the state of a user's folders is reused.",
     ).tag(config=True)
 
     forecast_path = Unicode(
@@ -226,7 +227,7 @@ class SiteTraits(HasTraits):
     session_settings = Instance(
         SessionSettings,
         (),
-        help="What the programs of a session are told; ports are those of `port_min` and so on.",
+        help="Settings of the programs in a session; ports are those of `port_min` and so on.",
     ).tag(config=True)
 
     rescue_walltime_s = Integer(
@@ -246,7 +247,7 @@ class SiteTraits(HasTraits):
 
     simulated_gpus = Bool(
         DEFAULTS.simulated_gpus,
-        help="The GPUs are simulated: Slurm hands them out, but they compute nothing.",
+        help="The GPUs are simulated: Slurm allocates them, but they compute nothing.",
     ).tag(config=True)
 
     session_notices = Callable(
@@ -273,7 +274,7 @@ class SiteTraits(HasTraits):
 
     extend_while_others_wait = Bool(
         DEFAULTS.extend_while_others_wait,
-        help="Extend sessions also while somebody else waits for the same partition.",
+        help="Extend sessions even while another job waits for the same partition.",
     ).tag(config=True)
 
     extender_argv = List(
@@ -298,8 +299,8 @@ class SiteTraits(HasTraits):
 
     poll_interval = Integer(
         DEFAULTS.poll_interval_s,
-        help="""Seconds between JupyterHub's own questions for a server. The watcher tells of ends
-        by itself, so this costs nothing and finds nothing new.""",
+        help="""Seconds between JupyterHub's own polls of a server. The watcher reports ends itself,
+        so these polls cost nothing and find nothing new.""",
     ).tag(config=True)
 
     env_keep = List(Unicode(), help="Variables of the hub's own environment that servers get.").tag(

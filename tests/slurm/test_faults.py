@@ -331,5 +331,5 @@ def test_a_limit_of_slurms_accounting_is_told_before_anything_is_submitted(
 
     assert (many.status_code, long.status_code) == (400, 400)
     assert f"1 (limit of the account {account})" in many.json()["message"]
-    assert f"2 hours at most (limit of the account {account})" in long.json()["message"]
+    assert f"at most 2 hours (limit of the account {account})" in long.json()["message"]
     assert not sessions()

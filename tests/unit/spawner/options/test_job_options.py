@@ -138,13 +138,13 @@ def test_sessions_without_a_gpu_are_for_sites_that_allow_them(catalog: Catalog) 
 def test_only_offered_partitions_can_be_asked_for(catalog: Catalog) -> None:
     limits = Limits(partitions=("jupyter",))
 
-    with pytest.raises(OptionsError, match="offered to you are jupyter"):
+    with pytest.raises(OptionsError, match=r"not available to you\. Choose from jupyter"):
         JobOptions(partition="big").check(catalog, limits, ResourcesPerGpu())
 
 
 @pytest.mark.parametrize("key", ["partition", "account", "qos", "reservation"])
 def test_where_a_site_offers_no_choice_none_can_be_made(key: str, catalog: Catalog) -> None:
-    with pytest.raises(OptionsError, match="lets nobody choose"):
+    with pytest.raises(OptionsError, match="does not let users choose"):
         JobOptions.parse({key: "x"}).check(catalog, Limits(), ResourcesPerGpu())
 
 
@@ -163,14 +163,14 @@ def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_i
     limits = Limits(partitions=("jupyter", "big"), gpu_types=("v100",))
 
     JobOptions(gpu_type="v100").check(catalog, limits, ResourcesPerGpu())
-    with pytest.raises(OptionsError, match="offered to you are v100"):
+    with pytest.raises(OptionsError, match=r"not available to you\. Choose from v100"):
         JobOptions(partition="big", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
 
 
 def test_a_session_longer_than_allowed_is_refused(catalog: Catalog) -> None:
     options = JobOptions.parse({"hours": 30})
 
-    with pytest.raises(OptionsError, match="30 hours; a session may last 24 hours at most"):
+    with pytest.raises(OptionsError, match="30 hours; a session may last at most 24 hours"):
         options.check(catalog, Limits(), ResourcesPerGpu())
 
 
@@ -198,5 +198,5 @@ def test_the_most_gpus_are_those_of_the_largest_node_offered(catalog: Catalog) -
 def test_a_cluster_without_gpus_says_so() -> None:
     catalog = Catalog(partitions={"cpu": partition("cpu", node("n1", {}), is_default=True)})
 
-    with pytest.raises(OptionsError, match="0 GPUs that you may use"):
+    with pytest.raises(OptionsError, match="you may not use any in the cluster"):
         JobOptions(n_gpus=1).check(catalog, Limits(), ResourcesPerGpu())

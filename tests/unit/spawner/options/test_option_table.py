@@ -71,10 +71,12 @@ def test_it_goes_to_sbatch_and_into_the_forecast_and_the_launcher_lets_it_throug
 
 
 def test_only_what_the_site_lists_can_be_asked_for(site: Site) -> None:
-    with pytest.raises(OptionsError, match=r"the project music; offered to you are vision, speech"):
+    with pytest.raises(
+        OptionsError, match=r"music, which is not available to you\. Choose from vision, speech"
+    ):
         plan(site, "music")
     site.wckeys = []
-    with pytest.raises(OptionsError, match="lets nobody choose one"):
+    with pytest.raises(OptionsError, match="does not let users choose one"):
         plan(site, "vision")
 
 

@@ -87,12 +87,21 @@ def test_a_rule_with_an_unknown_key_is_named(catalog: Catalog) -> None:
         shape_of(traits, catalog, n_gpus=1, partition="dense")
 
 
+def test_a_session_too_long_for_slurms_default_partition_names_no_partition(
+    catalog: Catalog,
+) -> None:
+    traits = Traits(max_walltime_s=48 * 3600)
+
+    with pytest.raises(OptionsError, match="30 hours; a session may last at most 24 hours"):
+        request_of(traits, {"hours": 30}, catalog)
+
+
 def test_batchspawners_partition_is_where_sessions_go(catalog: Catalog) -> None:
     traits = Traits()
     traits.req_partition = "dense"
 
     assert plan(traits, {"gpus": 8}, catalog).partition == "dense"
-    with pytest.raises(OptionsError, match="offered to you are dense"):
+    with pytest.raises(OptionsError, match=r"not available to you\. Choose from dense"):
         request_of(traits, {"partition": "jupyter"}, catalog)
 
 

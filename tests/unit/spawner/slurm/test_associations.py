@@ -108,7 +108,7 @@ def test_a_request_above_the_limit_of_an_account_is_refused_with_its_name(
     assert request.resources.n_gpus == 4
     with pytest.raises(OptionsError, match=r"you may use 1 \(limit of the account teaching\)"):
         Request.check(Traits(), {"gpus": "4", "account": "teaching"}, catalog, site, own)
-    with pytest.raises(OptionsError, match=r"12 hours at most \(limit of the account research\)"):
+    with pytest.raises(OptionsError, match=r"at most 12 hours \(limit of the account research\)"):
         Request.check(Traits(), {"hours": "20"}, catalog, site, own)
 
 
