@@ -96,7 +96,7 @@ def test_a_login_without_the_fields_of_the_form_is_refused_in_a_sentence(
     )
 
     assert page.status_code == 400
-    assert "form of the login page" in page.text
+    assert "form on the login page" in page.text
 
 
 def test_guessing_passwords_of_pam_is_slowed_down(pam_hub: PrivateHub) -> None:

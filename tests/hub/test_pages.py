@@ -77,7 +77,7 @@ def test_many_wrong_passwords_say_that_answers_take_longer_and_keep_nobody_out(
     page = browser.log_in("linus", "wrong")
 
     assert page.status_code == 403
-    assert "Invalid username or password. There were many wrong ones lately" in words(page)
+    assert "Invalid username or password. There have been many wrong attempts" in words(page)
     assert 'value="linus"' in page.text
     assert browser.log_in("linus").url.endswith("/hub/home")
 

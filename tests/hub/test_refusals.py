@@ -72,7 +72,7 @@ def test_a_login_without_fields_is_refused_in_a_sentence(hub: PrivateHub) -> Non
             f"{hub.url}/hub/login", data={"_xsrf": browser.xsrf(), **form}, timeout=10
         )
         assert page.status_code == 400
-        assert "form of the login page" in said_in_words(page)
+        assert "form on the login page" in said_in_words(page)
 
 
 @pytest.mark.parametrize("path", ["/hub/static/%00", "/hub/portal/static/%00", "/hub/static/a%00b"])

@@ -87,7 +87,7 @@ async def account_status_of(handler: Any, name: str) -> AccountStatus:
     standings = getattr(handler.authenticator, "standings", None)
     if standings is None:
         return AccountStatus(
-            verdict=LoginPermission.UNKNOWN, reason="the authenticator cannot say."
+            verdict=LoginPermission.UNKNOWN, reason="the authenticator cannot tell."
         )
     status: AccountStatus = await standings.of(name)
     return status
@@ -113,7 +113,7 @@ def _refuse_removal(name: str, status: AccountStatus) -> None:
     if status.verdict is LoginPermission.MAY:
         raise HTTPError(
             409,
-            f"{name} may still log in and would be back at once. Close the account, or take it off"
+            f"{name} may still log in and could return at once. Close the account, or take it off"
             " the lists in portal.toml, first; or add --even-if-allowed.",
         )
     if status.verdict is LoginPermission.UNKNOWN:

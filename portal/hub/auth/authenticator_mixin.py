@@ -38,9 +38,9 @@ _SESSION_NOTE = "Server at "
 class AuthenticatorMixin(Authenticator):
     """Base of the portal's authenticators: besides the right password a user needs an account."""
 
-    support = Unicode(help="Whom users ask; part of messages.").tag(config=True)
+    support = Unicode(help="Whom users ask, as it appears in messages.").tag(config=True)
     trusted_proxies = List(
-        Unicode(), help="Addresses or networks of front ends whose X-Forwarded-For is believed."
+        Unicode(), help="Addresses or networks of front ends whose X-Forwarded-For is trusted."
     ).tag(config=True)
     full_admin_users = Set(
         Unicode(), help="Users with JupyterHub's role admin, who can act as every user."
@@ -48,7 +48,7 @@ class AuthenticatorMixin(Authenticator):
 
     token_days = Integer(
         default(HubSettings, "token_days"),
-        help="Days after which API tokens that were made without an end are over.",
+        help="Days after which API tokens that were made without an expiry date expire.",
     ).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -91,7 +91,7 @@ class AuthenticatorMixin(Authenticator):
                 )
             return AccountStatus(
                 verdict=LoginPermission.MAY_NOT,
-                reason=f"{name} has no account of a user on this host.",
+                reason=f"{name} has no user account on this host.",
             )
         refusal = await self.why_refused(name, groups, deadline_s)
         return refusal or AccountStatus(verdict=LoginPermission.MAY, groups=tuple(groups))
@@ -175,7 +175,7 @@ class AuthenticatorMixin(Authenticator):
             raise self._no_turn(attempt) from None
         if (waited_s := time.monotonic() - arrived_s) >= 1:
             self.log.warning(
-                "%s from %s: checked after %.0f s, since there were many wrong passwords",
+                "%s from %s: checked after %.0f s because of many wrong passwords",
                 attempt.name,
                 attempt.address,
                 waited_s,
@@ -198,7 +198,7 @@ class AuthenticatorMixin(Authenticator):
     def _say_if_slow(self, attempt: LoginAttempt) -> None:
         spacing_s = self._login_queue.throttle.spacing_s(attempt)
         self.log.warning(
-            "%s from %s: wrong password; the next check is made after %.1f s",
+            "%s from %s: wrong password; the next one is checked after %.1f s",
             attempt.name,
             attempt.address,
             spacing_s,
@@ -206,18 +206,20 @@ class AuthenticatorMixin(Authenticator):
         if spacing_s > 0:
             raise LoginError(
                 403,
-                "Invalid username or password. There were many wrong ones lately, so the next"
-                f" answer takes {format_wait(spacing_s)} or more. The right password is let in all"
-                f" the same; if you forgot yours, ask {self.contact}.",
+                "Invalid username or password. There have been many wrong attempts, so the next"
+                f" answer takes {format_wait(spacing_s)} or more. The right password still works;"
+                f" if you forgot yours, ask {self.contact}.",
             )
 
     def _no_turn(self, attempt: LoginAttempt) -> LoginError:
-        self.log.warning("%s from %s: not checked, too many wait", attempt.name, attempt.address)
+        self.log.warning(
+            "%s from %s: not checked, too many are waiting", attempt.name, attempt.address
+        )
         return LoginError(
             429,
-            "Your password was not checked, since very many others are being tried for this name or"
-            f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}. In a browser in which"
-            " you have logged in before you need not wait. If this continues, tell "
+            "Your password was not checked because too many others are being tried for this name or"
+            f" from your address. Try again in {format_wait(LONGEST_WAIT_S)}, or now in a browser"
+            " in which you have logged in before. If this continues, tell "
             f"{self.contact}.",
             retry_after_s=LONGEST_WAIT_S,
         )
@@ -237,7 +239,7 @@ class AuthenticatorMixin(Authenticator):
                 self._account_threads, partial(read_account, name), deadline_s
             )
         except (TimeoutError, OSError) as error:
-            raise self.no_answer("the look-up of your UNIX account did not answer") from error
+            raise self.no_answer("your UNIX account could not be looked up") from error
         except (KeyError, ValueError):
             account = None
         # A name service that ignores case finds "ada" for "Ada": another name for JupyterHub.
@@ -250,7 +252,7 @@ class AuthenticatorMixin(Authenticator):
         if account.uid < LOWEST_USER_UID:
             raise LoginError(
                 403,
-                f"{name} is an account of the system, and no session may run as it."
+                f"{name} is a system account, and sessions cannot run as one."
                 " Log in with your own name.",
             )
         return list(account.groups)
@@ -259,7 +261,7 @@ class AuthenticatorMixin(Authenticator):
         """Return the error of a login that could not be checked; it does not blame the user."""
         return LoginError(
             503,
-            f"Nobody can log in at the moment: {what}. Your password may well be right; try again"
+            f"Nobody can log in at the moment: {what}. Your password may be right. Try again"
             f" in a minute. If this continues, tell {self.contact}.",
             retry_after_s=60,
         )

@@ -36,7 +36,7 @@ class NoFormError(LoginError):
 
     def __init__(self) -> None:
         super().__init__(
-            400, "This login has no name or no password. Log in with the form of the login page."
+            400, "The name or the password is missing. Log in with the form on the login page."
         )
 
 

@@ -50,14 +50,14 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
 
     servers = List(
         Unicode(),
-        help="LDAP servers (ldap:// or ldaps:// addresses) in the order to ask them.",
+        help="LDAP servers (ldap:// or ldaps:// addresses) in the order in which to ask them.",
     ).tag(config=True)
     ca_certificates = Unicode(
         help="PEM file with the certificates that the servers' own must be signed by."
     ).tag(config=True)
     connect_timeout_s = Float(
         default(LoginSettings, "connect_timeout_s"),
-        help="Longest wait for one server to take the connection, in seconds.",
+        help="Longest wait for one server to accept the connection, in seconds.",
     ).tag(config=True)
     answer_timeout_s = Float(
         default(LoginSettings, "answer_timeout_s"),

@@ -226,7 +226,7 @@ def _load(name: str) -> type[Authenticator]:
         ) from error
     if not (isinstance(cls, type) and issubclass(cls, Authenticator)):
         raise SettingsError(
-            f"'authenticator' in [login] is {name!r}, which is no authenticator of JupyterHub."
+            f"'authenticator' in [login] is {name!r}, which is not an authenticator of JupyterHub."
         )
     return cls
 
@@ -236,7 +236,7 @@ def _by_path(name: str, found: Iterable[str]) -> Any:
     if not module:
         names = sorted({"ldap", *found} - {"default", *REFUSED})
         raise SettingsError(
-            f"'authenticator' in [login] is {name!r}, which nothing here provides."
-            f"{closest(name, names)} There are: {', '.join(names)}; or name a class in full."
+            f"'authenticator' in [login] is {name!r}, which is not installed here."
+            f"{closest(name, names)} Installed: {', '.join(names)}. Name one, or a class in full."
         )
     return getattr(import_module(module), attribute)

@@ -70,7 +70,7 @@ def load_announcements(path: Path) -> tuple[Announcement, ...]:
         raise SettingsError(f"{path} is not TOML: {error}.") from error
     listed = tables.pop("announcement", [])
     if tables or not isinstance(listed, list):
-        raise SettingsError(f"{path} may hold only tables [[announcement]].")
+        raise SettingsError(f"{path} may contain only [[announcement]] tables.")
     return tuple(
         _read_announcement(table, f"Announcement {number} of {path}")
         for number, table in enumerate(listed, start=1)
@@ -121,7 +121,7 @@ class AnnouncementBoard:
         try:
             self._announcements = load_announcements(self._path)
         except SettingsError as error:
-            self._log.error("Announcements stay as they were: %s", error)
+            self._log.error("Keeping the previous announcements: %s", error)
 
 
 def _version_of(path: Path) -> tuple[int, int] | None:
@@ -161,6 +161,6 @@ def _read_moment(value: object, where: str) -> datetime | None:
     if isinstance(value, date):
         return datetime.combine(value, time_of_day()).astimezone()
     raise SettingsError(
-        f"{where} must be a time as 2026-11-20T18:00:00, without quotes, or with a time zone as"
+        f"{where} must be a time such as 2026-11-20T18:00:00, without quotes, or with a time zone:"
         " 2026-11-20T18:00:00+01:00."
     )

@@ -161,8 +161,8 @@ def _refusal(visitor: Visitor, wait_s: float) -> Refusal:
     retry_after_s = max(1, math.ceil(wait_s))
     whose = "You" if visitor.kind is Kind.USER else "Your address"
     return Refusal(
-        text=f"{whose} sent more requests than the portal serves for one user, so this one was not"
-        f" looked at. Try again in {format_wait(retry_after_s)}, and let programs wait between"
-        " their requests.",
+        text=f"{whose} sent more requests than the portal serves for one user, so this one was"
+        f" refused. Try again in {format_wait(retry_after_s)}, and make programs wait between"
+        " requests.",
         retry_after_s=retry_after_s,
     )

@@ -41,7 +41,7 @@ class SessionProxy(ConfigurableHTTPProxy):
             if target.startswith("https:") and not certificate:
                 # A release without internal TLS was in use meanwhile and did not keep it.
                 self.log.error(
-                    "The certificate of %s's session is not known; it has to be started again",
+                    "No certificate is known for the session of %s; it has to be started again",
                     data["user"],
                 )
                 return
@@ -61,7 +61,7 @@ class SessionProxy(ConfigurableHTTPProxy):
                 self.log.debug("The proxy does not answer: %s", error)
             # The watch must outlive every failure; without it a new proxy stays empty for minutes.
             except Exception:
-                self.log.exception("The routes of the sessions could not be given to the proxy")
+                self.log.exception("The routes of the sessions could not be added to the proxy")
             await asyncio.sleep(LOOK_S)
 
     async def _read_start(self) -> str | None:

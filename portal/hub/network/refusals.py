@@ -1,4 +1,4 @@
-"""Replaces JupyterHub handlers that accept or tell what the portal refuses."""
+"""Replaces JupyterHub handlers that accept or reveal what the portal refuses."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class LoginSettings:
         default="(objectClass=*)",
     )
     connect_timeout_s: float = setting(
-        "Longest wait for one LDAP server to take the connection, in seconds.",
+        "Longest wait for one LDAP server to accept the connection, in seconds.",
         default=3.0,
         lowest=0.1,
         highest=30,

@@ -32,7 +32,7 @@ async def test_the_groups_are_those_of_the_account(monkeypatch: pytest.MonkeyPat
     [
         (Account(name="ADA", uid=20001, groups=()), "has no UNIX account"),
         (Account(name="ada@example.org", uid=20001, groups=()), "has no UNIX account"),
-        (Account(name="ada", uid=33, groups=()), "is an account of the system"),
+        (Account(name="ada", uid=33, groups=()), "is a system account"),
     ],
     ids=["another case", "another form", "system"],
 )

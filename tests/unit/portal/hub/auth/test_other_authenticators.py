@@ -69,7 +69,7 @@ async def test_members_of_a_unix_group_are_let_in(load: Load, name: str) -> None
     [
         ('authenticator = "pan"', ["'pan'", "Did you mean 'pam'?", "generic-oauth"]),
         ('authenticator = "no.such.Class"', ["'no.such.Class'", "cannot be loaded", "Install"]),
-        ('authenticator = "os.path.join"', ["no authenticator of JupyterHub"]),
+        ('authenticator = "os.path.join"', ["not an authenticator of JupyterHub"]),
         ('authenticator = "dummy"', ["any password"]),
         (
             'authenticator = "pam"\noptions = { servise = "login" }',

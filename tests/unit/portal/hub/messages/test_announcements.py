@@ -57,9 +57,9 @@ def test_a_time_without_a_zone_is_the_hubs_own(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("announcement = 3", "only tables"),
-        ("[announcement]", "only tables"),
-        ('title = "x"', "only tables"),
+        ("announcement = 3", r"only \[\[announcement"),
+        ("[announcement]", r"only \[\[announcement"),
+        ('title = "x"', r"only \[\[announcement"),
         ("[[announcement]]", "needs a 'text'"),
         ('[[announcement]]\ntext = " "', "needs a 'text'"),
         (f'[[announcement]]\ntext = "{"x" * 1001}"', "1 to 1000 characters"),
