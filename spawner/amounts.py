@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+SECONDS_PER_HOUR = 3600
+SECONDS_PER_MINUTE = 60
+
 
 def count(n: int, noun: str) -> str:
     """Return `n` with its `noun`: "1 job", "2 jobs" or "0 jobs"."""
@@ -13,13 +16,14 @@ def format_length(seconds: float) -> str:
 
     For a length beside its limit: 4.01 hours must not read as "4 hours".
     """
-    length, unit = (seconds / 3600, "hour") if seconds >= 3600 else (seconds / 60, "minute")
+    hours, minutes = seconds / SECONDS_PER_HOUR, seconds / SECONDS_PER_MINUTE
+    length, unit = (hours, "hour") if hours >= 1 else (minutes, "minute")
     return f"{length:g} {unit}{'' if length == 1 else 's'}"
 
 
 def format_hours(seconds: float) -> str:
     """Return "8 hours" or "1.5 hours" for `seconds`, or "20 minutes" below an hour."""
-    if seconds < 3600:
-        return count(round(seconds / 60), "minute")
-    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
+    if seconds < SECONDS_PER_HOUR:
+        return count(round(seconds / SECONDS_PER_MINUTE), "minute")
+    hours = f"{seconds / SECONDS_PER_HOUR:.1f}".removesuffix(".0")
     return f"{hours} hour{'' if hours == '1' else 's'}"

@@ -7,7 +7,6 @@ from datetime import datetime
 from spawner.amounts import count
 
 MIB_PER_GIB = 1024
-SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
 
 

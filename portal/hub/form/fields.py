@@ -8,8 +8,8 @@ from datetime import datetime
 
 from portal.hub.form.defaults import offered_gpu_types
 from portal.hub.form.gpu_choices import nodes_of
-from portal.hub.formatting import SECONDS_PER_HOUR, format_clock, format_time_left
-from spawner.amounts import format_hours
+from portal.hub.formatting import format_clock, format_time_left
+from spawner.amounts import SECONDS_PER_HOUR, format_hours
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits

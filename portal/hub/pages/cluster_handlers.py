@@ -16,6 +16,7 @@ from tornado.web import HTTPError, authenticated
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.cluster_view import ClusterView, describe_cluster, list_sessions
 from portal.hub.pages.stop_handler import stop_session
+from spawner.amounts import count
 from spawner.errors import PortalError
 from spawner.slurm.catalog import Catalog
 
@@ -37,7 +38,7 @@ class ClusterHandler(BaseHandler):
         # administrator's.
         is_admin = STOPS_SESSIONS in self.expanded_scopes
         view = await self._describe(is_admin=is_admin)
-        page = self.render_template("cluster.html", cluster=view, is_admin=is_admin)
+        page = self.render_template("cluster.html", cluster=view, is_admin=is_admin, count=count)
         self.finish(await page)
 
     async def _describe(self, *, is_admin: bool) -> ClusterView:

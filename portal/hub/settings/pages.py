@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from portal.hub.settings.schema import setting
-
-SECONDS_PER_HOUR = 3600
+from spawner.amounts import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portal.hub.formatting import MIB_PER_GIB, SECONDS_PER_HOUR
+from portal.hub.formatting import MIB_PER_GIB
 from portal.hub.settings.schema import setting
+from spawner.amounts import SECONDS_PER_HOUR
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.defaults import DEFAULTS
 
