@@ -176,7 +176,7 @@ class SiteTraits(HasTraits):
     ).tag(config=True)
 
     slurm_timeout_s = Float(
-        DEFAULTS.slurm_timeout_s, min=1.0, help="Seconds after which a query to Slurm is given up."
+        DEFAULTS.slurm_timeout_s, min=1.0, help="Seconds after which a query to Slurm is abandoned."
     ).tag(config=True)
 
     catalog_age_s = Float(

@@ -43,36 +43,36 @@ class HubSettings:
         "Port on which users open the portal.", default=8000, lowest=1, highest=65535
     )
     public_address: str = setting(
-        "Address on which it is opened. 127.0.0.1 is for a front end with TLS on this host; on any"
-        " other, passwords and cookies cross the network in clear. 0.0.0.0 is every address.",
+        "Address on which that port listens. 127.0.0.1 is for a front end with TLS on this host; on"
+        " any other, passwords and cookies cross the network unencrypted. 0.0.0.0 means all.",
         default="127.0.0.1",
         check=check_address,
     )
     public_url: str = setting(
-        "Address that users open, where a front end with TLS stands before public_port, such as"
+        "Address that users open if a front end with TLS is in front of public_port, such as"
         " https://portal.example.com. With https, cookies are sent over TLS only; 'dsportal check'"
-        " looks at the certificate.",
+        " checks the certificate.",
         default="",
         check=check_public_url,
     )
     base_url: str = setting(
-        "Path below which users open the portal, such as /jupyter/ where the front end has other"
+        "Path below which users open the portal, such as /jupyter/ if the front end has other"
         " pages at /. Everything is below it: the hub at /jupyter/hub/, sessions at /jupyter/user/."
         " Sessions that run when it changes have to be started again.",
         default="/",
         check=check_base_url,
     )
     subdomain_host: str = setting(
-        "The same as public_url where each user's sessions are to have a host name of their own,"
-        " such as ada.portal.example.com, so that browsers keep users apart. Needs DNS and a"
+        "The same as public_url if each user's sessions are to have a host name of their own,"
+        " such as ada.portal.example.com, so that browsers isolate users. Needs DNS and a"
         " certificate for *.portal.example.com. Empty: all users share one host name.",
         default="",
         check=check_public_url,
     )
     trusted_proxies: tuple[str, ...] = setting(
-        "Addresses or networks of front ends before public_port, as the proxy sees them, such as"
-        " 127.0.0.1 for one on this host. Whom they name in X-Forwarded-For is where a login comes"
-        " from; nobody else is believed.",
+        "Addresses or networks of front ends in front of public_port, as the proxy sees them, such"
+        " as 127.0.0.1 for one on this host. Only their X-Forwarded-For is trusted to say where a"
+        " login comes from.",
         default=(),
         check=check_networks,
     )
@@ -86,8 +86,8 @@ class HubSettings:
         default=Path("/var/lib/data-scientist-portal/hub"),
     )
     db_url: str = setting(
-        "Address of a PostgreSQL database for the hub, without a password: that stands in .pgpass"
-        " in state_dir. Empty: SQLite, in state_dir.",
+        "Address of a PostgreSQL database for the hub, without a password, which belongs in"
+        " .pgpass in state_dir. Empty: SQLite, in state_dir.",
         default="",
         check=check_database_url,
     )
@@ -105,15 +105,15 @@ class HubSettings:
         check=check_user_names,
     )
     internal_tls: bool = setting(
-        "Whether sessions talk to hub and proxy by TLS, each with a certificate of its own that is"
-        " made new by every start. Each new connection costs a handshake. Without"
-        " it, who has a job on a node can take the port of a session that has just ended, and the"
-        " network between the nodes and this host carries tokens and cookies in clear.",
+        "Whether sessions talk to hub and proxy over TLS, each with a new certificate of its own at"
+        " every start. Each new connection costs a handshake. Without it, anybody with a job on a"
+        " node can take the port of a session that has just ended, and tokens and cookies cross the"
+        " network between the nodes and this host unencrypted.",
         default=True,
     )
     token_days: int = setting(
-        "Longest life of an API token that a user makes, in days. Tokens of earlier versions"
-        " without an end get this one when the hub starts.",
+        "Longest lifetime of an API token that a user makes, in days. Tokens of earlier versions"
+        " without an expiry date get this one when the hub starts.",
         default=90,
         lowest=1,
         highest=366,

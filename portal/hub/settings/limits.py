@@ -42,7 +42,7 @@ class PartitionSettings:
 class LimitSettings:
     """Lower limits, for the members of a UNIX group or for a user.
 
-    Of several groups the most generous counts; a user's own counts in place of them.
+    If a user is in several groups, the most generous limit counts; a user's own replaces them.
     """
 
     max_gpus: int = setting(

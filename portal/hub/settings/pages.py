@@ -13,28 +13,28 @@ from spawner.amounts import SECONDS_PER_HOUR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSettings:
-    """What pages tell users and administrators."""
+    """The home page and the cluster page."""
 
     announcements: Path = setting(
         "File with the site's announcements, read again whenever it changes. It need not exist.",
         default=Path("/etc/data-scientist-portal/announcements.toml"),
     )
     storage_warning_percent: float = setting(
-        "From this on the home page warns that a folder gets full.",
+        "Use of a folder, in percent, from which the home page warns that it is almost full.",
         default=90.0,
         lowest=1,
         highest=100,
     )
     idle_hours: float = setting(
-        "From so many hours without activity of its notebook server on, the cluster page calls a"
+        "Hours without activity of its notebook server after which the cluster page calls a"
         " session idle.",
         default=1.0,
         lowest=0.1,
         highest=8760,
     )
     sessions_per_user: int = setting(
-        "Most sessions of one user at a time. From 2 on, the home page lets users add sessions"
-        " with names.",
+        "Most sessions of one user at a time. If 2 or more, the home page lets users add named"
+        " sessions.",
         default=1,
         lowest=1,
         highest=100,

@@ -35,14 +35,14 @@ class PlaceSettings:
         example="/scratch",
         check=check_folder,
     )
-    label: str = setting("What the home page calls it; without it the name.", default="")
+    label: str = setting("Name on the home page; by default that of the table.", default="")
     read_only: bool = setting(
-        "Whether users only read there: the home page then does not show how full it is.",
+        "Whether users can only read it: the home page then does not show how full it is.",
         default=False,
     )
     check: OnFailure = setting(
-        "What follows where this host finds it missing or it does not answer. Use off where this"
-        " host does not mount it.",
+        "What to do if it is missing on this host or does not respond. Use off if this host does"
+        " not mount it.",
         default=OnFailure.WARN,
     )
     is_mount: bool = setting(

@@ -17,13 +17,13 @@ _CHECKS = Preflight()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightSettings:
-    """What is looked at on this host, as the user, before a session's job is queued.
+    """What is checked on this host, as the user, before a session's job is queued.
 
-    "refuse" keeps the session from starting and names the cure, "warn" only tells.
+    "refuse" keeps the session from starting and says what to do, "warn" only shows a warning.
     """
 
     home: OnFailure = setting(
-        "What follows where the user's home is full, cannot be written or does not answer.",
+        "What to do if the user's home is full, cannot be written or does not respond.",
         default=_CHECKS.home,
     )
     min_free_mib: int = setting(
@@ -33,8 +33,8 @@ class PreflightSettings:
         highest=1048576,
     )
     isilon: OnFailure = setting(
-        "What follows where the shared storage is missing or does not answer. Use off where this"
-        " host does not mount it.",
+        "What to do if the shared storage is missing or does not respond. Use off if this host does"
+        " not mount it.",
         default=OnFailure.WARN,
     )
     isilon_is_mount: bool = setting(
@@ -43,18 +43,18 @@ class PreflightSettings:
         default=False,
     )
     server: OnFailure = setting(
-        "What follows where the program of the notebook server is missing. Use off where only the"
-        " nodes have it.",
+        "What to do if the program of the notebook server is missing. Use off if only the nodes"
+        " have it.",
         default=_CHECKS.server,
     )
     timeout_s: float = setting(
-        "Seconds after which storage counts as not answering.",
+        "Seconds after which storage counts as not responding.",
         default=_CHECKS.timeout_s,
         lowest=0.5,
         highest=10,
     )
     rescue_hours: float = setting(
-        "Length of a rescue session, in hours: a small session without a GPU that starts although"
+        "Length of a rescue session, in hours: a small session without a GPU that starts even if"
         " the home is full. 0: none are offered.",
         default=DEFAULTS.rescue_walltime_s / SECONDS_PER_HOUR,
         lowest=0,

@@ -46,14 +46,14 @@ class ResourceSettings:
         "Highest such port.", default=DEFAULTS.port_max, lowest=1024, highest=65535
     )
     any_port: bool = setting(
-        "Whether a session takes any other port where programs of users hold all of these on its"
-        " node. The nodes' firewall has to let the hub reach it: net.ipv4.ip_local_port_range says"
-        " which ports the kernel hands out, 32768 to 60999 on most.",
+        "Whether a session takes any other port if users' programs hold all of these on its node."
+        " The nodes' firewall has to let the hub reach it: net.ipv4.ip_local_port_range says"
+        " which ports the kernel hands out, usually 32768 to 60999.",
         default=DEFAULTS.any_port,
     )
     log_mib: int = setting(
-        "Largest log of a session, in MiB; what is oldest in it is dropped. The log"
-        " is in the user's home. 0 for no limit.",
+        "Largest log of a session, in MiB; the oldest lines are dropped. The log is in the user's"
+        " home. 0 for no limit.",
         default=20,
         lowest=0,
         highest=65536,
@@ -132,15 +132,15 @@ class ForecastSettings:
     """When a session would start, as Slurm forecasts it (sbatch --test-only)."""
 
     asks_per_minute: int = setting(
-        "Most questions to Slurm in a minute, over all users; answers are shared for a minute."
-        " 0: the form says only what is free.",
+        "Most queries to Slurm per minute, over all users; answers are shared for a minute."
+        " 0: the form shows only what is free.",
         default=DEFAULTS.forecasts_per_minute,
         lowest=0,
         highest=6000,
     )
     wait_s: float = setting(
-        "Longest wait for such answers before the form is shown, in seconds. Later ones are"
-        " filled in by the page itself.",
+        "Longest wait for such answers before the form is shown, in seconds. The page itself fills"
+        " in later ones.",
         default=0.3,
         lowest=0,
         highest=10,

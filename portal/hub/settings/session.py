@@ -51,7 +51,7 @@ class ExtensionSettings:
     """How much longer a running session may continue. Needs the second rule of sudo."""
 
     hours: float = setting(
-        "Hours that the button Extend adds; 0 offers no extension.",
+        "Hours that the Extend button adds; 0 offers no extension.",
         default=DEFAULTS.extension_s / SECONDS_PER_HOUR,
         lowest=0,
         highest=8760,
@@ -70,11 +70,11 @@ class ExtensionSettings:
         highest=1000,
     )
     while_others_wait: bool = setting(
-        "Whether a session may be extended although jobs of others wait for its partition.",
+        "Whether a session may be extended while other jobs wait for its partition.",
         default=DEFAULTS.extend_while_others_wait,
     )
     slurm_user: str = setting(
-        "Slurm's own account, SlurmUser in slurm.conf, as whom the time limit is changed.",
+        "Slurm's own account, SlurmUser in slurm.conf, which changes the time limit.",
         default=DEFAULTS.slurm_user,
     )
 
@@ -94,7 +94,7 @@ class MeterSettings:
     """The use of GPUs, cores and memory, as sessions show it."""
 
     interval_s: float = setting(
-        "Seconds between two measurements in a session; 0 measures nothing, and then no session"
+        "Seconds between two measurements in a session; 0 turns them off, and then no session"
         " counts as idle either.",
         default=5.0,
         lowest=0,
@@ -107,14 +107,14 @@ class IdleSettings:
     """Sessions whose GPUs do nothing. A kernel that computes is never ended."""
 
     after_minutes: float = setting(
-        "Minutes without use after which the page warns and the session is then stopped; 0 for"
+        "Minutes without use after which the page warns that the session will be stopped; 0 for"
         " never.",
         default=0.0,
         lowest=0,
         highest=100_000,
     )
     warning_minutes: float = setting(
-        "Minutes between the warning and the end, in which any use keeps the session.",
+        "Minutes between the warning and the stop; any use in this time keeps the session.",
         default=15.0,
         lowest=0.1,
         highest=1440,
@@ -136,9 +136,9 @@ class IdleSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CullerSettings:
-    """Sessions that nobody touches, stopped from outside by a service of its own.
+    """Sessions that nobody uses, stopped from outside by a separate service.
 
-    It goes by what notebook servers tell the hub of their kernels and users.
+    It relies on the activity of kernels and users that notebook servers report to the hub.
     """
 
     idle_hours: float = setting(
@@ -149,5 +149,5 @@ class CullerSettings:
         highest=8760,
     )
     every_minutes: float = setting(
-        "Minutes between two looks at all sessions.", default=10.0, lowest=1, highest=1440
+        "Minutes between two checks of all sessions.", default=10.0, lowest=1, highest=1440
     )

@@ -59,7 +59,7 @@ class LoginSettings:
         "Options of that authenticator, passed through under JupyterHub's own names.", default={}
     )
     servers: tuple[str, ...] = setting(
-        "LDAP servers, asked in this order; the next one is asked where one does not answer.",
+        "LDAP servers, asked in this order; the next one is asked if one does not answer.",
         default=(),
         needed=WITH_LDAP,
         example=("ldap://127.0.0.1:389",),
@@ -94,16 +94,16 @@ class LoginSettings:
         default=(),
     )
     recheck_minutes: float = setting(
-        "Minutes after which the accounts of users who are logged in are looked at again. Who may"
-        " no longer log in is signed out then, and their tokens are refused.",
+        "Minutes after which the accounts of users who are logged in are checked again. Users who"
+        " may no longer log in are signed out then, and their tokens are refused.",
         default=5.0,
         lowest=0.1,
         highest=1440,
     )
     reader_dn: str = setting(
-        "LDAP entry as which the hub looks at accounts again, since it keeps no passwords of users."
+        "LDAP entry as which the hub checks accounts again, since it keeps no users' passwords."
         " Its own password is LDAP_READER_PASSWORD in secrets.env. Empty: only UNIX accounts are"
-        " looked at again.",
+        " checked again.",
         default="",
     )
     account_filter: str = setting(
@@ -163,8 +163,8 @@ class StorageSettings:
     """Folders that users find in their file browser."""
 
     isilon: str = setting(
-        "Where the compute nodes mount the shared storage. Empty: there is none of this name, see"
-        " [storage.NAME].",
+        "Where the compute nodes mount the shared storage. Empty: the site has none by this name;"
+        " see [storage.NAME].",
         default="/srv/isilon",
         check=check_folder,
     )
@@ -179,7 +179,7 @@ class StorageSettings:
         default=Path("/opt/data-scientist-portal/templates"),
     )
     site_templates: tuple[str, ...] = setting(
-        "Further templates, each copied to a folder of its own name: folders of the compute nodes,"
+        "Further templates, each copied to a folder of the same name: folders on the compute nodes,"
         " or git repositories (https:// or ssh://) that the nodes reach.",
         default=(),
         example=("/srv/isilon/our_templates",),

@@ -25,7 +25,7 @@ class SlurmSettings:
         highest=300,
     )
     timeout_s: float = setting(
-        "Seconds after which a query is given up. It ends no session.",
+        "Seconds after which a query is abandoned. That ends no session.",
         default=DEFAULTS.slurm_timeout_s,
         lowest=1,
         highest=120,

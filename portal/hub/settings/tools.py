@@ -59,7 +59,7 @@ class TensorBoardSettings:
         highest=64,
     )
     idle_minutes: float = setting(
-        "Minutes without a look after which a TensorBoard is stopped. Its page starts it again.",
+        "Idle minutes after which a TensorBoard is stopped. Opening its page restarts it.",
         default=60.0,
         lowest=1,
         highest=10080,
@@ -72,9 +72,9 @@ class ToolSettings:
 
     command: tuple[str, ...] = setting(
         "The program and its arguments, without a shell. {unix_socket} stands for the socket that"
-        " it must listen on; where it can only listen on a port of 127.0.0.1, {port} stands for"
+        " it must listen on; if it can only listen on a port of 127.0.0.1, {port} stands for"
         " one in a network of its own, which needs user namespaces on the nodes.",
         example=("/opt/netron/bin/netron", "--host", "127.0.0.1", "--port", "{port}"),
         check=check_tool_command,
     )
-    title: str = setting("What users read; without it the name of the table.", default="")
+    title: str = setting("Name shown to users; by default that of the table.", default="")

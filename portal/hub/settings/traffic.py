@@ -16,7 +16,7 @@ class TrafficSettings:
     """
 
     user_requests_per_s: float = setting(
-        "Requests a second that one user may keep sending.",
+        "Requests per second that one user may keep sending.",
         default=20.0,
         lowest=0.1,
         highest=10_000,
@@ -35,13 +35,13 @@ class TrafficSettings:
         highest=10_000,
     )
     address_requests_per_s: float = setting(
-        "Requests a second without a login that one address may keep sending.",
+        "Requests per second without a login that one address may keep sending.",
         default=20.0,
         lowest=0.1,
         highest=10_000,
     )
     address_burst: int = setting(
-        "Requests without a login that one address may send at once after a pause. A class room"
+        "Requests without a login that one address may send at once after a pause. A classroom"
         " behind one address needs about eight for each person.",
         default=2000,
         lowest=10,
