@@ -57,7 +57,7 @@ class Run:
             names = commands.my_step_names()
             return "unknown" if names is None else "running" if self.id in names else "lost"
         job = commands.job_state(self.job_id)
-        if job.state in commands.WAITING:
+        if job.is_waiting:
             return "waiting"
         if job.is_over:
             end = self.folder.read_end()
@@ -220,7 +220,7 @@ class Run:
         if self.job_id is None:
             return said, self.state == "lost"
         job = commands.job_state(self.job_id)
-        if job.state in commands.WAITING:
+        if job.is_waiting:
             text = explain_waiting(job.reason, job.state)
         elif job.state == "RUNNING":
             text = f"Running on {job.nodes}."

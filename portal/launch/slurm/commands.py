@@ -12,15 +12,16 @@ from portal.launch.errors import SessionError, StepError
 from portal.launch.slurm.layout import explain_too_many, explain_too_many_nodes
 from portal.launch.slurm.messages import explain_rejection
 from portal.launch.slurm.sbatch import JobRequest, job_environment, job_script, sbatch_argv
+from spawner.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
+from spawner.slurm.states import JobState as SlurmState
+from spawner.slurm.states import Phase, parse_state
 
-WAITING = frozenset(
-    {"PENDING", "CONFIGURING", "POWER_UP_NODE", "REQUEUED", "EXPEDITING", "REQUEUE_FED"}
-    | {"REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
-)
-RUNNING = frozenset({"RUNNING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "COMPLETING"})
+# State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
+QUEUED = Squeue("TNr")
+STEP_NAMES = Squeue("j")
+ENDED = Sacct(("JobIDRaw", "State"))
 _TIMEOUT_S = 10
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
-_UNKNOWN_JOB = "Invalid job id"
 _NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
 
 
@@ -40,9 +41,17 @@ class JobState:
     nodes: str = ""
 
     @property
+    def is_waiting(self) -> bool:
+        """True if nothing of the job runs yet, or not any more since it is in the queue again."""
+        return parse_state(self.state).phase is Phase.WAITING
+
+    @property
     def is_over(self) -> bool:
         """True if the job has ended; never if Slurm just did not answer."""
-        return self.state not in WAITING | RUNNING | {"UNKNOWN"}
+        state = parse_state(self.state)
+        # While Slurm cleans up, it does not say yet how the job ended.
+        has_ended = state.phase is Phase.OVER and state is not SlurmState.COMPLETING
+        return has_ended or self.state == "GONE"
 
 
 def submit(request: JobRequest, command: Sequence[str]) -> int:
@@ -105,16 +114,16 @@ def job_state(job_id: int) -> JobState:
     Source:
         squeue(1), sacct(1), Slurm 22.05.
     """
-    argv = ["squeue", "--noheader", f"--jobs={job_id}", "--states=all", "--format=%T|%N|%r"]
-    done = _slurm(argv)
+    mark = new_mark()
+    done = _slurm(["squeue", *QUEUED.options(mark), f"--jobs={job_id}", "--states=all"])
     # squeue fails for a job that it has forgotten: no reason to give up.
-    if done is None or (done.returncode != 0 and _UNKNOWN_JOB not in done.stderr):
+    if done is None or (done.returncode != 0 and NO_SUCH_JOB not in done.stderr):
         return JobState(state="UNKNOWN")
-    state, _, rest = done.stdout.strip().partition("|")
-    if state:
-        nodes, _, reason = rest.partition("|")
-        return JobState(state=state, nodes=nodes, reason=reason)
-    return _state_in_accounting(job_id)
+    row = next(QUEUED.rows(done.stdout, mark), None)
+    if row is None:
+        return _state_in_accounting(job_id)
+    state, nodes, reason = row
+    return JobState(state=state, nodes=nodes, reason=reason)
 
 
 def cancel(job_id: int, *, kill: bool = False) -> None:
@@ -129,9 +138,11 @@ def cancel(job_id: int, *, kill: bool = False) -> None:
 
 def my_step_names() -> set[str] | None:
     """Return the names of the user's running steps, or None if Slurm did not answer."""
-    argv = ["squeue", "--noheader", "--steps", f"--user={os.getuid()}", "--format=%j"]
-    done = _slurm(argv)
-    return None if done is None or done.returncode else set(done.stdout.split())
+    mark = new_mark()
+    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--user={os.getuid()}"])
+    if done is None or done.returncode:
+        return None
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
 
 
 def mpi_plugins() -> frozenset[str] | None:
@@ -150,10 +161,12 @@ def mpi_plugins() -> frozenset[str] | None:
 
 
 def _state_in_accounting(job_id: int) -> JobState:
-    argv = ["sacct", "--noheader", "--allocations", "--parsable2", f"--jobs={job_id}"]
-    done = _slurm([*argv, "--format=State"])
-    words = done.stdout.split() if done is not None and done.returncode == 0 else []
-    return JobState(state=words[0] if words else "GONE")
+    mark = new_mark()
+    done = _slurm(["sacct", *ENDED.options(mark), f"--jobs={job_id}"])
+    text = done.stdout if done is not None and done.returncode == 0 else ""
+    _, state = next(ENDED.rows(text, mark), ["", "GONE"])
+    # sacct writes "CANCELLED by 1000".
+    return JobState(state=state.partition(" ")[0])
 
 
 def _slurm(argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProcess[str] | None:

@@ -18,10 +18,13 @@ from portal.launch.task import exit_with_parent
 from portal.launch.task.environment import step_environment
 from portal.launch.task.interrupts import without_interrupts
 from portal.launch.task.plan import Plan
+from spawner.slurm.listing import Squeue, new_mark
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5
 PAUSE_S = 0.1
+# Id and name of a step.
+_STEPS = Squeue("ij")
 _READ_BYTES = 64 * 1024
 _SLURM_TIMEOUT_S = 1
 
@@ -178,8 +181,9 @@ class JobStep:
 
     def _step_ids(self) -> list[str]:
         job_id = self._environ.get("SLURM_JOB_ID") or self._environ["SLURM_JOBID"]
-        listing = self._slurm("squeue", "--noheader", "--steps", f"--jobs={job_id}", "-o", "%i|%j")
-        rows = [line.split("|", 1) for line in listing.splitlines() if "|" in line]
+        mark = new_mark()
+        listing = self._slurm("squeue", *_STEPS.options(mark), "--steps", f"--jobs={job_id}")
+        rows = _STEPS.rows(listing, mark)
         return [step_id for step_id, name in rows if name == self._name]
 
     def _slurm(self, *argv: str) -> str:

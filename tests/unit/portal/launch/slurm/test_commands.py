@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from portal.launch.errors import SessionError
-from portal.launch.slurm.commands import parse_most_gpus, submit
+from portal.launch.slurm.commands import (
+    JobState,
+    job_state,
+    my_step_names,
+    parse_most_gpus,
+    submit,
+)
 from portal.launch.slurm.layout import Layout, explain_too_many
 from portal.launch.slurm.sbatch import JobRequest
 
@@ -84,3 +91,79 @@ def test_a_run_on_more_nodes_than_its_partition_has_is_refused_and_not_queued(as
 def test_a_run_that_fits_or_whose_partition_is_not_known_is_queued(asked, fitting):
     assert submit(fitting, ["true"]) == 7
     assert asked == ["sbatch"]
+
+
+class StandIn:
+    """Slurm's commands: each prints the fields that it is told to print."""
+
+    def __init__(self) -> None:
+        self.jobs: list[dict[str, str]] = []
+        self.accounted: list[tuple[str, ...]] = []
+        self.forged = ""
+        self.stderr = ""
+
+    def run(self, argv, **_):
+        options = dict(word.removeprefix("--").partition("=")[::2] for word in argv[1:])
+        text = {"squeue": self._squeue, "sacct": self._sacct}[argv[0]](options)
+        return subprocess.CompletedProcess(argv, int(bool(self.stderr)), text, self.stderr)
+
+    def _squeue(self, options):
+        lines = [
+            re.sub("%([A-Za-z])", lambda letter, job=job: job[letter[1]], options["format"])
+            for job in self.jobs
+        ]
+        return "".join(f"{line}\n" for line in [*lines, self.forged])
+
+    def _sacct(self, options):
+        self.stderr = ""
+        return "".join(f"{options['delimiter'].join(row)}\n" for row in self.accounted)
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    slurm = StandIn()
+    monkeypatch.setattr("subprocess.run", slurm.run)
+    return slurm
+
+
+@pytest.mark.parametrize(
+    ("state", "is_waiting", "is_over"),
+    [
+        ("PENDING", True, False),
+        ("REQUEUE_HOLD", True, False),
+        ("RUNNING", False, False),
+        ("SUSPENDED", False, False),
+        ("COMPLETING", False, False),
+        ("TIMEOUT", False, True),
+        ("NEW_IN_A_LATER_SLURM", False, False),
+    ],
+)
+def test_a_run_waits_or_is_over_only_if_slurm_says_so(slurm, state, is_waiting, is_over):
+    slurm.jobs = [{"T": state, "N": "node[01-02]", "r": "odd|reason"}]
+
+    job = job_state(7)
+
+    assert job == JobState(state=state, nodes="node[01-02]", reason="odd|reason")
+    assert (job.is_waiting, job.is_over) == (is_waiting, is_over)
+
+
+def test_accounting_is_asked_for_a_job_that_squeue_has_forgotten(slurm):
+    slurm.stderr = "slurm_load_jobs error: Invalid job id specified\n"
+    slurm.accounted = [("7", "CANCELLED by 1000")]
+
+    assert job_state(7) == JobState(state="CANCELLED")
+
+
+def test_a_job_that_nobody_knows_is_over_and_one_that_slurm_does_not_answer_for_is_not(slurm):
+    assert job_state(7).is_over
+
+    slurm.stderr = "slurm_load_jobs error: Unable to contact slurm controller\n"
+
+    assert not job_state(7).is_over
+
+
+def test_a_line_that_somebody_wrote_into_a_name_is_no_step(slurm):
+    slurm.jobs = [{"j": "20261120-203845-train-k3v9"}, {"j": "batch"}]
+    slurm.forged = "guessed|20261120-203846-other-aaaa"
+
+    assert my_step_names() == {"20261120-203845-train-k3v9", "batch"}
