@@ -21,10 +21,11 @@ import time
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from types import TracebackType
 from typing import Any
 
-from portal.launch.rendezvous.socket_owner import socket_owner
+from portal.socket_owner import socket_owner
 
 MAX_VALUE_BYTES = 1 << 20
 _REQUEST_TIMEOUT_S = 10
@@ -110,7 +111,10 @@ class _Server(ThreadingHTTPServer):
         """Refuse other users of the node before a line of theirs is read."""
         if not self._checks_owner:
             return True
-        if socket_owner(client_address, request.getsockname()) == self._uid:
+        here, there = (
+            (ip_address(host), port) for host, port in (client_address, request.getsockname())
+        )
+        if socket_owner(here, there) == self._uid:
             return True
         with suppress(OSError):
             request.sendall(_REFUSAL)

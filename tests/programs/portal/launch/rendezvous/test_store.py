@@ -6,11 +6,9 @@ import http.client
 import os
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from portal.launch.rendezvous.socket_owner import socket_owner
 from portal.launch.rendezvous.store import MAX_VALUE_BYTES, Store
 
 
@@ -107,23 +105,6 @@ def test_the_store_ends_with_the_run():
 
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address, timeout=1)
-
-
-def test_the_owner_of_a_connection_is_known(store):
-    with socket.create_connection(store.address) as client:
-        assert socket_owner(client.getsockname(), store.address) == os.getuid()
-        assert socket_owner(("127.0.0.1", 1), store.address) is None
-
-
-def test_the_owner_is_read_from_the_kernels_table(tmp_path: Path):
-    table = tmp_path / "tcp"
-    table.write_text(
-        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
-        "   0: 0100007F:1267 0100007F:C350 01 00000000:00000000 00:00000000 00000000 20001 0 7\n"
-        "   1: 0100007F:C350 0100007F:1267 01 00000000:00000000 00:00000000 00000000 20002 0 8\n"
-    )
-
-    assert socket_owner(("127.0.0.1", 50000), ("127.0.0.1", 4711), table) == 20002
 
 
 def test_a_process_of_another_user_gets_403_even_with_the_secret():

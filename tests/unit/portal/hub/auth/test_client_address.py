@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-from ipaddress import ip_address
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +10,7 @@ import pytest
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from portal.hub.auth import client_address as module
-from portal.hub.auth.client_address import client_address, parse_networks, socket_owner
+from portal.hub.auth.client_address import client_address, parse_networks
 
 HUB = "10.77.0.1"
 NODE = "10.77.0.11"
@@ -84,33 +81,3 @@ def test_a_proxy_elsewhere_counts_where_jupyterhub_is_told_of_it() -> None:
     request = request_from("192.0.2.99", BROWSER, named=frozenset({"192.0.2.99"}))
 
     assert client_address(request) == BROWSER
-
-
-def test_the_kernel_says_whose_connection_it_is() -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.create_connection(server.getsockname()) as client,
-    ):
-        here, there = (
-            (ip_address(host), port) for host, port in (client.getsockname(), server.getsockname())
-        )
-        assert socket_owner(here, there) == os.geteuid()
-        assert socket_owner((here[0], 1), there) is None
-
-
-def test_a_connection_of_another_account_is_not_the_proxys(tmp_path: Path) -> None:
-    head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
-    line = " 0: 0100007F:C350 01004D0A:1F91 01 00000000:00000000 00:00000000 00000000  1234 0 9\n"
-    wide = line.replace("0100007F:", "0000000000000000FFFF00000100007F:").replace(
-        "01004D0A:", "0000000000000000FFFF000001004D0A:"
-    )
-    ends = (ip_address("127.0.0.1"), 50000), (ip_address(HUB), 8081)
-
-    (tmp_path / "tcp").write_text(head + line)
-    assert socket_owner(*ends, tables_dir=tmp_path) == 1234
-    (tmp_path / "tcp").write_text(head)
-    (tmp_path / "tcp6").write_text(head + wide)
-    assert socket_owner(*ends, tables_dir=tmp_path) == 1234
-    (tmp_path / "tcp").unlink()
-    (tmp_path / "tcp6").unlink()
-    assert socket_owner(*ends, tables_dir=tmp_path) is None
