@@ -1,11 +1,11 @@
 """The program of one TensorBoard: serves it on a unix socket.
 
-It is run by its path with the Python of the TensorBoard environment, so it imports only the
-standard library and tensorboard. Its one argument is the process id of the notebook server;
-everything else is one JSON object on standard input, since other users can read command lines. It
-may be started before there is anything to show: then it loads TensorBoard and waits for the object.
-Once it listens it prints `{"note": ""}` on standard output; the note says what is slower if the
-fast data server cannot be used.
+It is run by its path with the Python of the TensorBoard environment, which may lack our package, so
+it is one file and imports only the standard library and tensorboard. Its one argument is the
+process id of the notebook server; everything else is one JSON object on standard input, since other
+users can read command lines. It may be started before there is anything to show: then it loads
+TensorBoard and waits for the object. Once it listens it prints `{"note": ""}` on standard output;
+the note says what is slower if the fast data server cannot be used.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
+import functools
 import os
 import signal
 import socket
@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from portal.server.tensorboard.process import DataServerError, die_with, enter_private_network
 
 _PORT_MARK = "@PORT@"
-_PR_SET_PDEATHSIG = 1
 _START_TIMEOUT_S = 120
 _POLL_S = 0.05
 _CHUNK_BYTES = 64 * 1024
@@ -49,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 async def _serve(socket_path: str, command: Sequence[str]) -> int:
     port = _free_port()
     process = await asyncio.create_subprocess_exec(
-        *(word.replace(_PORT_MARK, str(port)) for word in command), preexec_fn=_end_with_parent
+        *(word.replace(_PORT_MARK, str(port)) for word in command),
+        # If this process is killed, no handler runs; the kernel then ends the tool.
+        preexec_fn=functools.partial(die_with, os.getpid()),
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
     ended = asyncio.create_task(process.wait())
@@ -68,11 +69,6 @@ async def _serve(socket_path: str, command: Sequence[str]) -> int:
         os.umask(old_mask)
     async with server:
         return await ended
-
-
-def _end_with_parent() -> None:
-    # If this process is killed, no handler runs; the kernel then ends the tool.
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _free_port() -> int:
