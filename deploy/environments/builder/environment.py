@@ -11,10 +11,12 @@ from typing import IO
 from deploy.environments.builder import uv
 from deploy.environments.builder.debian import ensure_packages
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.extras import resolve_extras
+from deploy.environments.builder.extras import ENVIRONMENTS as EXTRAS
+from deploy.environments.builder.extras import extras_path, resolve_extras
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from deploy.environments.builder.plan import Plan, version_of
 from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.target import Target
 
 # Installed by targets of their own, not named in the locks.
 ADDED_LATER = frozenset({"data-scientist-portal", "horovod"})
@@ -148,3 +150,26 @@ def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:
     listing = uv.ask_pip(plan, "list", env_dir, "--format=json")
     found = json.loads(listing or "[]")
     return {canonical_name(package["name"]): package["version"] for package in found}
+
+
+def environment_target(name: str, summary: str) -> Target:
+    """Return the target of an environment made of its lock and the site's own packages."""
+
+    def build(plan: Plan, log: IO[str]) -> None:
+        install_environment(plan, name, log)
+
+    def made_from(plan: Plan) -> list[Path | str]:
+        own = [extras_path(plan, name)] if name in EXTRAS else []
+        return [plan.pins(name), *own, plan.interpreter]
+
+    def results(plan: Plan) -> list[Path]:
+        return [plan.environment(name) / "bin/python"]
+
+    return Target(
+        name=name,
+        summary=summary,
+        build=build,
+        made_from=made_from,
+        results=results,
+        needs=(uv.NAME,),
+    )

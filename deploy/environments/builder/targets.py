@@ -2,80 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import (
-    apptainer,
-    axe,
     datasets,
-    debian,
     environment,
     extras,
     files,
     horovod,
     horovod_build,
-    image,
     kernels,
-    labextension,
-    modules,
     node,
     package,
-    promtool,
     proxy,
     pytorch,
     server,
-    unpacked,
     uv,
 )
 from deploy.environments.builder.horovod_build import Framework
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import PROGRAMS_DIR, Target
-
-BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
-
-
-def _environment_target(name: str, summary: str) -> Target:
-    def build(plan: Plan, log: IO[str]) -> None:
-        environment.install_environment(plan, name, log)
-
-    def made_from(plan: Plan) -> list[Path | str]:
-        own = [extras.extras_path(plan, name)] if name in extras.ENVIRONMENTS else []
-        return [plan.pins(name), *own, plan.interpreter]
-
-    def results(plan: Plan) -> list[Path]:
-        return [plan.environment(name) / "bin/python"]
-
-    return Target(
-        name=name,
-        summary=summary,
-        build=build,
-        made_from=made_from,
-        results=results,
-        needs=(uv.NAME,),
-    )
-
-
-def _debian_target(name: str, summary: str, packages: Sequence[str], result: str) -> Target:
-    return Target(
-        name=name,
-        summary=summary,
-        build=lambda plan, log: debian.ensure_packages(packages, log),
-        made_from=lambda plan: [*packages],
-        results=lambda plan: [Path(result)],
-    )
-
-
-def _unpacked_target(name: str, summary: str, package: str, program: str) -> Target:
-    return Target(
-        name=name,
-        summary=summary,
-        build=lambda plan, log: unpacked.unpack(plan, package, log),
-        made_from=lambda plan: [package],
-        results=lambda plan: [unpacked.program(plan, package, program)],
-        code=("unpacked",),
-    )
+from deploy.environments.builder.targets_for_tests import TARGETS_FOR_TESTS
 
 
 def _server_sources(plan: Plan) -> Iterable[Path | str]:
@@ -98,14 +47,6 @@ def _install_mxnet(plan: Plan, log: IO[str]) -> None:
     kernels.install_mxnet(plan)
 
 
-def _install_modules(_: Plan, log: IO[str]) -> None:
-    modules.install_modules(log)
-
-
-def _install_apptainer(_: Plan, log: IO[str]) -> None:
-    apptainer.install_apptainer(log)
-
-
 TARGETS = (
     Target(
         name=uv.NAME,
@@ -115,7 +56,7 @@ TARGETS = (
         results=lambda plan: [uv.uv_program(plan)],
     ),
     # The longest chain first.
-    _environment_target("tensorflow", "installing TensorFlow, a large download"),
+    environment.environment_target("tensorflow", "installing TensorFlow, a large download"),
     Target(
         name="horovod",
         summary="compiling Horovod for this TensorFlow, about 3 minutes on 2 cores",
@@ -168,8 +109,8 @@ TARGETS = (
         needs=("uv", "server"),
         code=("kernels",),
     ),
-    _environment_target("hub", "installing JupyterHub and what it needs"),
-    _environment_target("tensorboard", "installing TensorBoard"),
+    environment.environment_target("hub", "installing JupyterHub and what it needs"),
+    environment.environment_target("tensorboard", "installing TensorBoard"),
     Target(
         name="node",
         summary="looking for Node.js, or installing it",
@@ -267,99 +208,11 @@ TARGETS = (
         ),
         code=("package",),
     ),
-    _environment_target("test", "installing the tools that test the portal"),
-    _debian_target(
-        "curl",
-        "installing curl for the tests on the cluster",
-        ["curl"],
-        "/usr/bin/curl",
-    ),
-    _debian_target(
-        "browser",
-        "installing Chromium for the browser tests",
-        BROWSER_PACKAGES,
-        "/usr/bin/chromium",
-    ),
-    Target(
-        name="axe",
-        summary="installing axe-core for the browser tests",
-        build=axe.install_axe,
-        made_from=lambda plan: [plan.recipes_dir / "axe"],
-        results=lambda plan: [axe.script(plan)],
-        needs=("node",),
-        code=("axe",),
-    ),
-    Target(
-        name="labextension",
-        summary="installing what checks and builds the labextension",
-        build=labextension.install_modules,
-        made_from=lambda plan: [labextension.sources(plan) / name for name in labextension.LOCKED],
-        results=lambda plan: [labextension.modules(plan)],
-        needs=("node",),
-        code=("labextension",),
-    ),
-    _debian_target(
-        "ansible",
-        "installing Ansible for the tests of the role",
-        ["ansible-core"],
-        "/usr/bin/ansible-playbook",
-    ),
-    Target(
-        name="modules",
-        summary="installing environment-modules and Lmod for the kernel tests",
-        build=_install_modules,
-        made_from=lambda plan: [*modules.PACKAGES],
-        results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
-        code=("modules",),
-    ),
-    _debian_target(
-        "jython",
-        "installing Jython, a Python 2, for the kernel tests",
-        ["jython"],
-        "/usr/bin/jython",
-    ),
-    _unpacked_target(
-        "registry",
-        "unpacking a container registry for the kernel tests",
-        "docker-registry",
-        "usr/bin/docker-registry",
-    ),
-    _unpacked_target(
-        "promtool",
-        "unpacking promtool for the tests of the alerts",
-        promtool.package(),
-        promtool.PROGRAM,
-    ),
-    _unpacked_target(
-        "nginx",
-        "unpacking nginx for the tests of the TLS front end",
-        "nginx",
-        "usr/sbin/nginx",
-    ),
-    Target(
-        name="apptainer",
-        summary="unpacking Apptainer for the kernel tests",
-        build=_install_apptainer,
-        made_from=lambda plan: [apptainer.SOURCE, *apptainer.PACKAGES],
-        results=lambda plan: [apptainer.PROGRAM],
-        code=("apptainer",),
-    ),
-    Target(
-        name="image",
-        summary="making a container image for the kernel tests",
-        build=image.make_image,
-        made_from=lambda plan: [*image.PACKAGES],
-        results=lambda plan: [image.image_dir(plan) / "index.json"],
-        needs=("uv", "server"),
-        code=("image",),
-    ),
+    *TARGETS_FOR_TESTS,
 )
 
 BY_NAME = {target.name: target for target in TARGETS}
-ONLY_FOR_TESTS = (
-    *("test", "curl", "browser", "axe", "labextension", "ansible", "promtool", "nginx"),
-    *("modules", "jython", "registry", "apptainer", "image"),
-)
+ONLY_FOR_TESTS = tuple(target.name for target in TARGETS_FOR_TESTS)
 OPTIONAL = ("mxnet", "horovod-pytorch")
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 # Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.

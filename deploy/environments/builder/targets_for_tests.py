@@ -1,0 +1,142 @@
+"""What only the tests of the portal need; it is built when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from deploy.environments.builder import (
+    apptainer,
+    axe,
+    debian,
+    image,
+    labextension,
+    modules,
+    promtool,
+    unpacked,
+)
+from deploy.environments.builder.environment import environment_target
+from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.target import Target
+
+BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
+
+
+def _debian_target(name: str, summary: str, packages: Sequence[str], result: str) -> Target:
+    return Target(
+        name=name,
+        summary=summary,
+        build=lambda plan, log: debian.ensure_packages(packages, log),
+        made_from=lambda plan: [*packages],
+        results=lambda plan: [Path(result)],
+    )
+
+
+def _unpacked_target(name: str, summary: str, package: str, program: str) -> Target:
+    return Target(
+        name=name,
+        summary=summary,
+        build=lambda plan, log: unpacked.unpack(plan, package, log),
+        made_from=lambda plan: [package],
+        results=lambda plan: [unpacked.program(plan, package, program)],
+        code=("unpacked",),
+    )
+
+
+def _install_modules(_: Plan, log: IO[str]) -> None:
+    modules.install_modules(log)
+
+
+def _install_apptainer(_: Plan, log: IO[str]) -> None:
+    apptainer.install_apptainer(log)
+
+
+TARGETS_FOR_TESTS = (
+    environment_target("test", "installing the tools that test the portal"),
+    _debian_target(
+        "curl",
+        "installing curl for the tests on the cluster",
+        ["curl"],
+        "/usr/bin/curl",
+    ),
+    _debian_target(
+        "browser",
+        "installing Chromium for the browser tests",
+        BROWSER_PACKAGES,
+        "/usr/bin/chromium",
+    ),
+    Target(
+        name="axe",
+        summary="installing axe-core for the browser tests",
+        build=axe.install_axe,
+        made_from=lambda plan: [plan.recipes_dir / "axe"],
+        results=lambda plan: [axe.script(plan)],
+        needs=("node",),
+        code=("axe",),
+    ),
+    Target(
+        name="labextension",
+        summary="installing what checks and builds the labextension",
+        build=labextension.install_modules,
+        made_from=lambda plan: [labextension.sources(plan) / name for name in labextension.LOCKED],
+        results=lambda plan: [labextension.modules(plan)],
+        needs=("node",),
+        code=("labextension",),
+    ),
+    _debian_target(
+        "ansible",
+        "installing Ansible for the tests of the role",
+        ["ansible-core"],
+        "/usr/bin/ansible-playbook",
+    ),
+    Target(
+        name="modules",
+        summary="installing environment-modules and Lmod for the kernel tests",
+        build=_install_modules,
+        made_from=lambda plan: [*modules.PACKAGES],
+        results=lambda plan: [Path("/usr/share/modules/init/bash"), modules.LMOD_LINK],
+        code=("modules",),
+    ),
+    _debian_target(
+        "jython",
+        "installing Jython, a Python 2, for the kernel tests",
+        ["jython"],
+        "/usr/bin/jython",
+    ),
+    _unpacked_target(
+        "registry",
+        "unpacking a container registry for the kernel tests",
+        "docker-registry",
+        "usr/bin/docker-registry",
+    ),
+    _unpacked_target(
+        "promtool",
+        "unpacking promtool for the tests of the alerts",
+        promtool.package(),
+        promtool.PROGRAM,
+    ),
+    _unpacked_target(
+        "nginx",
+        "unpacking nginx for the tests of the TLS front end",
+        "nginx",
+        "usr/sbin/nginx",
+    ),
+    Target(
+        name="apptainer",
+        summary="unpacking Apptainer for the kernel tests",
+        build=_install_apptainer,
+        made_from=lambda plan: [apptainer.SOURCE, *apptainer.PACKAGES],
+        results=lambda plan: [apptainer.PROGRAM],
+        code=("apptainer",),
+    ),
+    Target(
+        name="image",
+        summary="making a container image for the kernel tests",
+        build=image.make_image,
+        made_from=lambda plan: [*image.PACKAGES],
+        results=lambda plan: [image.image_dir(plan) / "index.json"],
+        needs=("uv", "server"),
+        code=("image",),
+    ),
+)
