@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from spawner.client.preflight import Preflight
 from spawner.client.watch import Watch
 from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
+from spawner.session.cancellation import cancel_job
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import add_state_step, read_session_end
 from spawner.session.limit_numbers import situation_of_wait
@@ -30,10 +31,6 @@ Probe = Callable[[str], Awaitable[object]]
 
 # By then the launcher of a hub that died has ended.
 _FIND_TIMEOUT_S = 30.0
-_CANCEL_TIMEOUT_S = 60.0
-_CANCEL_PAUSE_S = 2.0
-_STOP_LOOK_S = 0.5
-_GONE_TIMEOUT_S = 15.0
 
 
 class SessionJob:
@@ -219,16 +216,7 @@ class SessionJob:
                 await self._find_once()
         if not self.session.job_id:
             return
-        watch = self._begin_watch(is_hot=True)
-        if not await self._cancel():
-            return
-        give_up_at = time.monotonic() + _GONE_TIMEOUT_S
-        while not watch.is_gone and time.monotonic() < give_up_at:
-            # A server takes a second to end; earlier queries would be lost to sessions that start.
-            await asyncio.sleep(_STOP_LOOK_S)
-            self._cluster.watcher.poll_soon()
-            await self._cluster.watcher.next_poll(1.0)
-        if not watch.is_gone:
+        if not await cancel_job(self._cluster, self._begin_watch(is_hot=True)):
             self._log.warning("Job %d is cancelled, but not gone yet", self.session.job_id)
 
     @property
@@ -386,13 +374,3 @@ class SessionJob:
         ending = await self._explain(late_s=self._running_start_timeout_s if is_late else None)
         self._log.error("Job %d of %s: %s", self.session.job_id, self.session.user, ending.error)
         return StartFailedError(ending.error, log_lines=ending.log_lines)
-
-    async def _cancel(self) -> bool:
-        give_up_at = time.monotonic() + _CANCEL_TIMEOUT_S
-        while True:
-            try:
-                return await self._cluster.slurm.cancel(self.session.key)
-            except SlurmUnavailableError:
-                if time.monotonic() >= give_up_at:
-                    raise
-                await asyncio.sleep(_CANCEL_PAUSE_S)

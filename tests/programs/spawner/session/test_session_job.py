@@ -14,7 +14,7 @@ import pytest
 from spawner.client.watcher import Watcher
 from spawner.errors import SlurmUnavailableError
 from spawner.hub.state_disk import StateDiskFullError
-from spawner.session import session_job
+from spawner.session import cancellation, session_job
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -291,7 +291,7 @@ async def test_stopping_is_tried_again_until_slurm_answers(
         return await cancel(key)
 
     monkeypatch.setattr(setting.cluster.slurm, "cancel", cancel_at_the_third_time)
-    monkeypatch.setattr(session_job, "_CANCEL_PAUSE_S", 0.01)
+    monkeypatch.setattr(cancellation, "_CANCEL_PAUSE_S", 0.01)
 
     await setting.job.stop()
 
