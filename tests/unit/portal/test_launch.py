@@ -25,6 +25,7 @@ def test_the_package_needs_nothing_but_python_itself():
     ]
     assert others == [
         "portal",
+        "portal.socket_owner",
         "portal.whole_file",
         "spawner",
         "spawner.amounts",
