@@ -88,9 +88,6 @@ class AllowedSkip:
 # Each needs something that a test machine does not have. Everything else that is skipped is a
 # failure: a suite that skips what it should try would be green for nothing.
 ALLOWED_SKIPS = (
-    AllowedSkip(test=r"tests\.templates\.test_mpi", reason="Horovod is built without MPI"),
-    AllowedSkip(test=r"tests\.templates\.test_mxnet", reason="MXNet is optional"),
-    AllowedSkip(test=r"tests\.server\.test_foreign_folder", reason="for mxnet$"),
     AllowedSkip(test=r"tests\.deploy\.test_one_machine", reason="control groups of version 1"),
     AllowedSkip(test=r"tests\.server\.test_tensorboard", reason="no user namespaces"),
     AllowedSkip(test="", reason="this cluster has real GPUs|machine with real GPUs"),

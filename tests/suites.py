@@ -128,6 +128,7 @@ SUITES = (
     # As site: the environments are those of this machine, unless it is told --fresh.
     on_request("site-frameworks", folder="foreign_frameworks"),
     on_request("container", needs_cluster=False),
+    on_request("optional"),
     Suite(name="nfs", folder="nfs", is_default=False),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )

@@ -27,8 +27,8 @@ PROGRAMS = (
     TESTS_DIR / "templates" / "training_cases.py",
     TESTS_DIR / "templates" / "torch_cases.py",
     TESTS_DIR / "templates" / "study_cases.py",
-    TESTS_DIR / "templates" / "mxnet_cases.py",
-    TESTS_DIR / "templates" / "mpi_cases.py",
+    TESTS_DIR / "optional" / "mxnet_cases.py",
+    TESTS_DIR / "optional" / "mpi_cases.py",
     TESTS_DIR / "templates" / "kernel_cases.py",
     TESTS_DIR / "templates" / "data_cases.py",
 )

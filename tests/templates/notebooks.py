@@ -17,7 +17,6 @@ from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 TEMPLATES = Path("/opt/data-scientist-portal/templates")
 OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
-JUPYTER = ENVIRONMENTS / "server" / "bin" / "jupyter"
 HANGS_AFTER_S = 900
 # notebook_templates/README.md tells what this line is.
 _FIGURE = re.compile(r"^Figure: (?P<name>[a-z][a-z0-9_]*) = (?P<value>-?\d+(?:\.\d+)?)$", re.M)
@@ -77,14 +76,14 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def execute(session: SlurmSession, name: str) -> Executed:
+def execute(session: SlurmSession, name: str, environments: Path = ENVIRONMENTS) -> Executed:
     """Run a notebook as its user does, and keep it with its pictures under tests/output."""
-    printed, path = run_notebook(session, name)
+    printed, path = run_notebook(session, name, environments)
     if not path.exists():
         pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
     notebook = json.loads(path.read_text())
     found = Executed(cells=notebook["cells"], folder=path.parent)
-    tested.note(name, notebook, seconds=found.seconds, figures=found.figures)
+    tested.note(name, notebook, environments, seconds=found.seconds, figures=found.figures)
     target = OUTPUT_DIR / name
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(path.read_bytes())
@@ -95,16 +94,19 @@ def execute(session: SlurmSession, name: str) -> Executed:
     return found
 
 
-def run_notebook(session: SlurmSession, name: str) -> tuple[str, Path]:
+def run_notebook(
+    session: SlurmSession, name: str, environments: Path = ENVIRONMENTS
+) -> tuple[str, Path]:
     """Run a copy of an installed template until its end or its first error.
 
     Returns what was printed beside the notebook, and the path of the executed one.
     """
     path = PurePosixPath(name)
     here = session.working_dir / "templates" / path.parent
+    jupyter = environments / "server/bin/jupyter"
     job = session.submit(
         f"mkdir -p templates && cp -r {TEMPLATES}/. templates/ && cd {here}",
-        f"timeout {HANGS_AFTER_S} {JUPYTER} nbconvert --to notebook --execute "
+        f"timeout {HANGS_AFTER_S} {jupyter} nbconvert --to notebook --execute "
         f"--log-level=ERROR --output=executed-{path.name} {path.name}",
     )
     return session.output_of(job), here / f"executed-{path.name}"

@@ -9,17 +9,24 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 FRAMEWORKS = ("horovod", "keras", "mxnet", "tensorflow", "tensorflow-cpu", "torch")
 _executed: dict[str, dict[str, Any]] = {}
 
 
-def note(name: str, notebook: dict[str, Any], *, seconds: float, figures: dict[str, float]) -> None:
+def note(
+    name: str,
+    notebook: dict[str, Any],
+    environments: Path,
+    *,
+    seconds: float,
+    figures: dict[str, float],
+) -> None:
     """Note that a template was run.
 
     Args:
         name: Path below the templates folder.
         notebook: The executed notebook, which names its kernel.
+        environments: Folder with the environment of that kernel.
         seconds: How long its cells took.
         figures: What it handed out.
     """
@@ -27,16 +34,16 @@ def note(name: str, notebook: dict[str, Any], *, seconds: float, figures: dict[s
     today = datetime.datetime.now(datetime.UTC).date()
     _executed[name] = {
         "date": today.isoformat(),
-        "versions": versions_of(kernel),
+        "versions": versions_of(environments / kernel),
         "seconds": round(seconds, 1),
         "figures": figures,
         "load": round(os.getloadavg()[0], 1),
     }
 
 
-def versions_of(kernel: str) -> dict[str, str]:
+def versions_of(environment: Path) -> dict[str, str]:
     """Return the versions of the frameworks in the environment of a kernel."""
-    folders = [str(path) for path in ENVIRONMENTS.glob(f"{kernel}/lib/python3*/site-packages")]
+    folders = [str(path) for path in environment.glob("lib/python3*/site-packages")]
     found = {
         d.metadata["Name"].lower().replace("_", "-"): d.version for d in distributions(path=folders)
     }

@@ -104,6 +104,12 @@ TARGETS_FOR_TESTS = (
         ["jython"],
         "/usr/bin/jython",
     ),
+    debian_target(
+        "pmix",
+        "installing the library of Slurm's plugin for MPI, for the tests of Horovod over MPI",
+        ["libpmix-dev"],
+        "/usr/lib/x86_64-linux-gnu/libpmix.so",
+    ),
     _unpacked_target(
         "registry",
         "unpacking a container registry for the kernel tests",

@@ -66,7 +66,7 @@ def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:
 
 PASSED = Result(test="a", took_s=2.0)
 FAILED = Result(test="b", failure="  E assert 0")
-SKIPPED = Result(test="tests.templates.test_mpi::x", skip="Horovod is built without MPI: build it")
+SKIPPED = Result(test="tests.slurm.test_postgres::x", skip="PostgreSQL is not installed: add it")
 ODD_SKIP = Result(test="tests.hub.test_login::x", skip="no browser here")
 
 
@@ -118,7 +118,7 @@ def test_the_summary_counts_each_reason_for_a_skip_and_names_the_slowest() -> No
 
     printed = summary({"hub": count([PASSED, SKIPPED, SKIPPED, slow], 0, is_selection=False)})
 
-    assert "    2  hub: Horovod is built without MPI: build it" in printed
+    assert "    2  hub: PostgreSQL is not installed: add it" in printed
     assert printed.index("  75.2 s  tests.hub.test_x::slow") < printed.index("   2.0 s  a")
 
 

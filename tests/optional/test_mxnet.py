@@ -1,4 +1,4 @@
-"""MXNet, where its optional environment has been built: its notebook, and its ranks."""
+"""MXNet in its optional environment: its notebook, its ranks, and its kernel."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.templates.conftest import ENVIRONMENTS
+from tests.support.foreign_folder import Shared, start_server
 from tests.templates.notebooks import execute
 
-PYTHON = ENVIRONMENTS / "mxnet" / "bin" / "python"
 PROGRAM = Path(__file__).with_name("mxnet_cases.py")
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(
-        not PYTHON.exists(),
-        reason="MXNet is optional: deploy/environments/build mxnet package builds it",
-    ),
-]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
-def digits(session):
-    return execute(session, "mxnet/digits.ipynb")
+def digits(session, plan):
+    return execute(session, "mxnet/digits.ipynb", plan.prefix / "environments")
 
 
 @pytest.fixture(scope="module")
-def found(session):
-    return session.run_cases(PROGRAM, ["sockets", "two_nodes"], PYTHON)
+def found(session, plan):
+    python = plan.environment("mxnet") / "bin/python"
+    return session.run_cases(PROGRAM, ["sockets", "two_nodes"], python)
+
+
+@pytest.fixture
+def shared(tmp_path, plan, tensorboard_python):
+    kernels = plan.environment("server") / "share/jupyter"
+    server = start_server(tmp_path, tensorboard_python, kernels)
+    yield Shared(server, "shared")
+    server.stop()
 
 
 def test_the_mxnet_notebook_reads_at_least_95_of_100_test_digits(digits):
@@ -56,3 +58,10 @@ def test_mxnet_over_nodes_is_refused_with_what_to_use_instead(found):
 
     assert "believes everybody who reaches it over the network" in text
     assert "PyTorch or Horovod" in text
+
+
+async def test_the_kernel_runs_nothing_of_a_folder_and_a_cell_imports_from_it(shared):
+    seen, imported = await shared.run("mxnet", shared.look, "import localmod; localmod.value")
+
+    assert seen.split() == ["False", str(shared.folder)]
+    assert imported == "'beside'"
