@@ -25,15 +25,17 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_operations(commands: Any) -> None:
-    status = commands.add_parser("status", help="sessions, Slurm and versions, as the hub knows")
+    status = commands.add_parser(
+        "status", help="what the hub knows of sessions, Slurm and versions"
+    )
     status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(run=_operation("show_status"))
-    drain = commands.add_parser("drain", help="take no new sessions; running ones continue")
+    drain = commands.add_parser("drain", help="refuse new sessions; running ones continue")
     drain.add_argument("--message", default="", metavar="TEXT", help="why, for users")
     drain.set_defaults(run=_operation("drain"))
-    undrain = commands.add_parser("undrain", help="take new sessions again")
+    undrain = commands.add_parser("undrain", help="accept new sessions again")
     undrain.set_defaults(run=_operation("undrain"))
-    sessions = commands.add_parser("sessions", help="stop sessions of others")
+    sessions = commands.add_parser("sessions", help="stop users' sessions")
     stop = sessions.add_subparsers(required=True, metavar="ACTION").add_parser(
         "stop", help="stop the sessions of a partition, of a user, or all"
     )
@@ -47,9 +49,9 @@ def _add_operations(commands: Any) -> None:
 
 
 def _add_users(commands: Any) -> None:
-    users = commands.add_parser("users", help="who uses the portal; take out who has left")
+    users = commands.add_parser("users", help="list the portal's users, remove those who have left")
     actions = users.add_subparsers(required=True, metavar="ACTION")
-    everybody = actions.add_parser("list", help="everybody whom the hub knows, with their account")
+    everybody = actions.add_parser("list", help="all users of the hub and their accounts")
     everybody.add_argument("--json", action="store_true", help="print JSON")
     everybody.set_defaults(run=_with_people("list_users"))
     remove = actions.add_parser(
@@ -57,7 +59,7 @@ def _add_users(commands: Any) -> None:
     )
     remove.add_argument("user", metavar="NAME")
     remove.add_argument(
-        "--even-if-allowed", action="store_true", help="also where the account may still log in"
+        "--even-if-allowed", action="store_true", help="even if the account may still log in"
     )
     remove.set_defaults(run=_with_people("remove_user"))
     for parser in (everybody, remove):
@@ -91,7 +93,7 @@ def _add_parts(commands: Any) -> None:
     part.set_defaults(run=_run_part)
     backup = commands.add_parser("backup", help="copy the hub's database while it runs")
     backup.add_argument(
-        "--restore", type=Path, metavar="COPY", help="go back to a copy; the hub must not run"
+        "--restore", type=Path, metavar="COPY", help="restore a copy; the hub must not be running"
     )
     _add_settings(backup)
     backup.set_defaults(run=_run_backup)
@@ -128,24 +130,28 @@ def _run_backup(arguments: argparse.Namespace) -> int:
 def _add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check",
-        help="look at the whole site: each line with its cure",
-        description="Looks at everything that sessions need. Run it as root or as the hub's "
+        help="check the whole site; each problem comes with its fix",
+        description="Checks everything that sessions need. Run it as root or as the hub's "
         "account. With --user it also runs short jobs as that user in each partition.",
     )
     _add_settings(check)
     check.add_argument("--user", default="", metavar="NAME", help="a user of the portal")
     check.add_argument(
-        "--gpus", type=int, default=0, help="GPUs of the job that looks from a node (default: 0)"
+        "--gpus", type=int, default=0, help="GPUs of the job that checks a node (default: 0)"
     )
     check.add_argument(
         "--wait",
         type=float,
         default=WAIT_S,
         metavar="SECONDS",
-        help="for which the short jobs may wait in the queue (default: %(default)g)",
+        help="that the short jobs may wait in the queue (default: %(default)g)",
     )
     check.add_argument(
-        "--only", action="append", default=[], metavar="CHECK", help="do only this one; repeatable"
+        "--only",
+        action="append",
+        default=[],
+        metavar="CHECK",
+        help="run only this one; repeatable",
     )
     check.add_argument("--json", action="store_true", help="print JSON, for monitoring")
     check.add_argument("--debug", action="store_true", help="print what happens")

@@ -74,7 +74,7 @@ def test_while_drained_no_session_starts_and_open_ones_go_on(token: str) -> None
     drained = dsportal("drain", "--message", "New disks until noon.")
     health = requests.get(f"{ADDRESS}/hub/api/dsportal/health", timeout=30)
 
-    assert "1 users with a session" in drained.stdout
+    assert "1 user with a session" in drained.stdout
     assert health.json() == {"hub": "answers", "slurm": "answers", "takes_sessions": False}
     assert state_of(USER) == "running"
     assert "New disks until noon." in home_page()

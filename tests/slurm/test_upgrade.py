@@ -144,5 +144,5 @@ def test_a_database_of_a_newer_hub_needs_the_copy_which_is_said(site: InstalledH
     assert "--database" in refused.stderr
     assert site.version == "new", "nothing was changed"
 
-    assert "gone back to" in switch(site, "old", "--database", copy)
+    assert "restored" in switch(site, "old", "--database", copy)
     assert revision_of(site.folder / "jupyterhub.sqlite") == revision_of(Path(copy))

@@ -66,8 +66,8 @@ def back_up(hub: HubSettings, now: datetime) -> Path:
     except (sqlite3.Error, OSError) as error:
         new.unlink(missing_ok=True)
         raise SiteError(
-            f"The database could not be copied to {folder}: {error}. Look at its owner and at the"
-            " space of the disk."
+            f"The database could not be copied to {folder}: {error}. Check its owner and the free"
+            " space on the disk."
         ) from error
     # Names contain the time, so the oldest come first.
     for old in sorted(folder.glob(f"jupyterhub-*.{ending}"))[:-MOST_COPIES]:
@@ -82,7 +82,7 @@ def restore(hub: HubSettings, copy: Path) -> None:
         SiteError: If it is no whole copy; the database is then as it was.
     """
     if not copy.is_file():
-        raise SiteError(f"There is no copy {copy}. Look into {hub.state_dir / 'backups'}.")
+        raise SiteError(f"There is no copy {copy}. See {hub.state_dir / 'backups'}.")
     new = hub.sqlite_path.with_suffix(".new")
     try:
         if hub.db_url:
@@ -94,7 +94,7 @@ def restore(hub: HubSettings, copy: Path) -> None:
         os.replace(new, hub.sqlite_path)
     except (sqlite3.Error, OSError) as error:
         new.unlink(missing_ok=True)
-        raise SiteError(f"{copy} could not be put back: {error}.") from error
+        raise SiteError(f"{copy} could not be restored: {error}.") from error
 
 
 def _copy(source: Path, copy: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from portal.hub.admin.tokens import OPERATOR, read_token
 from portal.hub.settings.loader import Settings, load_settings
+from spawner.amounts import count
 from spawner.errors import SiteError
 
 ANSWER_TIMEOUT_S = 10.0
@@ -43,8 +44,8 @@ def drain(arguments: argparse.Namespace) -> int:
     """
     settings = load_settings(arguments.settings)
     answer = ask_hub(settings, "PUT", "drain", {"message": arguments.message})
-    print(f"No new sessions are taken: {answer['drain']}")
-    print(f"{answer['told']} users with a session find this on their home page.")
+    print(f"New sessions are refused: {answer['drain']}")
+    print(f"The home page shows this to {count(answer['told'], 'user')} with a session.")
     return 0
 
 
@@ -58,7 +59,7 @@ def undrain(arguments: argparse.Namespace) -> int:
         0.
     """
     ask_hub(load_settings(arguments.settings), "DELETE", "drain")
-    print("New sessions are taken.")
+    print("New sessions are accepted.")
     return 0
 
 
@@ -105,7 +106,7 @@ def status_text(status: dict[str, Any]) -> str:
     counts = ", ".join(f"{n} {state}" for state, n in sorted(states.items())) or "none"
     rows = [
         f"{one['user']:<16} {one['state']:<9} job {one['job_id']:<8} {one['partition']:<12}"
-        f" {one['gpus']} GPUs  {one['node'] or one['reason']}"
+        f" {count(one['gpus'], 'GPU')}  {one['node'] or one['reason']}"
         for one in sorted(sessions, key=lambda one: (one["state"], one["user"]))
     ]
     return "\n".join(
@@ -113,7 +114,7 @@ def status_text(status: dict[str, Any]) -> str:
             f"portal      {status['portal']}, JupyterHub {status['jupyterhub']}",
             f"Slurm       {status['slurm']}",
             f"sessions    {counts}",
-            f"new ones    {'refused: ' + status['drain'] if status['drain'] else 'taken'}",
+            f"new ones    {'refused: ' + status['drain'] if status['drain'] else 'accepted'}",
             *rows,
         ]
     )
@@ -156,7 +157,7 @@ def ask_hub(
     except OSError as error:
         raise SiteError(
             f"The hub does not answer at {url}: {getattr(error, 'reason', error)}."
-            " Start it, or look into its log."
+            " Start it, or read its log."
         ) from error
 
 
@@ -164,4 +165,4 @@ def _reason(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read())["message"])
     except (ValueError, KeyError, OSError):
-        return f"status {error.code}. Look into its log."
+        return f"status {error.code}. Read its log."

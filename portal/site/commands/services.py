@@ -63,8 +63,8 @@ def _make_certificates(folder: Path, address: str) -> None:
     except (OSError, ValueError) as error:
         raise SiteError(
             f"The certificates of internal TLS in {folder} cannot be read or made: {error}."
-            " See that the folder above it belongs to the hub's account, or take away what is"
-            " damaged; sessions that run have to be started again then."
+            " Make sure that the folder above it belongs to the hub's account, or remove damaged"
+            " files; running sessions then have to be started again."
         ) from error
 
 

@@ -54,7 +54,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
     """
     settings = load_settings(arguments.settings)
     if os.geteuid() != 0:
-        raise SiteError("Run this as root: it changes links and restarts proxy and hub.")
+        raise SiteError("Run this as root: it changes links and restarts the proxy and the hub.")
     switch = plan_switch(settings, arguments.version, prefix=installed_prefix(Path(sys.prefix)))
     has_systemd = SYSTEMD.is_dir()
     database = _Database(settings, arguments.settings)
@@ -62,7 +62,9 @@ def run_switch(arguments: argparse.Namespace) -> int:
     if has_systemd:
         _run(["systemctl", "stop", *HUB_UNITS])
     elif http_status(f"{settings.hub.through_proxy_url}health") == 200:
-        raise SiteError("The hub runs. Stop it, switch, and start it again; sessions continue.")
+        raise SiteError(
+            "The hub is running. Stop it, switch, and start it again; sessions continue."
+        )
     try:
         database.prepare(switch, arguments.database)
         turn_links(switch)
@@ -103,8 +105,8 @@ def _go_back(
             database.restore_first_copy()
     except (SiteError, OSError) as second:
         raise SiteError(
-            f"{error} Going back failed too: {second} Look at 'systemctl status {PROXY_UNIT}"
-            f" {HUB_UNITS[0]}' and at the links {', '.join(map(str, switch.links))}."
+            f"{error} Going back failed too: {second} See 'systemctl status {PROXY_UNIT}"
+            f" {HUB_UNITS[0]}' and the links {', '.join(map(str, switch.links))}."
         ) from error
 
 
@@ -138,17 +140,17 @@ def plan_switch(settings: Settings, version: str, *, prefix: Path) -> Switch:
     server = settings.environments.server
     links += [folder for folder in server.parents if folder.name == "current"][:1]
     if not _VERSION.fullmatch(version):
-        raise SiteError(f"{version!r} is no version.")
+        raise SiteError(f"{version!r} is not a version.")
     for link in links:
         if not link.is_symlink():
             raise SiteError(
-                f"{link} is no link, so this is not an installation of deploy/site/install."
+                f"{link} is not a link, so this is not an installation of deploy/site/install."
             )
         if not (link.parent / version).is_dir():
             have = sorted(one.name for one in link.parent.iterdir() if _is_version(one))
             raise SiteError(
-                f"{link.parent} has no version {version}. There are: {', '.join(have)}."
-                " deploy/site/install --version NAME puts another one beside them."
+                f"{link.parent} has no version {version}. Installed: {', '.join(have)}."
+                " deploy/site/install --version NAME installs another one."
             )
     return Switch(
         version=version, links=tuple(links), hub=prefix / version / "environments" / "hub"
@@ -206,7 +208,7 @@ class _Database:
         print("copied to", self._first_copy)
         if copy is not None:
             _run([*self._backup, "--restore", str(copy)])
-            print("gone back to", copy)
+            print("restored", copy)
         account = pwd.getpwuid(hub.state_dir.stat().st_uid)
         upgrade = ["-m", "jupyterhub", "upgrade-db", f"--JupyterHub.db_url={hub.sqlalchemy_url}"]
         try:
@@ -215,9 +217,9 @@ class _Database:
             if "Can't locate revision" not in error.message:
                 raise
             raise SiteError(
-                f"{switch.version} is older than the database. Go back to a copy from its time:"
+                f"{switch.version} is older than the database. Restore a copy from its time:"
                 f" dsportal switch {switch.version} --database {hub.state_dir}/backups/NAME."
-                " Sessions that were started since then are found and ended."
+                " Sessions that were started after that copy are found and ended."
             ) from error
 
     def restore_first_copy(self) -> None:

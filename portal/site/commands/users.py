@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from portal.hub.settings.loader import load_settings
 from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
+from spawner.amounts import count
 
 _LIST_TIMEOUT_S = 60.0
 
@@ -45,8 +46,9 @@ def remove_user(arguments: argparse.Namespace) -> int:
         timeout_s=STOP_TIMEOUT_S,
     )
     print(
-        f"{done['user']} is removed: {done['sessions']} sessions stopped, {done['tokens']} tokens"
-        " revoked, signed out everywhere. Files and jobs of other kinds are as they were."
+        f"{done['user']} is removed: {count(done['sessions'], 'session')} stopped,"
+        f" {count(done['tokens'], 'token')} revoked, signed out everywhere."
+        " Files and other jobs are left as they were."
     )
     return 0
 
@@ -58,7 +60,7 @@ def users_text(users: list[dict[str, Any]]) -> str:
     """
     rows = [
         f"{one['user']:<16} {one['account']:<15} last seen {one['last_seen'] or 'never':<10}"
-        f"  {one['sessions']} sessions  {one['tokens']} tokens"
+        f"  {count(one['sessions'], 'session')}  {count(one['tokens'], 'token')}"
         f"{'  ' + one['administrator'] if one['administrator'] else ''}"
         for one in sorted(users, key=lambda one: (one["account"] == "may log in", one["user"]))
     ]

@@ -43,7 +43,7 @@ def test_a_version_that_the_nodes_lack_is_refused(installed: Settings, tmp_path:
     (tmp_path / "shared/2/environments").rmdir()
     (tmp_path / "shared/2").rmdir()
 
-    with pytest.raises(SiteError, match=r"shared has no version 2\. There are: 1\."):
+    with pytest.raises(SiteError, match=r"shared has no version 2\. Installed: 1\."):
         plan_switch(installed, "2", prefix=tmp_path / "here")
 
 
