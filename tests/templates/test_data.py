@@ -97,5 +97,7 @@ def test_the_image_has_a_python_of_its_own(containers):
         r"^on the bare node +Python 3\.\d+\.\d+ glibc [\d.]+$", containers.text, re.MULTILINE
     )
     assert re.search(
-        r"^in the image +Python 3\.\d+\.\d+ glibc [\d.]+ digits\.sif$", containers.text, re.MULTILINE
+        r"^in the image +Python 3\.\d+\.\d+ glibc [\d.]+ digits\.sif$",
+        containers.text,
+        re.MULTILINE,
     )

@@ -104,7 +104,7 @@ TARGETS_FOR_TESTS = (
         ["jython"],
         "/usr/bin/jython",
     ),
-    debian_target(
+    _debian_target(
         "pmix",
         "installing the library of Slurm's plugin for MPI, for the tests of Horovod over MPI",
         ["libpmix-dev"],
