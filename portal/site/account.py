@@ -29,7 +29,7 @@ def become_hub_account(state_dir: Path) -> str:
             f"The owner of {state_dir} has no account. Give it to the hub's account."
         ) from error
     if account.pw_uid == 0:
-        raise SiteError(f"{state_dir} belongs to root, but the hub must not be root: chown it.")
+        raise SiteError(f"{state_dir} belongs to root, but the hub must not run as root: chown it.")
     if os.geteuid() == 0:
         _step_down(account)
     if os.geteuid() != account.pw_uid:

@@ -105,10 +105,10 @@ def test_what_neighbours_and_strangers_would_find_is_told(changed: Path, tmp_pat
     exit_code, after = check(changed, "--only", "hardening")
 
     said = [one["sentence"] for one in before["hardening"] if one["grade"] == "ok"]
-    assert "log, database, cookie secret and tokens are for their owner alone." in said
+    assert "log, database, cookie secret and tokens are for their owner only." in said
     assert "hub, proxy and slurmdbd listen where they are needed." in said
-    assert "accounts are looked at again every 5 minutes." in said
+    assert "accounts are checked again every 5 minutes." in said
     grades = {one["sentence"].split()[0]: one["grade"] for one in after["hardening"]}
     assert exit_code == 1
     assert grades["the"] == "problem", "port 8000 takes requests from other hosts"
-    assert grades["who"] == "warning", "nobody looks at LDAP again"
+    assert grades["users"] == "warning", "nobody looks at LDAP again"

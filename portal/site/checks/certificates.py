@@ -30,7 +30,7 @@ def assess_end(what: str, end: datetime) -> Finding:
         return problem(f"{what}: the certificate expired on {day}.", "Renew it.")
     if left < SOON:
         return warning(f"{what}: the certificate expires on {day}.", "Renew it before that day.")
-    return ok(f"{what} answers; its certificate is good until {day}.")
+    return ok(f"{what} answers; its certificate is valid until {day}.")
 
 
 def assess_way_in(hub: HubSettings) -> list[Finding]:
@@ -45,8 +45,8 @@ def assess_way_in(hub: HubSettings) -> list[Finding]:
         found.append(
             warning(
                 f"port {hub.public_port} is open on {hub.public_address} without TLS: passwords and"
-                " cookies cross the network in clear.",
-                "Put a front end with TLS before it, and set public_address in [hub] to 127.0.0.1.",
+                " cookies cross the network unencrypted.",
+                "Put a front end with TLS in front, and set public_address in [hub] to 127.0.0.1.",
             )
         )
     if urlsplit(hub.public_url).scheme == "https" and not hub.trusted_proxies:
@@ -86,7 +86,7 @@ async def _probe_certificate(public_url: str) -> Finding:
         reason = getattr(error, "verify_message", "") or error.reason or str(error)
         return problem(
             f"{public_url}: browsers will not trust it: {reason}.",
-            "Serve the whole chain of certificates, made for this name.",
+            "Serve the whole certificate chain, issued for this name.",
         )
     except OSError as error:
         return problem(

@@ -48,11 +48,11 @@ def _assess(server: str, end: datetime | LdapServerError, *, n_good: int) -> Fin
     if end.is_untrusted:
         return problem(
             f"{server} has a certificate that is not trusted: {end}",
-            "Put the authority that signed it into ca_certificates of [login], and name the server"
+            "Add the authority that signed it to ca_certificates of [login], and name the server"
             " as its certificate does.",
         )
     if n_good:
-        return warning(f"{server} does not answer: {end}", "Start it; another one answers.")
+        return warning(f"{server} does not answer: {end}", "Start it; another one responds.")
     return problem(f"{server} does not answer: {end}", "Start it, or open its port to this host.")
 
 

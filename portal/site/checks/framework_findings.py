@@ -13,7 +13,7 @@ _NAMES = {"torch": "PyTorch", "tensorflow": "TensorFlow", "horovod": "Horovod"}
 _CURES = (
     (
         ("no kernel image", "sm_"),
-        "The GPU is older than this build knows. Build the environment with a version for it.",
+        "The GPU is too old for this build. Build the environment with a version that supports it.",
     ),
     (
         ("driver version is insufficient", "forward compatibility"),
@@ -53,8 +53,8 @@ def assess_frameworks(answer: GpuAnswer, place: str) -> list[Finding]:
         if kernel.failed:
             faults.append(
                 problem(
-                    f"{place}: the Python of the kernel {name} says nothing: {kernel.failed}.",
-                    "Start it by hand there; look at the share that it is on, or build it again.",
+                    f"{place}: the Python of the kernel {name} did not respond: {kernel.failed}.",
+                    "Start it by hand there; check the share that it is on, or build it again.",
                 )
             )
         for framework in kernel.frameworks:
@@ -104,7 +104,7 @@ def _assess(
             " older CUDA.",
         )
     elif framework.n_gpus < (expected := _expected(answer)):
-        why = framework.said or kernel.reason or "it does not say why"
+        why = framework.said or kernel.reason or "no reason given"
         yield problem(
             f"{place}: {title} computes on {framework.n_gpus} of {expected} GPUs: {why}.",
             _cure(why),

@@ -47,7 +47,7 @@ async def check_gpus(
         ]
     requests = requests_of(await slurm.read_catalog(), settings, partition)
     if not requests:
-        return [skipped(f"{partition} has no GPU that a job could have.", "sinfo -R says why.")]
+        return [skipped(f"{partition} has no GPU that a job could get.", "sinfo -R shows why.")]
     looks = [_check_one(slurm, settings, one, user=user, wait_s=wait_s) for one in requests]
     return [finding for findings in await asyncio.gather(*looks) for finding in findings]
 

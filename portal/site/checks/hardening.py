@@ -75,7 +75,7 @@ def assess_login_page(page: LoginPage, url: str) -> list[Finding]:
     if readable := _cookies_without(page.cookies, "httponly", but=_READ_BY_SCRIPTS):
         found.append(
             warning(
-                f"{url} sets {readable} without HttpOnly, so that scripts read them.",
+                f"{url} sets {readable} without HttpOnly, so scripts can read them.",
                 "Leave cookie_options of JupyterHub as the portal sets them.",
             )
         )
@@ -122,7 +122,7 @@ def assess_seen_address(seen: str, seen_forged: str, *, own: str, forged: str) -
         )
     if seen_forged == forged:
         return warning(
-            "whoever comes through the front end may choose the address that the hub sees.",
+            "anybody who comes through the front end can choose the address that the hub sees.",
             f"{_FRONT_END}; it has to append to X-Forwarded-For what it saw itself.",
         )
     if seen != own:
@@ -145,7 +145,7 @@ def assess_modes(modes: Mapping[Path, int]) -> list[Finding]:
         for path, mode in modes.items()
         if stat.S_IMODE(mode) & 0o077
     ]
-    return found or [ok("log, database, cookie secret and tokens are for their owner alone.")]
+    return found or [ok("log, database, cookie secret and tokens are for their owner only.")]
 
 
 def parse_listeners(table: str) -> list[Listener]:
@@ -177,7 +177,7 @@ def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Fi
     if any(one.port == proxy_port and not one.address.is_loopback for one in listeners):
         found.append(
             problem(
-                f"the proxy takes orders on port {proxy_port} from other hosts.",
+                f"the proxy accepts commands on port {proxy_port} from other hosts.",
                 "Set proxy_api_url in [hub] to an address of the loopback: http://127.0.0.1:8001.",
             )
         )
@@ -192,7 +192,7 @@ def assess_listeners(listeners: Sequence[Listener], hub: HubSettings) -> list[Fi
         found.append(
             warning(
                 f"slurmdbd (port {SLURMDBD_PORT}) is open on every network of this host.",
-                "Keep others away by a firewall, or set CommunicationParameters=NoInAddrAny in"
+                "Keep others out with a firewall, or set CommunicationParameters=NoInAddrAny in"
                 " slurmdbd.conf, which takes the address of the host's name.",
             )
         )
@@ -233,8 +233,8 @@ def assess_leaving(login: LoginSettings) -> Finding:
     """
     if login.is_ldap and not login.reader_dn:
         return warning(
-            "who leaves LDAP stays signed in until the UNIX account is gone or the cookie has run"
-            " out, after 14 days.",
+            "users who leave LDAP stay signed in until the UNIX account is gone or the cookie"
+            " expires, after 14 days.",
             "Set reader_dn in [login], see 'People who leave' in the guide.",
         )
-    return ok(f"accounts are looked at again every {login.recheck_minutes:g} minutes.")
+    return ok(f"accounts are checked again every {login.recheck_minutes:g} minutes.")

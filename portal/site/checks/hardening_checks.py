@@ -55,8 +55,8 @@ def probe_front_end(hub: HubSettings) -> list[Finding]:
     if urlsplit(hub.public_url).scheme != "https":
         return [
             skipped(
-                "cookies and TLS are not looked at: no https address of the portal is known.",
-                "Put a front end with TLS before the portal, and set public_url in [hub].",
+                "cookies and TLS were not checked: no https address of the portal is known.",
+                "Put a front end with TLS in front of the portal, and set public_url in [hub].",
             )
         ]
     try:
@@ -68,7 +68,7 @@ def probe_front_end(hub: HubSettings) -> list[Finding]:
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
         return [
             warning(
-                f"{hub.public_url} could not be looked at: {error}.",
+                f"{hub.public_url} could not be checked: {error}.",
                 "See what the check 'tls' says about it.",
             )
         ]
@@ -125,7 +125,7 @@ def probe_proxy_route(environment: Path) -> Finding:
     if not found:
         return skipped(
             f"{folder} has no configuration of notebook servers on this host.",
-            "Look at the environment of [environments] server on a node.",
+            "Check the environment named by server in [environments] on a node.",
         )
     return assess_proxy_route(found)
 

@@ -47,7 +47,7 @@ def probe_postgres(hub: HubSettings) -> Finding:
         return problem(f"{hub.db_url} does not let the hub in: {str(error).strip()}", cure)
     is_standby, may_create = row or (False, False)
     if is_standby or not may_create:
-        why = "is a standby" if is_standby else "lets the hub make no tables"
+        why = "is a standby" if is_standby else "does not let the hub create tables"
         return problem(f"{hub.db_url} {why}.", cure)
     return ok(f"{hub.db_url} can be written.")
 
@@ -63,7 +63,7 @@ def probe_database(hub: HubSettings) -> Finding:
     if not path.exists():
         if not os.access(state_dir, os.W_OK):
             return problem(f"{state_dir} cannot be written.", "Give it to the hub's account.")
-        return skipped(f"{path} is not there yet.", "Start the hub once; it makes the database.")
+        return skipped(f"{path} is not there yet.", "Start the hub once; it creates the database.")
     try:
         database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
         try:
@@ -127,7 +127,7 @@ def probe_versions(environment: Path) -> Finding:
         pins = read_pins(path.read_text())
     except FileNotFoundError:
         return skipped(
-            f"{path} is missing, so nobody knows what should be installed here.",
+            f"{path} is missing, so it is not known what should be installed here.",
             "Build the environment with deploy/site/install.",
         )
     return compare_pins(pins, _installed(), where=str(environment))

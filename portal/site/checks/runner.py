@@ -74,7 +74,7 @@ async def _findings_of(check: Check) -> list[Finding]:
         return [
             problem(
                 f"no answer in {check.timeout_s:g} s.",
-                "Look at what this check asks; a file server or a daemon that hangs is likely.",
+                "Look at what this check queries; a hanging file server or daemon is likely.",
             )
         ]
     except SlurmUnavailableError as error:

@@ -42,7 +42,7 @@ def assess_release(version: str) -> list[Finding]:
     if release > NEWEST_RELEASE:
         return [
             warning(
-                f"{version} is newer than the portal has been written for, 25.11.",
+                f"{version} is newer than 25.11, the latest that the portal was written for.",
                 "Try a session on each partition before users do.",
             )
         ]
@@ -88,14 +88,14 @@ def assess_clock(ahead_s: float | None) -> list[Finding]:
         ahead_s: Seconds by which this host's is ahead of slurmctld's; None if unknown.
     """
     if ahead_s is None:
-        return [skipped("Slurm does not say what its clock shows.")]
+        return [skipped("Slurm does not say what time its clock shows.")]
     if abs(ahead_s) <= MOST_SKEW_S:
         return [ok("this host and slurmctld's show the same time.")]
     how = "ahead of" if ahead_s > 0 else "behind"
     return [
         warning(
             f"the clock of this host is {abs(ahead_s):.0f} s {how} slurmctld's; sessions show"
-            " their time left and pages their hours wrongly by as much.",
+            " and pages show times that are wrong by as much.",
             "Let chrony or systemd-timesyncd set both clocks, and give both the same time zone.",
         )
     ]
@@ -144,7 +144,7 @@ def assess_accounting(config: Mapping[str, str]) -> list[Finding]:
         return [
             warning(
                 "there is none, so limits of accounts and GPU hours are not shown, and a job that"
-                " Slurm forgot counts as over after a minute.",
+                " Slurm has forgotten counts as ended after a minute.",
                 "Set AccountingStorageType=accounting_storage/slurmdbd in slurm.conf.",
             )
         ]
@@ -226,5 +226,5 @@ def _assess_partition(partition: Partition, catalog: Catalog, settings: Settings
     sentence = f"{name} has {n_gpus} {simulated}GPUs on {len(partition.nodes)} nodes"
     sentence += f" ({', '.join(kinds)})" * bool(kinds)
     if n_gpus and n_down == n_gpus:
-        return problem(f"{sentence}, all of them out of order.", "sinfo -R says why.")
+        return problem(f"{sentence}, all of them unavailable.", "sinfo -R says why.")
     return ok(f"{sentence}.")

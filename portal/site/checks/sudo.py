@@ -75,7 +75,7 @@ def assess_rules(
             findings.append(
                 problem(
                     f"{account} may also run {rule.command} as {rule.runs_as}.",
-                    "Take that rule away; the portal needs none but its own two programs.",
+                    "Remove that rule; the portal needs only its own two programs.",
                 )
             )
         elif rule.command.startswith(launcher) and _is_too_wide(rule.runs_as):
@@ -131,7 +131,7 @@ def _faults_of_program(program: Path) -> list[Finding]:
         if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return [
                 problem(
-                    f"{path} can be changed by others than root, and so can what runs as users.",
+                    f"{path} can be changed by others than root, and with it what runs as users.",
                     f"chown root:root {path}; chmod go-w {path}",
                 )
             ]

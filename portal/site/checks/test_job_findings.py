@@ -90,13 +90,13 @@ def assess_silence(trial: CheckJobResult, place: str) -> Finding | None:
     if record is not None and record.state.phase is Phase.WAITING:
         return skipped(
             f"the job did not start in {place} in time; Slurm says: {record.reason}.",
-            "Give it longer with --wait SECONDS, or look at docs/reasons.md.",
+            "Allow more time with --wait SECONDS, or look at docs/reasons.md.",
         )
     if trial.found is not None:
         return None
     node = node_of(trial, place)
     state = record.state.value if record is not None else "forgotten"
-    last = trial.log.strip().splitlines()[-1:] or ["nothing is in its log"]
+    last = trial.log.strip().splitlines()[-1:] or ["its log is empty"]
     return problem(
         f"job {trial.key.job_id} on {node} ended ({state}) without a word: {last[0]}.",
         f"Mount the home folders on {node}, so that Slurm can write the job's log there.",

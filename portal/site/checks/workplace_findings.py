@@ -91,7 +91,7 @@ def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[F
     for name, said in found.items():
         if said:
             yield warning(
-                f"templates read {name[:60]}, which is not to be read on {node}:"
+                f"templates read {name[:60]}, which cannot be read on {node}:"
                 f" {str(said)[:_N_LETTERS]}.",
                 "deploy/site/install brings it beside the templates; or put it below"
                 f" {settings.datasets or 'the folder that datasets in [storage] names'}.",
@@ -103,7 +103,7 @@ def _space(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
         if _is_number(free_mib) and free_mib < LEAST_FREE_MIB:
             yield warning(
                 f"{folder[:_N_LETTERS]} on {node} has {free_mib} MiB free, less than"
-                f" {LEAST_FREE_MIB}: checkpoints soon fill it.",
+                f" {LEAST_FREE_MIB}: checkpoints will soon fill it.",
                 "Free space there, or enlarge it.",
             )
 

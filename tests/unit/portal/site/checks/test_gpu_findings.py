@@ -132,13 +132,17 @@ def test_a_site_that_does_not_say_that_it_simulates_is_warned(settings: Settings
             "cgroup.conf",
         ),
         (with_torch(cuda="", gpus=0), "was built without CUDA", "--flavour gpu"),
-        (with_torch(gpus=1, said="no kernel image is available"), "1 of 2 GPUs", "older than this"),
+        (
+            with_torch(gpus=1, said="no kernel image is available"),
+            "1 of 2 GPUs",
+            "too old for this build",
+        ),
         (
             with_torch(gpus=0, reason="Cannot dlopen some GPU libraries"),
             "Cannot dlopen",
             "Libraries of CUDA",
         ),
-        (with_torch(gpus=0), "it does not say why", "nvidia-smi -L"),
+        (with_torch(gpus=0), "no reason given", "nvidia-smi -L"),
         (
             REAL | {"kernels": {"pytorch": {"frameworks": {"torch": {"failed": "libcudart"}}}}},
             "is not imported: libcudart",

@@ -95,7 +95,7 @@ def test_each_lack_of_a_login_page_is_told_with_a_cure(page: LoginPage, said: st
     [
         ("192.0.2.5", "192.0.2.5", "192.0.2.5", Grade.OK, "192.0.2.5"),
         ("127.0.0.1", "127.0.0.1", "192.0.2.5", Grade.WARNING, "seems to come from 127.0.0.1"),
-        ("192.0.2.5", "203.0.113.77", "192.0.2.5", Grade.WARNING, "may choose the address"),
+        ("192.0.2.5", "203.0.113.77", "192.0.2.5", Grade.WARNING, "can choose the address"),
         ("127.0.0.1", "127.0.0.1", "127.0.0.1", Grade.SKIPPED, "its own host"),
     ],
 )
@@ -133,8 +133,8 @@ def test_listeners_are_read_from_the_kernels_tables() -> None:
 @pytest.mark.parametrize(
     ("address", "port", "grade", "said"),
     [
-        ("0.0.0.0", 8001, Grade.PROBLEM, "takes orders on port 8001"),
-        ("10.0.0.5", 8001, Grade.PROBLEM, "takes orders on port 8001"),
+        ("0.0.0.0", 8001, Grade.PROBLEM, "accepts commands on port 8001"),
+        ("10.0.0.5", 8001, Grade.PROBLEM, "accepts commands on port 8001"),
         ("::", 8081, Grade.WARNING, "the hub's own port 8081"),
         ("0.0.0.0", 6819, Grade.WARNING, "slurmdbd (port 6819)"),
         ("10.77.0.1", 6819, Grade.OK, "where they are needed"),
@@ -217,7 +217,7 @@ def test_a_front_end_that_is_not_trusted_is_told(
     )
 
     assert finding.grade is Grade.WARNING
-    assert "could not be looked at" in finding.sentence
+    assert "could not be checked" in finding.sentence
 
 
 def test_without_an_https_address_nothing_is_asked() -> None:

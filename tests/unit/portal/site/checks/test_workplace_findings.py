@@ -81,7 +81,7 @@ def test_the_program_finds_what_is_wrong(site: Path, settings: Settings) -> None
 
     said = " ".join(one.sentence for one in findings)
     assert found["data"] == {DATA[0]: "empty"}
-    assert "mnist-10k.npz, which is not to be read on node01: empty" in said
+    assert "mnist-10k.npz, which cannot be read on node01: empty" in said
     assert "need the kernel tensorflow" in said
 
 
