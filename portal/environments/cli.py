@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
     """Add `environments` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("environments", help="kernels of the site's and your environments")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    _describe_add(actions.add_parser("add", help="offer one more environment as a kernel"))
+    _describe_add(actions.add_parser("add", help="offer another environment as a kernel"))
     listing = actions.add_parser("list", help="print all environments")
     listing.set_defaults(run=print_environments)
     check = actions.add_parser("check", help="try each environment on this machine")
@@ -52,12 +52,14 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
         help="an Apptainer or Singularity image file, "
         "or what one is made from: docker://..., oci:FOLDER, docker-archive:FILE",
     )
-    place.add_argument("--interpreter", metavar="FILE", help="an interpreter of its own")
+    place.add_argument("--interpreter", metavar="FILE", help="any other interpreter")
     parser.add_argument("--name", help="what the launcher shows")
     parser.add_argument("--language", choices=[language.value for language in Language])
     parser.add_argument("--program", help="interpreter inside it (default: python3, python2 or R)")
     parser.add_argument("--logo", metavar="FILE", help="PNG or SVG for the launcher")
-    parser.add_argument("--binds", nargs="+", metavar="FOLDER", help="folders that the image sees")
+    parser.add_argument(
+        "--binds", nargs="+", metavar="FOLDER", help="folders that are visible in the image"
+    )
     parser.add_argument(
         "--site", action="store_true", help=f"for everybody, in {SITE_PATH} (else for yourself)"
     )

@@ -90,7 +90,7 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
     place = f"[{id_}] of {where}"
     if not _ID.fullmatch(id_):
         raise RegistryError(
-            f"{place} is no good name. Use small letters, digits, '.', '_' and '-', at most 61."
+            f"{place} is not a valid name. Use small letters, digits, '.', '_' and '-', at most 61."
         )
     if not isinstance(table, Mapping):
         raise RegistryError(f"{place} must be a table, with its keys on the lines below it.")

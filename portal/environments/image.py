@@ -57,12 +57,14 @@ def parse_source(text: str) -> str:
     found = _LOCAL.fullmatch(text)
     if found is None:
         raise RegistryError(
-            f"The image {text!r:.80} is of no known form. Give an image file, "
+            f"The image {text!r:.80} has no known form. Give an image file, "
             "docker://REGISTRY/NAME:TAG, oci:FOLDER or docker-archive:FILE."
         )
     path = Path(found[2]).expanduser().absolute()
     if not path.exists():
-        raise RegistryError(f"The image {path} is absent. Give the path of one on this machine.")
+        raise RegistryError(
+            f"The image {path} does not exist. Give the path of one on this machine."
+        )
     return f"{found[1]}:{path}"
 
 
@@ -74,7 +76,7 @@ def read_key(path: Path) -> str:
     """
     try:
         if not path.is_file():
-            raise RegistryError(f"{path} is no file. Give a file that holds the key.")
+            raise RegistryError(f"{path} is not a file. Name a file that contains the key.")
         with path.open("rb") as file:
             # On the open file, which cannot be replaced between check and reading.
             _check_private(path, os.fstat(file.fileno()))
@@ -84,7 +86,7 @@ def read_key(path: Path) -> str:
     except UnicodeDecodeError:
         key = ""
     if not key or not key.isprintable():
-        raise RegistryError(f"{path} holds no key. Write the registry's key in it, in one line.")
+        raise RegistryError(f"{path} contains no key. Write the registry's key in it, in one line.")
     return key
 
 

@@ -77,13 +77,13 @@ def quick_problem(environment: Environment, node: Node) -> str:
         if node.container is None:
             return "This node has neither apptainer nor singularity."
         if not os.access(str(environment.path), os.R_OK):
-            return f"The image {environment.path} is absent or not readable on this node."
+            return f"The image {environment.path} does not exist or cannot be read on this node."
         return ""
     program = environment.path
     if environment.kind in {Kind.VIRTUALENV, Kind.CONDA}:
         program = Path(f"{environment.path}/bin/{environment.program}")
     if not program or not os.access(program, os.X_OK):
-        return f"{program} is absent or may not be run on this node."
+        return f"{program} does not exist or cannot be run on this node."
     return ""
 
 
@@ -106,7 +106,7 @@ def try_environment(
             cwd="/",
         )
     except subprocess.TimeoutExpired:
-        return EnvironmentTrial(problem=f"It gave no answer within {timeout_s:g} s.")
+        return EnvironmentTrial(problem=f"It did not answer within {timeout_s:g} s.")
     except OSError as error:
         return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
@@ -114,7 +114,7 @@ def try_environment(
     words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_LAST_WORDS_CHARS:]
     needed = _NEEDS[environment.language]
     return EnvironmentTrial(
-        problem=f"It does not start a kernel; it needs {needed}. Its last words: {words or 'none'}"
+        problem=f"It does not start a kernel; it needs {needed}. Its last output: {words or 'none'}"
     )
 
 

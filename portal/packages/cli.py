@@ -42,7 +42,7 @@ def add_commands(commands: Any) -> None:
     """Add `packages` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("packages", help="what you installed for the shipped kernels")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="print your packages and their size")
+    listing = actions.add_parser("list", help="list your packages and their size")
     listing.add_argument("kernel", nargs="?", help="only this one")
     listing.set_defaults(run=print_packages)
     reset = actions.add_parser("reset", help="remove your packages of all releases of a kernel")
@@ -51,7 +51,10 @@ def add_commands(commands: Any) -> None:
     again = actions.add_parser("reinstall", help="install your packages for a new release")
     again.add_argument("kernel", nargs="?", help="only this one (default: all)")
     again.set_defaults(run=reinstall_packages)
-    for word, text in (("off", "start a kernel without your packages"), ("on", "and with them")):
+    for word, text in (
+        ("off", "start a kernel without your packages"),
+        ("on", "start it with them again"),
+    ):
         switch = actions.add_parser(word, help=text)
         switch.add_argument("kernel", help="such as tensorflow")
         switch.set_defaults(run=switch_packages, is_off=word == "off")

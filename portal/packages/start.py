@@ -140,7 +140,7 @@ def _why_not(overlay: Overlay) -> str:
         return ""
     if done.returncode == 0:
         return ""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no last words"]
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no output"]
     return lines[-1][-_LAST_WORDS_CHARS:]
 
 
@@ -151,7 +151,7 @@ def _offer_of_older(home: Path, kernel: str, overlay: Overlay) -> str:
     return (
         f"This is a new release of the kernel {kernel}. Your packages are still those of "
         f"{older[0].folder.name}. To install them for this one: dsportal packages reinstall "
-        f"{kernel}; to drop them: dsportal packages reset {kernel}"
+        f"{kernel}; to remove them: dsportal packages reset {kernel}"
     )
 
 

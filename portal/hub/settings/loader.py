@@ -218,7 +218,7 @@ def _read_tools(table: Any, path: Path) -> dict[str, ToolSettings]:
     for name in table:
         if not TOOL_NAME.fullmatch(name):
             raise SettingsError(
-                f"[tools.{name!r}] of {path} is no good name: small letters, digits and '-'."
+                f"[tools.{name!r}] of {path} is not a valid name: small letters, digits, '-'."
             )
     return {
         name: read_table(ToolSettings, keys, where=f"[tools.{name}] of {path}")

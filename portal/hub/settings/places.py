@@ -127,7 +127,7 @@ def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings
     for name in named:
         if not PLACE_NAME.fullmatch(name):
             raise SettingsError(
-                f"[storage.{name!r}] of {path} is no good name: letters, digits, '-' and '_'."
+                f"[storage.{name!r}] of {path} is not a valid name: letters, digits, '-', '_'."
             )
         if name in _TAKEN or name in StorageSettings.__dataclass_fields__:
             raise SettingsError(

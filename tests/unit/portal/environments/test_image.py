@@ -79,11 +79,11 @@ def test_a_key_that_others_may_read_is_refused(home: Path, mode: int) -> None:
 def test_what_holds_no_key_is_refused(home: Path) -> None:
     (home / "empty").touch(mode=0o600)
 
-    with pytest.raises(RegistryError, match="holds no key"):
+    with pytest.raises(RegistryError, match="contains no key"):
         read_key(home / "empty")
-    with pytest.raises(RegistryError, match="is no file"):
+    with pytest.raises(RegistryError, match="is not a file"):
         read_key(home)
-    with pytest.raises(RegistryError, match="absent is no file"):
+    with pytest.raises(RegistryError, match="absent is not a file"):
         read_key(home / "absent")
 
 
@@ -103,11 +103,11 @@ def test_an_image_that_cannot_be_made_leaves_nothing(
     ("words", "sentence"),
     [
         (["tf", "--image", IMAGE, "--site"], "Name it with --into"),
-        (["tf", "--image", "https://x/y"], "is of no known form"),
-        (["tf", "--image", "docker://-x"], "is of no known form"),
-        (["tf", "--image", "oci:/absent/image"], "/absent/image is absent"),
+        (["tf", "--image", "https://x/y"], "has no known form"),
+        (["tf", "--image", "docker://-x"], "has no known form"),
+        (["tf", "--image", "oci:/absent/image"], "/absent/image does not exist"),
         (["taken", "--image", IMAGE], "has an environment 'taken' already"),
-        (["../x", "--image", IMAGE], "is no good name"),
+        (["../x", "--image", IMAGE], "is not a valid name"),
     ],
 )
 def test_what_cannot_be_added_is_told_before_a_long_download(

@@ -55,7 +55,7 @@ def test_a_wrong_entry_is_told_by_its_name_and_key(table: dict[str, Any], senten
 
 @pytest.mark.parametrize("name", ["../x", "A", "", "a b", "x" * 62])
 def test_a_name_cannot_be_a_path(name: str) -> None:
-    with pytest.raises(RegistryError, match="is no good name"):
+    with pytest.raises(RegistryError, match="is not a valid name"):
         parse_entry(name, {"conda": "/c"}, where="f")
 
 
@@ -127,7 +127,7 @@ def test_a_virtual_environments_programs_come_first() -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"virtualenv": "/nowhere"}, "/nowhere/bin/python3 is absent"),
+        ({"virtualenv": "/nowhere"}, "/nowhere/bin/python3 does not exist"),
         ({"modules": ["torch/2"]}, "neither environment-modules nor Lmod"),
         ({"image": "/t.sif"}, "neither apptainer nor singularity"),
         ({"interpreter": "/bin/false"}, "does not start a kernel; it needs ipykernel"),
@@ -144,7 +144,7 @@ def test_an_interpreter_that_hangs_is_given_up(tmp_path: Path) -> None:
 
     found = try_environment(parse(interpreter=str(program)), Node(), timeout_s=0.2)
 
-    assert found.problem == "It gave no answer within 0.2 s."
+    assert found.problem == "It did not answer within 0.2 s."
 
 
 def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
 
     found = try_environment(parse(conda=str(tmp_path)), Node())
 
-    assert found.problem.endswith(f"Its last words: here {tmp_path} -c")
+    assert found.problem.endswith(f"Its last output: here {tmp_path} -c")
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_command_adds_lists_and_checks(home: Path, capsys: pytest.CaptureFix
     assert f"own  mine                 virtualenv   {home}/v" in listed
     assert "site gone" in listed
     assert main(["environments", "check"]) == 1
-    assert "gone: /gone/bin/python3 is absent" in capsys.readouterr().out
+    assert "gone: /gone/bin/python3 does not exist" in capsys.readouterr().out
     assert main(["environments", "check", "mine"]) == 0
     assert main(["environments", "check", "absent"]) == 1
     assert "There is no environment 'absent'. There are: gone, mine." in capsys.readouterr().err

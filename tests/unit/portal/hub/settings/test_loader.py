@@ -107,7 +107,7 @@ def test_half_an_hour_and_half_a_gib_are_whole_seconds_and_mib(
             "resources", "session_hours = 48", ["session_hours", "max_session_hours"], id="too long"
         ),
         pytest.param("resources", "port_min = 40000", ["port_max", "port_min"], id="no ports"),
-        pytest.param("storage.'a b'", "path = '/a'", ["'a b'", "good name"], id="name of storage"),
+        pytest.param("storage.'a b'", "path = '/a'", ["'a b'", "valid name"], id="name of storage"),
         pytest.param("storage.templates", "path = '/a'", ["templates", "taken"], id="taken"),
         pytest.param("storage.isilon", "path = '/a'", ["isilon", "taken"], id="isilon as a table"),
         pytest.param("storage.a", "path = 'a'", ["'path'", "absolute"], id="storage without root"),
@@ -212,7 +212,7 @@ def test_web_tools_are_read(load: Load, minimal_toml: str) -> None:
         ('[tools.a]\ncommand = ["/n"]', r"must hold \{unix_socket\}, or one \{port\}"),
         ('[tools.a]\ncommand = ["/n", "{port}", "{unix_socket}"]', "must hold"),
         ("[tools.a]", "lacks the key 'command'"),
-        ('[tools."A/.."]\ncommand = ["/n", "{port}"]', "is no good name"),
+        ('[tools."A/.."]\ncommand = ["/n", "{port}"]', "is not a valid name"),
         ('[storage]\nsite_templates = ["course"]', "neither an absolute path nor"),
         ('[storage]\nsite_templates = ["ext::sh"]', "neither an absolute path nor"),
         ('[storage]\nsite_templates = ["https://u:p@h/a.git"]', "holds a password"),
