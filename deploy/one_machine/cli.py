@@ -88,11 +88,11 @@ def down(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--keep-environments",
         action="store_true",
-        help="with --purge: leave the environments and data sets, which take long to build",
+        help="with --purge: keep the environments and data sets, which take long to build",
     )
     wanted = parser.parse_args(argv)
     if wanted.only and wanted.purge:
-        parser.error("--purge takes everything away; it cannot be limited by --only")
+        parser.error("--purge removes everything; it cannot be limited by --only")
     return _run("deploy/down", lambda: _down(wanted))
 
 
@@ -122,14 +122,14 @@ def _print_welcome(*, has_simulated_gpus: bool, in_container: bool) -> None:
         print(f"Open      {here}, or whichever address and port you have published")
     else:
         print(f"Open      {here} on this machine, {there} from others")
-    print("          without TLS: for a trial, in a network that you trust")
+    print("          without TLS: only for a trial, on a network that you trust")
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
     if has_simulated_gpus:
-        print("GPUs      are simulated: Slurm hands them out, training runs on the CPU")
+        print("GPUs      are simulated: Slurm allocates them, training runs on the CPU")
     if in_container:
         print("Stop      by stopping the container")
     else:
-        print("Stop      with deploy/down; with --purge it takes everything away but packages")
+        print("Stop      with deploy/down; --purge also removes everything but packages")
 
 
 def _down(wanted: argparse.Namespace) -> None:

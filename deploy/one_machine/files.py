@@ -34,7 +34,7 @@ def ensure_folder(path: Path, *, mode: int = 0o755, user: str = "root", group: s
     except (FileExistsError, NotADirectoryError) as error:
         raise DeployError(
             f"{path} is not a folder; deploy/up does not follow a link there.",
-            next_step=f"Look where {path} comes from, move it away and run deploy/up again.",
+            next_step=f"Find out where {path} comes from, move it away and run deploy/up again.",
         ) from error
     try:
         _own(folder, mode, user, group)

@@ -57,8 +57,8 @@ def ensure_password() -> str:
         return ensure_secret(PASSWORD_FILE, secrets.token_urlsafe(PASSWORD_BYTES))
     if not PASSWORD_FORM.fullmatch(wanted):
         raise DeployError(
-            f"{PASSWORD_VARIABLE} is no password for the demo users: it needs 6 to 128 printable "
-            "ASCII characters without blanks.",
+            f"{PASSWORD_VARIABLE} is not a valid password for the demo users: it needs 6 to 128 "
+            "printable ASCII characters without spaces.",
             next_step=f"Set another {PASSWORD_VARIABLE}, or none to have one made.",
         )
     ensure_file(PASSWORD_FILE, wanted + "\n", mode=0o600)

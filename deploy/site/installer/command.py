@@ -144,7 +144,7 @@ def site_of(wanted: argparse.Namespace) -> Site:
         raise DeployError(f"A version cannot be called {version}.", next_step="Name it otherwise.")
     if not wanted.shared.is_absolute() or not wanted.shared.parent.is_dir():
         raise DeployError(
-            f"{wanted.shared} is no absolute path in a folder that is there.",
+            f"{wanted.shared} is not an absolute path in an existing folder.",
             next_step="Name a folder of the file system that all nodes mount.",
         )
     return Site(
@@ -186,7 +186,7 @@ def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
     path = named or (Path(word) if word else None)
     if path is not None and not (path.is_absolute() and path.is_file()):
         raise DeployError(
-            f"{path} is no absolute path of a file.",
+            f"{path} is not the absolute path of a file.",
             next_step="Name the cluster's slurm.conf with --slurm-conf.",
         )
     return path

@@ -58,7 +58,7 @@ class Account:
             return "make it, without password and shell"
         if account.pw_uid == 0:
             raise DeployError(
-                f"The account {self.name} is root's.", next_step="Rename it, or take it away."
+                f"The account {self.name} is root's.", next_step="Rename or remove it."
             )
         return ""
 
@@ -202,8 +202,8 @@ class Link:
             return f"link it to {self.target}"
         if not self.path.is_symlink():
             raise DeployError(
-                f"{self.path} is no link; another installation of the portal is there.",
-                next_step="Take that away first, for deploy/up with deploy/down --purge.",
+                f"{self.path} is not a link; another installation of the portal is there.",
+                next_step="Remove that first; what deploy/up made, with deploy/down --purge.",
             )
         is_right = self.is_kept or os.readlink(self.path) == self.target
         return "" if is_right else f"link it to {self.target}"

@@ -325,7 +325,7 @@ def test_slurm_conf_is_the_one_named_then_that_of_the_login_then_the_noted_one(
     monkeypatch.delenv("SLURM_CONF")
     assert slurm_conf_of(None, noted) == earlier
     assert slurm_conf_of(None, tmp_path / "none") is None
-    with pytest.raises(DeployError, match="no absolute path of a file"):
+    with pytest.raises(DeployError, match="not the absolute path of a file"):
         slurm_conf_of(tmp_path / "missing", noted)
 
 
