@@ -16,7 +16,7 @@ sys.path.insert(0, str(DOCS_DIR.parent))
 
 from spawner.diagnosis import explain_end, explain_waiting  # noqa: E402
 from spawner.diagnosis.ended import BUDGET, CANCELLED_BY, END_REASONS  # noqa: E402
-from spawner.diagnosis.limits import parse_limit  # noqa: E402
+from spawner.diagnosis.limit_reasons import parse_limit  # noqa: E402
 from spawner.diagnosis.messages import Diagnosis, Situation, diagnose  # noqa: E402
 from spawner.diagnosis.pending import WAITING_STATES  # noqa: E402
 from spawner.diagnosis.rejected_texts import REJECTIONS  # noqa: E402

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal as signals
 
-from spawner.diagnosis.limits import parse_limit_sentence
+from spawner.diagnosis.limit_reasons import parse_limit_sentence
 from spawner.diagnosis.messages import (
     SESSION,
     UNKNOWN_SITUATION,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from spawner.diagnosis.limits import explain_limit, parse_limit, parse_limit_sentence
+from spawner.diagnosis.limit_reasons import explain_limit, parse_limit, parse_limit_sentence
 from spawner.diagnosis.messages import (
     UNKNOWN_SITUATION,
     Diagnosis,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from spawner.diagnosis.limits import explain_limit, find_limit
+from spawner.diagnosis.limit_reasons import explain_limit, find_limit
 from spawner.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
 from spawner.diagnosis.rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
 

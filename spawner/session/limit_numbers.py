@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spawner.diagnosis import Situation, explain_rejection
-from spawner.diagnosis.limits import Limit, find_limit
+from spawner.diagnosis.limit_reasons import Limit, find_limit
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import situation_of
