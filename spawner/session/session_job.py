@@ -314,13 +314,13 @@ class SessionJob:
         return self._watch
 
     def _on_state(self) -> None:
-        if self._begins_anew():
+        if self._was_requeued():
             self._lose_server()
         self._news.set()
         if self.is_over:
             self._on_over()
 
-    def _begins_anew(self) -> bool:
+    def _was_requeued(self) -> bool:
         """Return whether Slurm has put the job back into the queue since its server reported."""
         if self.record is None:
             return False

@@ -23,28 +23,17 @@ from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey, JobRecord
-from spawner.slurm.nodes import Node
 from spawner.slurm.states import JobState
 from tests.support.eventually import eventually_async
+from tests.support.slurm_nodes import idle_node
 
 HERE = AllReduce(kernel="pytorch", backend="gloo", is_right=True)
 
 
-def node(name: str) -> Node:
-    return Node(
-        name=name,
-        address=f"{name}.cluster",
-        state="idle",
-        idle_are="free",
-        n_cores=40,
-        n_cores_used=0,
-        memory_mib=384000,
-        memory_used_mib=0,
-        gpus={"v100": GpuCount(total=4, free=4)},
-    )
-
-
-NODES = (node("n1"), node("n2"))
+NODES = (
+    idle_node("n1", v100=GpuCount(total=4, free=4)),
+    idle_node("n2", v100=GpuCount(total=4, free=4)),
+)
 REQUEST = GpuRequest(partition="jupyter", gpu_type="v100", n_gpus=1, nodes=NODES)
 
 

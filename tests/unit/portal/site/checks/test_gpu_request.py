@@ -23,24 +23,11 @@ from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
 from spawner.slurm.nodes import Node
+from tests.support.slurm_nodes import idle_node
 
 # The longest text that Linux takes for one variable.
 # Source: execve(2), MAX_ARG_STRLEN.
 MOST_LETTERS = 131_072
-
-
-def node(name: str, **gpus: GpuCount) -> Node:
-    return Node(
-        name=name,
-        address=f"{name}.cluster",
-        state="idle",
-        idle_are="free",
-        n_cores=40,
-        n_cores_used=0,
-        memory_mib=384000,
-        memory_used_mib=0,
-        gpus=gpus,
-    )
 
 
 def catalog(*nodes: Node) -> Catalog:
@@ -54,7 +41,7 @@ V100 = GpuCount(total=4, free=4)
 
 
 def test_each_offered_type_is_asked_for_on_its_own(settings: Settings) -> None:
-    nodes = (node("n1", v100=V100), node("n2", v100=V100, a100=V100))
+    nodes = (idle_node("n1", v100=V100), idle_node("n2", v100=V100, a100=V100))
     both = replace(settings, choices=replace(settings.choices, gpu_types=()))
 
     (only,) = requests_of(catalog(*nodes), settings, "jupyter")
@@ -69,18 +56,18 @@ def test_each_offered_type_is_asked_for_on_its_own(settings: Settings) -> None:
 def test_two_nodes_are_tried_where_two_have_the_type_and_work(settings: Settings) -> None:
     down = GpuCount(total=4, down=4)
 
-    nodes = (node("n1", v100=V100), node("n2", v100=down))
+    nodes = (idle_node("n1", v100=V100), idle_node("n2", v100=down))
 
     (request,) = requests_of(catalog(*nodes), settings, "jupyter")
 
     assert request.nodes == ()
-    assert requests_of(catalog(node("n1", v100=down)), settings, "jupyter") == []
+    assert requests_of(catalog(idle_node("n1", v100=down)), settings, "jupyter") == []
 
 
 @pytest.mark.parametrize("kind", ["shard", "1g.10gb"])
 def test_of_a_shared_gpu_one_part_is_asked_for(settings: Settings, kind: str) -> None:
     offered = replace(settings, choices=replace(settings.choices, gpu_types=(kind,)))
-    nodes = (node("n1", **{kind: V100}), node("n2", **{kind: V100}))
+    nodes = (idle_node("n1", **{kind: V100}), idle_node("n2", **{kind: V100}))
 
     (request,) = requests_of(catalog(*nodes), offered, "jupyter")
 
