@@ -44,13 +44,17 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     context.set_default_timeout(30_000)
     page = context.new_page()
     page.goto(ADDRESS)
-    page.get_by_label("Username").fill(USER)
-    page.get_by_label("Password").fill(demo_password())
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page)
     expect(page).to_have_url(re.compile("/hub/home"))
     page.close()
     yield context
     context.close()
+
+
+def sign_in(page: Page) -> None:
+    page.get_by_label("Username").fill(USER)
+    page.get_by_label("Password").fill(demo_password())
+    page.get_by_role("button", name="Sign in").click()
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +177,31 @@ def test_3_extending_moves_the_clock_and_the_limit_of_the_job(page: Page) -> Non
     expect(page.locator(CLOCK)).to_have_text(re.compile(r"^9 h 5\d min left$"))
     (job,) = sessions_of(USER)
     assert job.walltime == "10:00:00"
+
+
+@pytest.mark.usefixtures("session")
+def test_3_somebody_who_was_signed_out_signs_in_and_the_request_is_repeated(
+    page: Page, context: BrowserContext
+) -> None:
+    other = context.new_page()
+    other.goto(f"{ADDRESS}/hub/logout")
+    other.close()
+    dialog = page.locator(".jp-Dialog").filter(has_text="You are signed out")
+    expect(dialog).to_be_visible(timeout=45_000)
+    dialog.get_by_role("button", name="Not now").click()
+    page.locator(CLOCK).click()
+    page.get_by_role("button", name="Extend by 2 hours").click()
+    expect(dialog).to_be_visible()
+    picture(page, "clock-3-signed-out")
+
+    with context.expect_page() as opened:
+        dialog.get_by_role("button", name="Sign in").click()
+    sign_in(opened.value)
+    opened.value.wait_for_url(re.compile(f"/user/{USER}/"))
+
+    expect(page.locator(CLOCK)).to_have_text(re.compile(r"^11 h 5\d min left$"))
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    opened.value.close()
 
 
 @pytest.mark.usefixtures("session")

@@ -1,6 +1,8 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 
+import { FORBIDDEN, isSignedOut, signIn } from './login';
+
 /** Ask the portal's part of the notebook server for JSON. Errors carry the server's sentence. */
 export async function askPortal<T>(
   settings: ServerConnection.ISettings,
@@ -11,7 +13,11 @@ export async function askPortal<T>(
   return (await (await fetchPortal(settings, `portal/api/${path}`, method, body)).json()) as T;
 }
 
-/** Send a request to the portal's part of the notebook server. Errors carry its sentence. */
+/**
+ * Send a request to the portal's part of the notebook server. Errors carry its sentence.
+ *
+ * A request of a user who was signed out is repeated after the next login.
+ */
 export async function fetchPortal(
   settings: ServerConnection.ISettings,
   path: string,
@@ -20,7 +26,13 @@ export async function fetchPortal(
 ): Promise<Response> {
   const url = URLExt.join(settings.baseUrl, path);
   const request = { method, body: body === undefined ? undefined : JSON.stringify(body) };
-  const response = await ServerConnection.makeRequest(url, request, settings);
+  let response = await ServerConnection.makeRequest(url, request, settings);
+  if (response.status === FORBIDDEN && (await isSignedOut(settings))) {
+    if (!(await signIn(settings, method !== 'GET'))) {
+      throw new Error('You are signed out. Sign in again and repeat what you did.');
+    }
+    response = await ServerConnection.makeRequest(url, request, settings);
+  }
   if (!response.ok) {
     throw new Error(await sentenceOf(response));
   }

@@ -6,6 +6,7 @@ import { Poll } from '@lumino/polling';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { askPortal, fetchPortal } from './api';
+import { FORBIDDEN } from './login';
 
 const PATH = 'portal/api/session';
 const SHOWN_INTERVAL_MS = 5_000;
@@ -125,8 +126,9 @@ class Session implements ISession {
     if (answer?.status === NOT_RUNNING) {
       return 'ended';
     }
-    // The hub leads to a page of its own whoever has to log in again.
-    return answer?.ok && !answer.redirected ? 'there' : 'silent';
+    // It is there for a user who is signed out, too, and asked to sign in again by the next poll.
+    const isThere = answer?.ok && !answer.redirected;
+    return isThere || answer?.status === FORBIDDEN ? 'there' : 'silent';
   }
 
   async history(): Promise<ISample[]> {
