@@ -135,6 +135,40 @@ def test_stop_my_server_stops_it_and_shows_so(page: Page) -> None:
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
 
 
+def test_a_stop_after_a_logout_in_another_tab_asks_for_the_login_and_works_after_it(
+    page: Page,
+) -> None:
+    start(page)
+    page.wait_for_url(re.compile("/user/ada"))
+    page.goto("/hub/home")
+    other = page.context.new_page()
+    other.goto("/hub/logout")
+
+    page.get_by_role("button", name="Stop My Server").click()
+
+    notice = page.get_by_role("alert").filter(has_text="You are signed out.")
+    expect(notice.get_by_role("link", name="Sign in again")).to_have_attribute(
+        "href", "/hub/login?next=%2Fhub%2Fhome"
+    )
+    expect(page.locator("#session-state")).to_have_text("Running")
+
+    log_in(other)
+    page.get_by_role("button", name="Stop My Server").click()
+    expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
+
+
+def test_the_form_says_that_its_user_is_signed_out(page: Page) -> None:
+    page.goto("/hub/spawn/ada")
+    expect(page.locator("input[name=gpus]").first).to_be_visible()
+    other = page.context.new_page()
+    other.goto("/hub/logout")
+
+    page.locator("input[name=gpus]").first.focus()
+    page.evaluate("document.getElementById('spawn_form').dispatchEvent(new Event('change'))")
+
+    expect(page.get_by_role("alert")).to_contain_text("You are signed out.")
+
+
 def test_a_choice_that_has_to_wait_can_still_be_started(page: Page, hub: PrivateHub) -> None:
     hub.set_cluster(sinfo=node_line("node01", n_used=4), step=1)
     page.goto("/hub/spawn/ada")

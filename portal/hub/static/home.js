@@ -1,6 +1,7 @@
 // The home page: stops a session without leaving the page; without this the form does it.
 
 import "./refresh.js";
+import { sendSignedIn } from "./sign_in.js";
 
 async function stopSession(form) {
   const card = form.closest(".portal-card");
@@ -8,19 +9,20 @@ async function stopSession(form) {
   const label = button.textContent;
   button.disabled = true;
   button.textContent = "Stopping…";
-  card.querySelector(".portal-state").textContent = "Stopping";
-  const answer = await fetch(form.dataset.stopUrl, {
-    method: "DELETE",
-    headers: { "X-XSRFToken": window.jhdata.xsrf_token },
-  }).catch(() => undefined);
+  const state = card.querySelector(".portal-state");
+  const stateBefore = state.textContent;
+  state.textContent = "Stopping";
+  const answer = await sendSignedIn(form.dataset.stopUrl, "DELETE").catch(() => undefined);
   if (answer?.ok) {
     window.location.reload();
     return;
   }
-  const said = await answer?.json().catch(() => ({}));
-  const reason = said?.message || (answer ? `The hub answered ${answer.status}.` : "The hub does not answer.");
   button.disabled = false;
   button.textContent = label;
+  state.textContent = stateBefore;
+  if (answer === null) return;
+  const said = await answer?.json().catch(() => ({}));
+  const reason = said?.message || (answer ? `The hub answered ${answer.status}.` : "The hub does not answer.");
   const problem = card.querySelector("[data-stop-problem]");
   problem.textContent = `The session could not be stopped: ${reason} Try again.`;
   problem.hidden = false;

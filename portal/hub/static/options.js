@@ -1,6 +1,8 @@
 // The form works without this; it keeps times and free GPUs up to date, and a second click from
 // sending it twice.
 
+import { hideSignedOut, leadsToLogin, showSignedOut } from "./sign_in.js";
+
 const REFRESH_MS = 60_000;
 const form = document.getElementById("spawn_form");
 const offer = document.getElementById("offer");
@@ -55,8 +57,12 @@ function showLink() {
 async function refresh() {
   const mine = ++asked;
   const answer = await fetch(`${offer.dataset.choicesUrl}?${chosen()}`);
-  // Only the answer to the latest question counts; without one the page stays as it is.
-  if (answer.ok && mine === asked) show(await answer.json());
+  if (leadsToLogin(answer)) return showSignedOut();
+  // Only the answer to the latest request counts; without one the page stays as it is.
+  if (answer.ok && mine === asked) {
+    hideSignedOut();
+    show(await answer.json());
+  }
   showLink();
 }
 

@@ -1,5 +1,7 @@
 // Pages that change by themselves: asked for again and put in place where they differ.
 
+import { hideSignedOut, leadsToLogin, showSignedOut } from "./sign_in.js";
+
 const minute = 60_000;
 
 // The words of format_time_left in words.py.
@@ -42,8 +44,10 @@ async function refresh() {
       const answer = await fetch(window.location.href, { headers: { Accept: "text/html" } });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const fresh = page.getElementById("live");
-      // Logged out, or an error page: what is shown stays until the next time.
+      if (leadsToLogin(answer)) showSignedOut();
+      // An error page: what is shown stays until the next time.
       if (answer.ok && fresh) {
+        hideSignedOut();
         replace(live, fresh);
         pause = Number(fresh.dataset.refreshS) * 1000;
       }
