@@ -50,6 +50,7 @@ class Cache(Generic[*Key, Value]):
         self._request = request
         self._fresh_s = fresh_s
         self._stale_s = stale_s
+        # A failure that outlived a value would keep the next good answer out.
         self._failure_s = min(failure_s, fresh_s)
         self._n_kept = n_kept
         self._clock = clock
@@ -68,6 +69,7 @@ class Cache(Generic[*Key, Value]):
             return value
         failed_until_s, failure = self._failures.get(key, (0.0, None))
         if failure is not None and self._clock() < failed_until_s:
+            # One error is raised many times, and each time would lengthen its traceback.
             raise failure.with_traceback(None)
         return await asyncio.shield(self._requested(key))
 
@@ -126,6 +128,7 @@ class Cache(Generic[*Key, Value]):
         except PortalError as error:
             self._keep_failure(key, error)
             raise
+        # An answer that came meanwhile says that the failure is over.
         self._failures.pop(key, None)
         self.put(value, *key)
         return value

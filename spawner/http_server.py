@@ -79,6 +79,7 @@ class _Refused(HTTPMessageDelegate):
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> None:
+        # What was sent behind the first body: nobody waits for an answer to it.
         self._connection.close()
 
 

@@ -37,6 +37,7 @@ class JsonFile:
     def save(self, state: dict[str, Any]) -> None:
         """Write `state`, JSON values, soon; after a crash in between the file has the old one."""
         if self._path is not None:
+            # Turned into text here: the caller may change the values while the thread waits.
             self._writer.submit(self._write, self._path, json.dumps(state))
 
     def close(self) -> None:

@@ -136,6 +136,7 @@ class SlurmGPUSpawner(EnvironmentMixin):
         self._save(session)
         self._job = job = self._make_job(session)
         try:
+            # Before there is a job that the hub could not follow.
             await self.cluster.check_sight()
             plan = self._plan_of(request, session.job_name)
             await expect_start(self.cluster, session, request, self._question_of(plan))
@@ -260,6 +261,7 @@ class SlurmGPUSpawner(EnvironmentMixin):
         self.cluster.begin()
         self.ending = SessionEnd.from_state(state)
         session = Session.from_state(state)
+        # JupyterHub keeps the server's row only while the session starts or runs.
         if session is None or self.orm_spawner.server is None:
             return
         self._progress = Progress.from_state(state, keep=self._keep_steps)

@@ -47,6 +47,7 @@ class Accounting:
         mark = new_mark()
         argv = (
             *("sacct", *ENDS.options(mark)),
+            # With ids sacct looks at all times, without them only at jobs of today.
             "--jobs=" + ",".join(str(key.job_id) for key in keys),
         )
         try:

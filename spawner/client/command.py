@@ -38,6 +38,7 @@ async def run_command(
         SlurmUnavailableError: If it could not be started or did not end in time.
     """
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    # The C library translates error texts, and `is_no_answer` knows the English ones.
     environment |= {"PATH": path, "LC_ALL": "C"}
     try:
         process = await asyncio.create_subprocess_exec(
@@ -85,6 +86,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     # The hub may not signal sudo, which runs as root; the launcher ends by itself.
     with contextlib.suppress(ProcessLookupError, PermissionError, asyncio.TimeoutError):
         process.kill()
+        # Reads to the end and reaps it, but never keeps the caller: a blocked process does not die.
         await asyncio.wait_for(process.communicate(), timeout=1.0)
 
 
@@ -92,6 +94,7 @@ def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmEr
     """Return the error for a failed command; `exit_code` is None if it did not end."""
     if exit_code is None or is_no_answer(stderr):
         return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)
+    # Slurm's commands print the cause last.
     lines = stderr.strip().splitlines() or [f"exit status {exit_code}"]
     return SlurmError(
         f"Slurm's command {argv[0]} failed: {lines[-1][:200]}. Tell the administrators.",

@@ -88,6 +88,7 @@ class LauncherClient:
         )
         try:
             answer = json.loads(done.stdout)
+        # sudo refused, or the launcher could not be started: neither prints JSON.
         except ValueError as error:
             raise SlurmError(
                 f"The portal could not act as the user {user} on the head node. "

@@ -123,6 +123,7 @@ class Preflight:
                 continue
             text = str(self.explain(name, what))
             if self.refuses(name):
+                # The other faults would stop a rescue session, too.
                 raise PreflightError(text, needs_rescue=fault == "full")
             warnings.append(text)
         return warnings

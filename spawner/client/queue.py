@@ -13,7 +13,9 @@ from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.listing import Squeue
 
 # Id, priority, partitions, reason and name of a job.
+# Q is the integer priority; p would be a fraction of 1.
 QUEUE = Squeue("AQPrj")
+# The page of a waiting session shows the position, and must not hang with Slurm.
 _LONGEST_WAIT_S = 1.0
 # Jobs that could not start now even at the head of the queue.
 _OUT_OF_LINE = frozenset({
@@ -89,9 +91,11 @@ def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
     places: dict[int, Place] = {}
     n_jobs: dict[str, int] = {}
     n_sessions: dict[str, int] = {}
+    # Of two jobs with the same priority Slurm considers the older one first.
     for job in sorted(jobs, key=lambda job: (-job.priority, job.job_id)):
         counts = [(n_jobs.get(name, 0), n_sessions.get(name, 0)) for name in job.partitions]
         fewest = min(counts)
+        # Tasks of an array share its id; the first of them is the next to start.
         places.setdefault(job.job_id, Place(n_jobs=fewest[0], n_sessions=fewest[1]))
         for name in job.partitions:
             n_jobs[name] = n_jobs.get(name, 0) + 1

@@ -109,6 +109,7 @@ class Slurm:
         Raises:
             SlurmUnavailableError: If Slurm did not answer.
         """
+        # Without a zone, as Slurm prints its own time.
         asked_at = datetime.now()
         theirs = visibility.parse_clock((await self._query(visibility.CONFIG_ARGV)).stdout)
         return None if theirs is None else visibility.ahead_s(theirs, asked_at, datetime.now())
@@ -191,6 +192,7 @@ class Slurm:
         # Only accounting says who cancelled a job.
         with contextlib.suppress(SlurmUnavailableError):
             accounted = (await self.accounting.read_ends([key]) or {}).get(key)
+            # A record that lags behind may still say that the job runs.
             if accounted is not None and (known is None or accounted.state is known.state):
                 return accounted
         return known

@@ -99,6 +99,7 @@ def parse_quota(text: str) -> Space | None:
         Our own rule; docs/administrators.md describes it for sites.
     """
     match = _QUOTA.fullmatch(text)
+    # quota(1) and its like print 0 for no limit.
     if match is None or int(match[2]) == 0:
         return None
     return Space(total_bytes=int(match[2]), used_bytes=int(match[1]), is_quota=True)

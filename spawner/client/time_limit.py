@@ -119,9 +119,11 @@ class TimeLimits:
         order = {
             "verb": "extend",
             "job_id": job.key.job_id,
+            # The extender may change any job, so it compares all of these with the job itself.
             "user_id": job.user_id,
             "job_name": job.key.name,
             "comment": job.comment,
+            # scontrol counts a TimeLimit in minutes.
             "minutes": limit_s // 60,
         }
         try:
@@ -166,6 +168,7 @@ def _running_job(row: list[str]) -> RunningJob | None:
             left_s=parse_time_left(left) or 0,
             ends_at=ends_at,
             partition=partition,
+            # squeue prints "(null)" for a job without one.
             qos=qos if qos != "(null)" else "",
             account=account if account != "(null)" else "",
             comment=comment,

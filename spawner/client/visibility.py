@@ -57,6 +57,7 @@ def ahead_s(theirs: datetime, asked_at: datetime, answered_at: datetime) -> floa
     Returns:
         Seconds; negative if it is behind, 0 if both clocks may agree.
     """
+    # Rounded down and still later than our clock: that one is surely behind.
     if theirs > answered_at:
         return (answered_at - theirs).total_seconds()
     # Their whole seconds are rounded down, so up to one second of the difference is no evidence.

@@ -58,6 +58,7 @@ class Watch:
             record = replace(record, ends_at=self.record.ends_at)
         is_new = self.record != record
         self.record = record
+        # One sight of the job makes earlier absences a fault of Slurm's answers.
         self.absent_since, self.n_absences = None, 0
         if record.state.phase is Phase.OVER:
             self.is_over = True

@@ -22,6 +22,7 @@ Wait = Callable[[asyncio.Event, float], Awaitable[None]]
 _CLOSEST_S = 0.2
 _MOST_EARLY_LOOKS = 4
 _LONGEST_BACK_OFF_S = 60.0
+# So that one empty answer, such as that of a slurmctld that has just started, ends no session.
 _FEWEST_ABSENCES = 3
 
 
@@ -86,12 +87,14 @@ class Watcher:
         watch = Watch(key, is_hot=is_hot, on_news=on_news)
         self._watches.add(watch)
         self._wake.set()
+        # The loop ends when nothing is left to watch.
         if self._task is None or self._task.done():
             self._task = asyncio.ensure_future(self._run())
         return watch
 
     def forget(self, watch: Watch) -> None:
         """Stop watching a job."""
+        # A query that is under way may still find it.
         watch.on_news = forget_news
         self._watches.discard(watch)
 
@@ -148,6 +151,8 @@ class Watcher:
             while (pause_s := self._pause_s(due_at)) > 0:
                 self._wake.clear()
                 await self._wait(self._wake, pause_s)
+                # Each wake-up draws new jitter: without `min`, many of them could put a query off
+                # for ever.
                 due_at = self._due_at() if self._is_postponed else min(due_at, self._due_at())
                 self._is_postponed = False
             try:
@@ -183,11 +188,13 @@ class Watcher:
             records = await self._list_jobs(sorted({watch.key.job_id for watch in watches}))
         except SlurmError as error:
             self._n_failures += 1
+            # Once for each outage, not for each query.
             if self._n_failures == 1:
                 self._log.warning("No session is touched: %s (%s)", error, error.stderr.strip())
             return
         if self._n_failures:
             self._log.warning("Slurm answers again after %d failures", self._n_failures)
+        # For pages, so not the monotonic clock.
         self._n_failures, self.answered_at = 0, time.time()
         await self._evaluate(watches, records, now)
 
@@ -216,6 +223,7 @@ class Watcher:
         try:
             ends = await self._read_ends([watch.key for watch in absent]) or {}
         except SlurmUnavailableError as error:
+            # Neither seen nor denied: nothing changes until one of the two answers.
             self._log.debug("Accounting cannot confirm: %s", error.stderr.strip())
             return
         now = self._clock()

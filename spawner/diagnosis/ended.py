@@ -184,6 +184,7 @@ def explain_end(
     if state is JobState.FAILED:
         return _explain_failed(exit_code, signal or 0, reason, parts, subject)
     if state is JobState.TIMEOUT:
+        # Slurm also ends a job as TIMEOUT when a budget is used up; only the reason tells.
         return diagnose(_words_of_reason(reason) or END_STATES[state], parts, subject)
     if state in END_STATES:
         return diagnose(END_STATES[state], parts, subject)

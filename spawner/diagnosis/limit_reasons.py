@@ -90,6 +90,7 @@ def parse_limit(word: str) -> Limit | None:
         return None
     kind = match["kind"].lower()
     resource = match["resource"].lower()
+    # Slurm has both forms: QOSMaxSubmitJobPerUserLimit and QOSGrpSubmitJobsLimit.
     resource = resource if resource in _RESOURCES else resource.removesuffix("s")
     # "RunMins" count what running jobs may still use until their time limits.
     minutes = (match["minutes"] or "").lower()
@@ -128,6 +129,7 @@ def parse_limit_sentence(text: str) -> Limit | None:
         return None
     owner = "QOS" if match["owner"].lower() == "qos" else "Assoc"
     kind = "Grp" if match["group"] else "Max"
+    # Only the sentence about wall time names no TRES.
     if match["tres"] is None:
         return parse_limit(f"{owner}{kind}WallLimit")
     resource = match["tres"].lower().partition("/")[0]

@@ -43,6 +43,7 @@ def log_tail(text: str, n_lines: int = 30, *, secrets: Iterable[str] = ()) -> st
         The lines without blank ones at the end. Of a progress bar only its last state is kept;
         terminal colours and control characters are removed, and long lines are cut.
     """
+    # Escapes go first: a colour inside a token would hide it from the patterns.
     safe = redact(_ESCAPE.sub("", text), secrets=secrets)
     lines = [_plain(line) for line in safe.replace("\r\n", "\n").split("\n")]
     while lines and not lines[-1]:
@@ -73,6 +74,7 @@ def _without_secret_value(match: re.Match[str]) -> str:
 
 
 def _plain(line: str) -> str:
+    # A progress bar returns to the start of its line for each new state.
     last = line.rstrip("\r").rpartition("\r")[2]
     plain = "".join(c if c.isprintable() or c == "\t" else " " for c in last).rstrip()
     return plain if len(plain) <= _LONGEST_LINE else plain[:_LONGEST_LINE] + "…"

@@ -140,7 +140,9 @@ def diagnose(
     """
     texts = {**subject.words, **(parts or {})}
     sentence, next_step = (
-        _NAME.sub(lambda name: texts.get(name[1], name[0]), text) for text in words
+        # Not str.format, which raises for a name without a text.
+        _NAME.sub(lambda name: texts.get(name[1], name[0]), text)
+        for text in words
     )
     return Diagnosis(sentence=sentence, next_step=next_step)
 

@@ -17,6 +17,7 @@ from spawner.diagnosis.pending_reasons import WAITING_REASONS
 from spawner.slurm.states import JobState
 from spawner.slurm.units import format_walltime
 
+# Slurm's commands do not agree on the case of a reason.
 _BY_LOWER_CASE = {name.lower(): words for name, words in WAITING_REASONS.items()}
 ALSO = {
     "": "None",
@@ -27,6 +28,7 @@ ALSO = {
 }
 _UNAVAILABLE_NODES = re.compile(r"UnavailableNodes:\s*(?P<nodes>[^\s,)]\S*)", re.IGNORECASE)
 # The sentences that slurmctld writes in place of a word, and the row of the table for each.
+# The first that matches counts, so those that say more come before the general ones.
 SENTENCES = tuple(
     (re.compile(pattern, re.IGNORECASE), name)
     for pattern, name in (

@@ -27,6 +27,7 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
         With the QOS flag DenyOnLimit sbatch prints the limit's word on a line of its own,
         Slurm 22.05 to 25.11; the rest as `REJECTIONS` says.
     """
+    # The limit's own word says more than the general error behind it.
     limit = find_limit(stderr)
     if limit is not None:
         return explain_limit(limit, situation, is_refused=True)

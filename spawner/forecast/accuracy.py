@@ -50,6 +50,7 @@ class ForecastRecord:
             made_at: When it was forecast, in the same time zone.
         """
         self._open.setdefault(session, (starts_at, made_at))
+        # Those whose start was never seen, for example while no hub ran, would pile up.
         while len(self._open) > self._n_sessions:
             self._open.popitem(last=False)
 

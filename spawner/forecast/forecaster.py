@@ -129,6 +129,8 @@ class Forecaster:
             The answer, some minutes old at most; its start can have passed by now. None if nothing
             is known: too many questions, or no answer from Slurm.
         """
+        # The account has its own place in the key: users for whom it is the default share the
+        # answer, too.
         names = tuple(pair for pair in question.plan.names if pair[0] != "account")
         plan = replace(question.plan, names=names)
         own = _Key(question.user, question.account, plan, question)
@@ -163,6 +165,7 @@ class _Key:
     user: str
     account: str | None
     plan: JobPlan
+    # Whoever asks first asks for all.
     question: ForecastQuery = field(compare=False)
 
 

@@ -34,4 +34,5 @@ class EnvironmentMixin(OptionsMixin):
         environment[VARIABLE] = settings.to_json()
         if self.certificates_dir:
             environment[AUTHORITY_VARIABLE] = read_authority(Path(self.certificates_dir))
+        # The launcher refuses a value that is not a text.
         return {name: str(value) for name, value in environment.items()}

@@ -86,6 +86,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
         spawner.change_session(walltime_s=new_limit_s, n_extensions=n_extensions + 1)
         # Set at once: a query to Slurm that is under way may still return the old end.
         gained_s = new_limit_s - (job.limit_s or 0)
+        # What Slurm said held when the job was read; the queries since then took time.
         passed_s = time.monotonic() - read_at
         spawner.set_end(
             left_s=round(job.left_s + gained_s - passed_s),
@@ -107,6 +108,7 @@ async def _read_job(
     session = spawner.session
     if session is None or not session.job_id:
         raise ExtensionError(_NOT_RUNNING)
+    # Before Slurm is queried for a request that the site refuses anyway.
     check_times(policy, n_extensions=session.n_extensions)
     job = await limits.read_job(session.key)
     # A job id that Slurm has reused, or a job whose user changed its comment, is not touched.

@@ -16,6 +16,7 @@ ROUTE = "/api/dsportal/port"
 # batchspawner's handler sets any attribute of the spawner that is posted, even its commands.
 _REFUSED_ROUTE = "/api/batchspawner"
 _REPORTED = frozenset({"port", "certificate"})
+# A session's certificate has 627 bytes as PEM.
 _MOST_BODY_BYTES = 4096
 # Ports that the kernel gives to unprivileged programs.
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535

@@ -41,6 +41,7 @@ def limit_log(most_bytes: int) -> None:
     if not most_bytes or not stat.S_ISREG(out.st_mode) or not os.path.samestat(out, errors):
         return
     reading, writing = os.pipe()
+    # -I -S: nothing that the user has installed can take the place of the standard library.
     argv = [sys.executable, "-I", "-S", __file__, str(most_bytes)]
     try:
         # The keeper ignores the signals that end a session, from its start on, and so ends last.
@@ -51,6 +52,7 @@ def limit_log(most_bytes: int) -> None:
         return
     finally:
         os.close(reading)
+    # In place of the descriptors, not of sys.stdout: children and C code print there, too.
     os.dup2(writing, _LOG)
     os.dup2(writing, _ERRORS)
     os.close(writing)

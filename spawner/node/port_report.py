@@ -69,6 +69,7 @@ class Reporter:
         self._clock = clock
         self._pause = pause
         self._error: ReportError | None = None
+        # A server that is told to end must not wait for a hub that does not answer.
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:

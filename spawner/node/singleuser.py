@@ -39,6 +39,7 @@ def main() -> None:
     except SettingsError as error:
         log.error("%s", error)
         sys.exit(1)
+    # Before anything is loaded that may print much.
     limit_log(settings.log_mib * _MIB)
     # Modules that load here stay, and collecting garbage meanwhile takes a fifth of the start.
     gc.disable()
@@ -128,6 +129,7 @@ def bind_port(
         PortsTakenError: If no port of the range is free, and no other will do.
     """
     ports = list(range(port_min, port_max + 1))
+    # Servers that start on one node at the same moment would all try the first one.
     random.shuffle(ports)
     sock = _listen(address, ports)
     if sock is None:
@@ -145,11 +147,14 @@ def _listen(address: str, ports: Iterable[int]) -> socket.socket | None:
     for port in ports:
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
+            # Connections of an earlier session, which the kernel still winds down, must not block
+            # its port.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((address, port))
             sock.listen(128)
         except OSError as error:
             sock.close()
+            # EACCES is bind(2)'s answer for a protected port; the next one may be free.
             if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
                 raise
             continue
@@ -197,6 +202,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
 
     http_server.register()
 
+    # Here, because its base class may be imported only after `skip_unneeded_startup`.
     class SessionServer(ServerApp):
         """A notebook server on the given socket."""
 
@@ -208,6 +214,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
 
         def start_ioloop(self) -> None:
+            # Everything is loaded by now.
             gc.enable()
             super().start_ioloop()
 
@@ -215,6 +222,7 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             """Keep the port that is taken; Jupyter would look for a free one."""
 
         def _bind_http_server_tcp(self) -> bool:
+            # Bound and listening since before the report, so nobody could take the port meanwhile.
             self.http_server.add_socket(sock)
             return True
 

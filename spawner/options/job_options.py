@@ -178,6 +178,7 @@ def _only(mapping: Mapping[str, object], key: str) -> object:
 
 
 def _parse_gpus(mapping: Mapping[str, object], max_gpus: int | None) -> int:
+    # Not `_only`: the error about this option names the limit.
     value = mapping.get("gpus", "")
     if isinstance(value, list | tuple) and len(value) < 2:
         value = value[0] if value else ""

@@ -105,6 +105,7 @@ class Limits:
         if limit.partitions is not None:
             offered = limits.partitions or limit.partitions
             allowed = tuple(name for name in offered if name in limit.partitions)
+            # An empty tuple would mean Slurm's default partition, which the group may not use.
             if not allowed:
                 raise SettingsError(
                     f"A group may use only {', '.join(limit.partitions)}, but the site offers "
@@ -155,6 +156,7 @@ class _GroupLimit:
         chosen: dict[str, object] = {}
         for name in (each.name for each in fields(self)):
             mine, theirs = getattr(self, name), getattr(other, name)
+            # No limit in one group is the most generous of all.
             if mine is None or theirs is None:
                 chosen[name] = None
             elif name == "partitions":

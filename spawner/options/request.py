@@ -70,6 +70,7 @@ class Request:
             gpu_type=options.gpu_type,
         )
         resources = options.check(catalog, limits, shape)
+        # Its time and size are fixed, so none of the rules below concern it.
         if options.is_rescue:
             return cls.rescue(traits, options, partition)
         most_s = catalog.max_walltime_s(partition)
@@ -172,6 +173,7 @@ def shape_of(
         cores_per_gpu=int(own.get("cores_per_gpu", traits.cores_per_gpu)),
         memory_mib_per_gpu=int(own.get("memory_mib_per_gpu", traits.memory_mib_per_gpu)),
     )
+    # Sessions share the GPU, so the node's cores cannot be divided by its number of GPUs.
     if gpu_type == SHARD:
         return shape
     # A session without a GPU gets the cores and memory of one.

@@ -8,6 +8,7 @@ from spawner.client.preflight import Preflight
 from spawner.defaults import DEFAULTS, SERVER_PROGRAM
 from spawner.session_settings import SessionSettings
 
+# JupyterHub has no value for a start without a limit.
 SECONDS_IN_TEN_YEARS = 10 * 366 * 86_400
 
 
@@ -34,6 +35,7 @@ class SiteTraits(HasTraits):
 
     default_walltime_s = Integer(
         DEFAULTS.default_walltime_s,
+        # Slurm's time limits are whole minutes.
         min=60,
         help="Length of a session in seconds when its user names none.",
     ).tag(config=True)
@@ -96,6 +98,7 @@ class SiteTraits(HasTraits):
 
     sudo_argv = List(
         Unicode(),
+        # -n: nobody could type a password. -H: the user's home, not the hub's.
         ["sudo", "-n", "-H", "-u"],
         help="Words in front of the user's name and the launcher.",
     ).tag(config=True)

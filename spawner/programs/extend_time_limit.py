@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -IS
+# -I -S: neither variables nor installed packages decide what it imports.
 """The one program that sudo lets the hub run as Slurm's own account: it extends a session's job.
 
 Only Slurm's operators may extend a time limit. So that the hub need not be one, it asks this
@@ -24,11 +25,14 @@ from dataclasses import dataclass
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+# Less than the hub waits for this program, so that the hub hears what was the matter.
 TIMEOUT_S = 15
 # Id, uid, state, time limit, name and comment of a job.
 SQUEUE_FIELDS = "%A|%U|%T|%l|%j|%k"
+# Against nonsense only: the hub applies the rules of the site.
 MOST_MINUTES = 60 * 24 * 366
 
+# Only sessions have such names and comments, so no other job of a user can be extended.
 _JOB_NAME = re.compile(r"dsportal-[0-9a-f]{16}", re.ASCII)
 _COMMENT = re.compile(r"data-scientist-portal hub=[0-9a-f]{12}", re.ASCII)
 _TIME = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", re.ASCII)
@@ -113,6 +117,7 @@ def extend(order: Order) -> dict[str, Any]:
         *marks, limit, job_name, comment = line.split("|", 6) if line.count("|") >= 6 else [""] * 7
         if (*marks, job_name, comment) == (*wanted, order.job_name, order.comment):
             if _seconds(limit) >= order.minutes * 60:
+                # scontrol would shorten the limit without a word.
                 raise RequestError(f"the limit is {limit} already")
             limit = f"TimeLimit={order.minutes}"
             return _run(["scontrol", "update", f"JobId={order.job_id}", limit]) | {"found": True}

@@ -1,4 +1,5 @@
 #!/usr/bin/python3 -IS
+# -I -S: nothing in the user's home decides what it imports.
 """The one program that sudo lets the hub run as a user.
 
 It is self-contained: only Python's standard library, no argument, one JSON object on standard
@@ -33,6 +34,7 @@ from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 N_LOGS_KEPT = 20
+# Less than the hub waits for this program, so that the hub hears what was the matter.
 TIMEOUT_S = 15
 SQUEUE_FIELDS = "%U|%j"  # uid and name of a job
 
@@ -204,6 +206,7 @@ def _ask_beside(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str
 
 
 def _account() -> pwd.struct_passwd:
+    # For root, a fault in the hub would be a fault in everything.
     if len(sys.argv) != 1 or os.getuid() == 0:
         raise RequestError("this program takes no argument and does not work for root")
     return pwd.getpwuid(os.getuid())

@@ -67,6 +67,7 @@ def answer(asked: object) -> dict[str, dict[str, Any]]:
     if not isinstance(asked, dict) or not {_kind(name) for name in asked} <= {"timeout_s", *CHECKS}:
         raise ValueError("the checks are not known")
     checks = {name: what for name, what in asked.items() if name != "timeout_s"}
+    # The launcher waits for these checks, and the hub gives the launcher 25 s.
     return look(checks, min(float(asked.get("timeout_s", 3.0)), LONGEST_TIMEOUT_S))
 
 
@@ -171,6 +172,7 @@ def _start(name: str, what: Mapping[str, Any]) -> _Check:
             _leave_terminal_and_pipes()
             os.write(write_end, json.dumps(CHECKS[_kind(name)](what)).encode())
         finally:
+            # Not sys.exit(), which would flush and close what belongs to the parent.
             os._exit(0)
     os.close(write_end)
     return _Check(pid, read_end)

@@ -72,6 +72,7 @@ def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            # A group of its own, so that what the site's program starts is killed with it.
             start_new_session=True,
         )
     except OSError:

@@ -9,6 +9,7 @@ from spawner.client.watch import Watch
 from spawner.errors import SlurmUnavailableError
 from spawner.session.cluster import Cluster
 
+# A slurmctld that is restarted answers within seconds; a user waits for this.
 _CANCEL_TIMEOUT_S = 60.0
 _CANCEL_PAUSE_S = 2.0
 _POLL_S = 0.5

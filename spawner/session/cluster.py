@@ -126,6 +126,7 @@ class Cluster:
         """Start the tasks that run as long as the hub does; does nothing the second time."""
         if self._beginning is None:
             self.orphans.start()
+            # Kept, since the event loop has only weak references to tasks.
             self._beginning = asyncio.ensure_future(self._poll_cluster())
 
     @property
@@ -227,6 +228,7 @@ class Cluster:
         Raises:
             SlurmUnavailableError: If Slurm did not answer and the node is in no earlier answer.
         """
+        # However old: a node keeps its address, and only one that was added since is looked up.
         catalog = self._catalog.latest()
         address = catalog and _address_in(catalog, node)
         if not address:

@@ -65,6 +65,7 @@ class SpawnerDatabase:
 
     def read_marks(self) -> set[str]:
         """Return the marks of all sessions of the hub, not of this spawner alone."""
+        # JupyterHub deletes the server's row when a session has ended; its state may stay.
         rows = self._db.query(orm.Spawner).filter(orm.Spawner.server_id.isnot(None))
         sessions = (Session.from_state(row.state or {}) for row in rows)
         return {session.mark for session in sessions if session is not None}

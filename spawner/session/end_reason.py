@@ -25,6 +25,7 @@ _CLEANING_TIMEOUT_S = 10.0
 _ACCOUNTING_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 1.0
+# The event loop keeps only weak references to tasks.
 _tellings: set[asyncio.Task[None]] = set()
 
 
@@ -159,6 +160,7 @@ async def _read_end(slurm: Slurm, key: JobKey) -> JobEnd:
     end: JobEnd | None = None
     with contextlib.suppress(SlurmError):
         end = await slurm.read_end(key)
+        # Each answer decides how long a better one is worth waiting for.
         while end and time.monotonic() - asked_at < _patience_s(slurm, end):
             await asyncio.sleep(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, 1.5 * pause_s)

@@ -68,6 +68,7 @@ def decide_limit(
         key=lambda ceiling: ceiling.most_s or 0,
     )
     most_s = lowest.most_s or 0
+    # Slurm's time limits are whole minutes.
     new_limit_s = min(limit_s + policy.step_s, most_s) // 60 * 60
     if new_limit_s - limit_s < min(_LEAST_GAIN_S, policy.step_s):
         raise ExtensionError(

@@ -30,6 +30,7 @@ def plan_of(spawner: Any, request: Request, *, job_name: str, comment: str) -> J
         walltime_s=request.walltime_s,
         server_argv=(*spawner.server_argv, *spawner.get_args()),
         gpu_type=None if options.gpu_type == SHARD else options.gpu_type,
+        # To Slurm shards are a resource of their own, not a type of GPU.
         gres=SHARD if options.gpu_type == SHARD else "gpu",
         partition=request.partition,
         names=tuple(

@@ -59,6 +59,7 @@ def with_numbers(
     rows = associations.matching(
         session.user, account=session.account or None, partition=session.partition or None
     )
+    # Slurm does not say which one it charges.
     if len(rows) != 1:
         return situation
     (row,) = rows

@@ -69,6 +69,7 @@ class Session:
     ) -> Session:
         """Return a new session with a mark of its own, without a job yet."""
         return cls(
+            # dsportal-extender accepts only names with 16 such digits.
             mark=secrets.token_hex(8),
             user=user,
             n_gpus=resources.n_gpus,
@@ -126,6 +127,7 @@ def identify_hub(secret: bytes) -> str:
     Args:
         secret: The hub's cookie secret, which survives restarts. The name does not reveal it.
     """
+    # With a text in front, so that the digest is of no use where the secret itself is.
     return hashlib.sha256(b"data-scientist-portal hub name:" + secret).hexdigest()[:12]
 
 

@@ -145,6 +145,7 @@ class SessionJob:
                     await self._serve(record.node, probe, watch)
                     continue
             await self._wait(self._news.wait())
+        # Nobody waits any more, so Slurm may be queried less often.
         watch.is_hot = False
         self.progress.add_step("ready", 95, "The notebook server is ready.")
         return self.session.url
@@ -289,6 +290,7 @@ class SessionJob:
         with contextlib.suppress(SlurmError):
             session = self.session
             for record in await self._cluster.slurm.find_jobs(name=session.job_name):
+                # Another user may have given a job this name.
                 if record.key.user == session.user and record.key.name == session.job_name:
                     self._take_job_id(record.key.job_id)
                     return True
@@ -329,6 +331,7 @@ class SessionJob:
         earlier, began_at = self._run_began_at, self.record.starts_at
         if self.record.state.phase is Phase.RUNNING and began_at:
             self._run_began_at = began_at
+            # Put back and started again between two queries: only the start time tells.
             return earlier not in {"", began_at} and bool(self.session.port)
         return False
 

@@ -99,6 +99,7 @@ def count_start(cluster: Cluster, session: Session, record: JobRecord | None) ->
     SESSION_START_SECONDS.observe(_seconds_since(started_at))
     if session.submitted_at:
         waited_s = started_at.timestamp() - session.submitted_at
+        # Slurm's times are whole seconds, and its clock may differ from the hub's.
         SESSION_WAIT_SECONDS.observe(max(0.0, waited_s))
     late_s = cluster.forecasts.start(session.mark, started_at)
     if late_s is not None:

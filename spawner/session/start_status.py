@@ -59,6 +59,7 @@ async def _follow(job: StartingJob, cluster: Cluster, gpus: str) -> None:
         record, watcher = job.record, cluster.watcher
         note_forecast(progress, record)
         place = None
+        # The queue is all pending jobs of the cluster: nobody reads it for a page that nobody sees.
         if progress.is_read and is_waiting(record):
             place = await cluster.queue.place_of(job.session.job_id)
         silent_since = watcher.answered_at if watcher.is_silent else None
@@ -66,6 +67,7 @@ async def _follow(job: StartingJob, cluster: Cluster, gpus: str) -> None:
         last = progress.last
         if last is not None and watcher.is_silent:
             progress.add_step(last.name, last.percent, NO_ANSWER)
+        # Slurm answers again, so the page says once more what the job waits for.
         elif last is not None and last.message == NO_ANSWER:
             situation = await situation_of_wait(cluster, job.session, record)
             add_state_step(progress, record, situation, gpus=gpus)

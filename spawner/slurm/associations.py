@@ -133,6 +133,7 @@ class Associations:
         """
         by_user: dict[str, list[Association]] = defaultdict(list)
         for row in _rows(users, _USER_FIELDS, USERS_ARGV):
+            # sacctmgr also lists users without an association.
             if row["Account"]:
                 by_user[row["User"]].append(_parse_association(row))
         qos_rows = list(_rows(qos, _QOS_FIELDS, QOS_ARGV))
@@ -229,6 +230,7 @@ def _parse_ceiling(tres: Sequence[str], max_wall: str, *, of: str) -> Associatio
     ceiling = AssociationLimits(
         max_gpus=max_gpus, max_gpus_by_type=most, max_walltime_s=walltime_s, of=of
     )
+    # Without a limit there is nobody whose limit it would be.
     return AssociationLimits() if ceiling.is_open else ceiling
 
 
@@ -238,6 +240,7 @@ def most_generous(ceilings: Sequence[AssociationLimits]) -> AssociationLimits:
     Returns:
         The one with the most GPUs, and of these with the longest time; open for no choice.
     """
+    # One choice without limits is enough.
     if not ceilings or any(ceiling.is_open for ceiling in ceilings):
         return AssociationLimits()
     return max(ceilings, key=lambda c: (_or_more(c.max_gpus), _or_more(c.max_walltime_s)))

@@ -164,6 +164,7 @@ class Catalog:
 
     def largest_node_gpus(self, partition: str | None = None, gpu_type: str | None = None) -> int:
         """Return the GPUs of the largest node, free or not: the most that a session could get."""
+        # A generator, so that nothing is counted if the result is known. So below.
         totals = (n.count_gpus(gpu_type).total for n in self.nodes(partition))
         return self.once(("largest", partition, gpu_type), lambda: max(totals, default=0))
 
@@ -197,6 +198,7 @@ def _parse_partition(fields: Mapping[str, str]) -> Partition:
 
 def _parse_node(fields: Mapping[str, str], *, is_up: bool) -> Node:
     n_cores_used, _, _, n_cores = map(int, fields["CPUsState"].split("/"))
+    # Else "UNLIMITED".
     if fields["MaxCPUsPerNode"].isdecimal():
         n_cores = min(n_cores, int(fields["MaxCPUsPerNode"]))
     idle_are = parse_idle_gpus(fields["StateComplete"]) if is_up else "down"

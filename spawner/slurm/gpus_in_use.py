@@ -9,6 +9,7 @@ from spawner.slurm.tres import gpus_in_tres
 # Slurm allows no blank in these fields, so the padding of squeue separates them.
 GPUS_IN_USE_ARGV = (
     *("squeue", "--noheader", "--all", "--states=RUNNING,SUSPENDED"),
+    # squeue cuts what is wider without a word.
     "--Format=UserName:64,Account:64,QOS:64,tres-alloc:256",
 )
 
@@ -32,6 +33,7 @@ def parse_gpus_in_use(text: str) -> list[GpusInUse]:
     jobs = []
     for line in text.splitlines():
         words = line.split()
+        # With an empty column it is not known which word belongs where.
         if len(words) != 4:
             continue
         user, account, qos, tres = words

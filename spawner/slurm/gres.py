@@ -128,6 +128,7 @@ def count_gpus(
                     used[SHARD] += item.count * (n_shards_per_gpu - 1)
     counts = {}
     for gpu_type, total in totals.items():
+        # The estimates for shards above may count more than there are.
         n_used = min(used[gpu_type], total)
         counts[gpu_type] = GpuCount(total=total, used=n_used, **{idle_are: total - n_used})
     return MappingProxyType(counts)
@@ -149,6 +150,7 @@ def _parse_items(text: str) -> Iterator[_GresItem]:
                 f"Slurm describes the GPUs of a node as {text[:80]!r}, where a number is missing. "
                 "Ask the administrators to check Gres in slurm.conf."
             )
+        # A flag in the place of a type.
         types = [word for word in words[:-1] if word != "no_consume"]
         yield _GresItem(
             name=name,

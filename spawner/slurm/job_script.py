@@ -25,6 +25,7 @@ _RESCUE_LINES = (
     'export JUPYTER_CONFIG_DIR="$folder/config" JUPYTER_DATA_DIR="$folder/data"',
     'export JUPYTER_RUNTIME_DIR="$folder/runtime" IPYTHONDIR="$folder/ipython"',
     'export XDG_CACHE_HOME="$folder/cache" MPLCONFIGDIR="$folder/matplotlib"',
+    # Packages, templates and links would be written into the home.
     "export PORTAL_PACKAGES=off",
     "unset PORTAL_TEMPLATES_DIR PORTAL_STORAGE",
 )
@@ -140,6 +141,7 @@ def _gpu_options(plan: JobPlan) -> Sequence[str]:
         return ()
     counted = f"{plan.gpu_type}:{n_gpus}" if plan.gpu_type else str(n_gpus)
     if plan.gres == "gpu":
+        # Not --gpus: more than one node has is refused at once this way.
         return (f"--gpus-per-node={counted}",)
     return (f"--gres={plan.gres}:{counted}",)
 

@@ -66,6 +66,7 @@ class Sacct:
 
     def options(self, mark: str) -> tuple[str, ...]:
         """Return the options for an answer that `rows` reads, with a `new_mark`."""
+        # --allocations: without the steps, which end in states of their own.
         printed = ("--noheader", "--allocations", "--parsable2", f"--delimiter={mark}")
         return (*printed, f"--format={','.join(self.fields)}")
 

@@ -79,6 +79,7 @@ class ResourcesPerGpu:
         """
         if n_gpus < 1:
             return self
+        # At least 1: to Slurm a memory of 0 is all that the node has.
         cores_per_gpu = max(1, min(self.cores_per_gpu, n_cores // n_gpus))
         memory_mib_per_gpu = max(1, min(self.memory_mib_per_gpu, memory_mib // n_gpus))
         if (cores_per_gpu, memory_mib_per_gpu) == (self.cores_per_gpu, self.memory_mib_per_gpu):

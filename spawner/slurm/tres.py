@@ -16,6 +16,7 @@ def gpus_in_tres(*lists: str) -> dict[str, int]:
     n_gpus: dict[str, int] = {}
     for entry in ",".join(lists).split(","):
         name, _, number = entry.partition("=")
+        # Not every name that begins so: gres/gpumem and gres/gpuutil are no numbers of GPUs.
         if (name == _GPU or name.startswith(f"{_GPU}:")) and number.isdecimal():
             gpu_type = name.removeprefix(_GPU).removeprefix(":")
             n_gpus[gpu_type] = min(n_gpus.get(gpu_type, int(number)), int(number))

@@ -69,6 +69,7 @@ def gpu_hours(allocations: Iterable[Allocation], *, since: datetime, until: date
 
 def _parse_gpus(tres: str) -> int:
     total = _N_GPUS.search(tres)
+    # The total includes the typed ones: the sum of both would count each GPU twice.
     if total is not None:
         return int(total[1])
     return sum(int(number) for number in _N_TYPED_GPUS.findall(tres))
