@@ -28,6 +28,7 @@ from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.network import http_server, refusals
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.refusals import HubStaticHandler
+from portal.hub.pages import error_sentences
 from portal.hub.pages.base import (
     HEADERS,
     STATIC_DIR,
@@ -148,6 +149,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     handlers.register()
     http_server.register()
     refusals.register()
+    error_sentences.register()
     address_of = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),

@@ -1,0 +1,169 @@
+"""The portal's sentences in place of JupyterHub's own, on error pages and in REST errors."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from http.client import responses
+from typing import Any
+
+from jupyterhub.apihandlers import APIHandler
+from jupyterhub.handlers import BaseHandler
+from tornado.web import HTTPError
+
+_HIDDEN = "There is no such thing here, or you may not open it. The home page shows what is yours."
+_LOG_IN_AGAIN = "Your login has expired. Log out, log in again, and repeat what you did."
+_RELOAD = (
+    "This page was open for too long, or in another login, to be accepted. Reload it and try again."
+)
+_RUNNING = (
+    "The session is already running. Open it from the home page, or stop it first to start one with"
+    " other options."
+)
+_SHARE_GONE = "This invitation to a session does not exist or has expired. Ask for a new one."
+
+# JupyterHub's words, and what is said in their place; {names} are groups of the pattern. Texts for
+# writers of REST clients, such as "Body must be a JSON dict", stay as they are.
+#
+# Source: handlers/ and apihandlers/, scopes.py, user.py and _xsrf_utils.py of JupyterHub 6.1.1.
+SENTENCES = tuple(
+    (re.compile(pattern), sentence)
+    for pattern, sentence in (
+        (
+            r" is pending spawn$",
+            "The session is already starting. Its page, which the home page leads to, shows how far"
+            " it is; cancel it there to start one with other options.",
+        ),
+        (
+            r" is pending stop$",
+            "The session is stopping. Start a new one when it has ended, mostly within a minute.",
+        ),
+        (
+            r" is pending (check|None)$",
+            "The portal was restarted and is still checking this session. Try again in a minute.",
+        ),
+        (r" is pending \w+$", "The session is busy. Try again in a minute."),
+        (r" is already running$", _RUNNING),
+        (r" already has a default server$", _RUNNING),
+        (r" is not starting\.\.\.$", "The session is not starting, so there is no progress."),
+        (
+            r"^Action is not authorized with current scopes; requires any of \[(?P<scopes>.*)\]$",
+            "You do not have the permission for this. If you need it, ask the administrators.",
+        ),
+        (
+            r"^Missing or invalid credentials",
+            "Nobody is logged in. Send a token that is valid, or log in.",
+        ),
+        (r"^No access to resources or resources not found$", _HIDDEN),
+        (
+            r"^No such user:? (?P<name>.+)$",
+            "The portal knows no user {name}. It knows users from their first login on.",
+        ),
+        (
+            r" has no such server (?P<name>.+)$",
+            "You have no session named {name}. The home page lists those that you have.",
+        ),
+        (
+            r" has no server named '(?P<name>.*)'$",
+            "There is no session named {name}. The home page lists those that there are.",
+        ),
+        (
+            r"^Named servers are not enabled",
+            "On this site everybody has one session, without a name. Open it from the home page.",
+        ),
+        (
+            r" already has the maximum of (?P<n>\d+) named servers",
+            "You have as many named sessions as this site allows ({n}). Delete one on the home page"
+            " first.",
+        ),
+        (
+            r"^(?:Invalid|Starting invalid) server_name(?: \(may not contain '/'\))?:? ?"
+            r"(?P<name>.*?)(?: is disabled, contact your administrator)?$",
+            "A session cannot have the name {name}. Use up to 30 small letters, digits and dashes,"
+            " with a letter at the beginning and no dash at the end.",
+        ),
+        (
+            r"^Invalid display_name",
+            "A session cannot have this title. Choose a shorter one without control characters.",
+        ),
+        (r"^auth has expired for | authentication has expired$", _LOG_IN_AGAIN),
+        (
+            r"^Spawner failed to start|^Unhandled error starting server",
+            "The session could not be started, by a fault of the portal. Try again; if that does"
+            " not help, tell the administrators when it happened.",
+        ),
+        (
+            r"^Redirect loop detected",
+            "Hub and session sent your browser to and fro. Wait a minute, then open the session"
+            " from the home page.",
+        ),
+        (
+            r"^Too many users trying to log in right now\. Try again in (?P<wait>.+)\.$",
+            "Many sessions are starting at this moment. Try again in {wait}.",
+        ),
+        (
+            r"^Active user limit exceeded",
+            "As many sessions run as this site allows at a time. Try again in a few minutes.",
+        ),
+        (r"_xsrf' argument|^XSRF cookie does not match", _RELOAD),
+        (
+            r"^Invalid user-option name",
+            "The address has an option without a name. An option is written as opt-gpus=2.",
+        ),
+        (
+            r"^Cannot stop a server while it is being renamed",
+            "The session is being renamed. Try again in a minute.",
+        ),
+        (
+            r"^Cannot delete the default server",
+            "The session without a name cannot be deleted. Stop it instead.",
+        ),
+        (
+            r"^You do not have permission to access Server at (?P<path>\S+)",
+            "The session at {path} is somebody else's, and you may not open it.",
+        ),
+        (r"^Share not found or expired|^Invalid share code", _SHARE_GONE),
+        (r"^You can't share with yourself", "This invitation is to a session of your own."),
+    )
+)
+
+
+def explain(message: str, *, is_rest: bool = False) -> str:
+    """Return the portal's sentence for one of JupyterHub's; "" if it has none.
+
+    Args:
+        message: What JupyterHub says.
+        is_rest: Whether a program reads it, which has to know the scopes that its token lacks.
+    """
+    for pattern, sentence in SENTENCES:
+        match = pattern.search(message)
+        if match is not None:
+            parts = match.groupdict()
+            needed = f" A token needs one of these scopes: {parts.get('scopes')}."
+            return sentence.format_map(parts) + needed * (is_rest and "scopes" in parts)
+    return ""
+
+
+def register() -> None:
+    """Have the hub's pages and its REST interface say these sentences, once."""
+    for handler, is_rest in ((BaseHandler, False), (APIHandler, True)):
+        if not hasattr(handler.write_error, "__wrapped__"):
+            handler.write_error = _in_our_words(handler.write_error, is_rest)
+
+
+def _in_our_words(original: Callable[..., None], is_rest: bool) -> Callable[..., None]:
+    @functools.wraps(original)
+    def write_error(self: Any, status_code: int, **kwargs: Any) -> None:
+        error = kwargs.get("exc_info", (None, None))[1]
+        # An error with a sentence of its own, such as that of a failed start, keeps it.
+        if isinstance(error, HTTPError) and not hasattr(error, "jupyterhub_message"):
+            said = explain(error.get_message() or "", is_rest=is_rest)
+            if said:
+                # Not `log_message`: the hub's log keeps JupyterHub's words.
+                error.jupyterhub_message = said
+                # Without a reason the page would repeat JupyterHub's words behind the status.
+                error.reason = error.reason or responses.get(status_code)
+        original(self, status_code, **kwargs)
+
+    return write_error
