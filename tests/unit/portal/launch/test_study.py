@@ -99,6 +99,18 @@ def test_the_study_advises_and_refuses_where_it_cannot(tmp_path):
         study.advice(precision="mixed")
 
 
+def test_the_study_advises_from_its_largest_batch(tmp_path):
+    def seconds(config):
+        return [[0.001 * config.batch_size + 0.05 * (config.shape.n_ranks > 1)] * 4]
+
+    shapes = ("1x1", "1x2")
+    large_only = configs(*shapes, batch_sizes=(128,))
+    both = complete(load("a", tmp_path / "a"), configs(*shapes, batch_sizes=(8, 128)), seconds)
+    large = complete(load("b", tmp_path / "b"), large_only, seconds)
+
+    assert both.advice() == large.advice()
+
+
 def test_the_report_is_one_page_with_every_figure_and_no_markup_of_a_name(tmp_path):
     study = complete(load("<b>", tmp_path), configs("1x1", "1x2"), steps)
     page = render_report(study.name, study.measurements)

@@ -442,6 +442,23 @@ async def test_nothing_is_asked_when_nothing_is_watched(
     assert len(cluster.asked_at) == before + 1
 
 
+async def test_a_job_that_has_ended_is_not_asked_for_again(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    one = watch(watcher, cluster)
+    watch(watcher, cluster, 2)
+    await clock.advance(20)
+    cluster.put(one.key, JobState.COMPLETING)
+    await clock.advance(20)
+    assert cluster.asked_for[-1] == [1, 2], "its node still cleans up"
+    cluster.put(one.key, JobState.COMPLETED)
+    await clock.advance(20)
+
+    await clock.advance(20)
+
+    assert cluster.asked_for[-1] == [2]
+
+
 async def test_time_left_is_slurms_and_runs_down_between_two_looks(
     clock: Clock, cluster: FakeCluster, watcher: Watcher
 ) -> None:

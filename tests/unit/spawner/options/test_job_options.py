@@ -94,7 +94,9 @@ def test_a_hostile_name_is_refused(key: str, value: object) -> None:
         JobOptions.parse({key: value})
 
 
-@pytest.mark.parametrize("value", [*HOSTILE, 0, -1, True, None, "nan", "inf", 1e9], ids=repr)
+@pytest.mark.parametrize(
+    "value", [*HOSTILE, 0, 0.01, "0.01", -1, True, None, "nan", "inf", 1e9], ids=repr
+)
 def test_a_hostile_length_is_refused(value: object) -> None:
     with pytest.raises(OptionsError, match="hours"):
         JobOptions.parse({"hours": value})

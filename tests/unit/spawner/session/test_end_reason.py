@@ -19,16 +19,17 @@ SESSION = Session(mark="0", user="root", job_id=17, n_gpus=1)
 class LateSlurm:
     """A Slurm whose accounting hears late who cancelled a job."""
 
-    def __init__(self, *, n_anonymous: int) -> None:
+    def __init__(self, *, n_anonymous: int = 0, uid: int = 0) -> None:
         self.accounting = Accounting(self._no_query)
         self._n_anonymous = n_anonymous
+        self._uid = uid
 
     async def _no_query(self, argv: object) -> Any:
         raise NotImplementedError
 
     async def read_end(self, key: JobKey) -> JobEnd:
         self._n_anonymous -= 1
-        uid = None if self._n_anonymous >= 0 else 0
+        uid = None if self._n_anonymous >= 0 else self._uid
         return JobEnd(state=JobState.CANCELLED, cancelled_by_uid=uid)
 
 
@@ -42,6 +43,15 @@ async def test_who_cancelled_a_session_is_told_when_accounting_is_some_seconds_l
     monkeypatch.setattr(end_reason, "_FIRST_PAUSE_S", 0.01)
 
     assert "cancelled under your own name" in await explain(LateSlurm(n_anonymous=8))
+
+
+async def test_what_the_hub_itself_cancelled_is_not_blamed_on_somebody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(end_reason.os, "getuid", lambda: 998)
+
+    assert "The portal ended the session." in await explain(LateSlurm(uid=998))
+    assert "Somebody else (uid 997)" in await explain(LateSlurm(uid=997))
 
 
 async def test_a_cluster_without_accounting_is_not_waited_for() -> None:

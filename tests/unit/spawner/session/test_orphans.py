@@ -113,6 +113,19 @@ async def test_a_job_that_is_taken_up_meanwhile_is_no_orphan_any_more(setting: S
     assert setting.slurm.cancelled == []
 
 
+async def test_a_session_that_begins_while_slurm_is_asked_is_no_orphan(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def find_jobs() -> list[JobRecord]:
+        setting.known = {"aa"}
+        setting.slurm.put(1, "aa")
+        return setting.slurm.jobs
+
+    monkeypatch.setattr(setting.slurm, "find_jobs", find_jobs)
+
+    assert await setting.search.search() == []
+
+
 async def test_an_orphan_that_cannot_be_cancelled_keeps_no_other_alive(
     setting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:

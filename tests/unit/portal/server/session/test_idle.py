@@ -61,6 +61,14 @@ def test_whatever_computes_keeps_the_session_for_ever(use: dict[str, object]) ->
     assert session.go_on(10 * 3600, **use) is IdleState.USED
 
 
+def test_input_that_a_wrong_clock_puts_into_the_future_keeps_no_session_until_then() -> None:
+    session = SessionMonitor()
+    session.go_on(300, input_s=10 * 3600)
+
+    assert session.watch.view().idle_s == 0
+    assert session.go_on(600) is IdleState.WARNED
+
+
 @pytest.mark.parametrize("idle_s", [600, 700, 730])
 def test_a_kernel_that_begins_to_compute_at_the_last_moment_is_not_ended(idle_s: int) -> None:
     session = SessionMonitor()

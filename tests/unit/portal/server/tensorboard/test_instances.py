@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from portal.server.tensorboard import instances
 from portal.server.tensorboard.instances import TensorBoards
+from portal.server.tensorboard.logdir import Logdir
 
 IDLE_S = 3600.0
 
@@ -59,3 +61,33 @@ async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(
 
     assert process.n_uses_left == 0
     assert process.ended_at == (5 / 2 + 1) * IDLE_S
+
+
+async def test_a_tab_that_closes_ends_the_start_for_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    boards = TensorBoards(idle_timeout_s=0)
+    is_up = asyncio.Event()
+
+    async def ended() -> int:
+        return 0
+
+    board: Any = SimpleNamespace(id="board", is_running=False, folders="logs")
+    board.process = SimpleNamespace(wait=ended)
+    board.socket_path = Path("/nowhere/socket")
+
+    async def start(*arguments: Any) -> Any:
+        await is_up.wait()
+        return board
+
+    monkeypatch.setattr(boards, "_start", start)
+    logdirs = (Logdir(name="logs", path=Path("/logs")),)
+    closed, other = (asyncio.ensure_future(boards._open(logdirs)) for _ in range(2))
+    await asyncio.sleep(0)
+
+    closed.cancel()
+    await asyncio.wait([closed])
+    is_up.set()
+
+    assert await other is board
+    assert closed.cancelled()
