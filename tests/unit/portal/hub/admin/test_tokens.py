@@ -1,0 +1,129 @@
+"""Tokens of the site's own services."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from portal.hub.admin.tokens import (
+    CULLER,
+    OPERATOR,
+    ensure_token,
+    keep_private,
+    read_token,
+    services_of,
+)
+from spawner.errors import SiteError
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+@pytest.fixture
+def foreign_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of another account."""
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    return tmp_path
+
+
+def test_a_token_is_long_random_and_readable_by_the_hub_alone(tmp_path: Path) -> None:
+    old_mask = os.umask(0)
+    try:
+        token, other = ensure_token(tmp_path, OPERATOR), ensure_token(tmp_path, CULLER)
+    finally:
+        os.umask(old_mask)
+
+    assert len(token) == 64
+    assert token != other
+    assert mode(tmp_path / "operator-token") == mode(tmp_path / "culler-token") == 0o600
+
+
+def test_a_token_that_exists_is_kept(tmp_path: Path) -> None:
+    token = ensure_token(tmp_path, OPERATOR)
+
+    assert ensure_token(tmp_path, OPERATOR) == token == read_token(tmp_path, OPERATOR)
+
+
+def test_in_the_folder_of_another_account_no_token_is_made(foreign_dir: Path) -> None:
+    assert ensure_token(foreign_dir, OPERATOR) == ""
+    assert list(foreign_dir.iterdir()) == []
+
+
+def test_without_the_folder_there_is_no_token(tmp_path: Path) -> None:
+    assert ensure_token(tmp_path / "nowhere", OPERATOR) == ""
+
+
+def test_a_missing_token_says_where_it_should_be_and_who_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(SiteError) as refused:
+        read_token(tmp_path, CULLER)
+
+    assert str(refused.value) == (
+        f"{tmp_path}/culler-token cannot be read: No such file or directory. The hub makes it when "
+        "it starts; read it as root or as the hub's account."
+    )
+
+
+def test_each_service_may_do_its_own_work_and_nothing_else(tmp_path: Path) -> None:
+    services, roles = services_of(tmp_path)
+
+    assert services == [
+        {"name": "dsportal-operator", "api_token": read_token(tmp_path, OPERATOR)},
+        {"name": "dsportal-culler", "api_token": read_token(tmp_path, CULLER)},
+    ]
+    assert roles == [
+        {
+            "name": "dsportal-operator",
+            "scopes": ["list:users", "read:users", "admin:servers", "read:metrics"],
+            "services": ["dsportal-operator"],
+        },
+        {
+            "name": "dsportal-culler",
+            "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+            "services": ["dsportal-culler"],
+        },
+    ]
+
+
+def test_a_service_without_a_token_has_no_rights(foreign_dir: Path) -> None:
+    assert services_of(foreign_dir) == ([], [])
+
+
+def test_a_database_that_others_can_read_is_made_private(tmp_path: Path) -> None:
+    database = tmp_path / "hub.sqlite"
+    database.touch()
+    database.chmod(0o644)
+
+    keep_private(tmp_path, database)
+
+    assert mode(database) == 0o600
+
+
+def test_what_a_link_in_place_of_the_database_leads_to_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.touch()
+    other.chmod(0o644)
+    (tmp_path / "hub.sqlite").symlink_to(other)
+
+    keep_private(tmp_path, tmp_path / "hub.sqlite")
+
+    assert mode(other) == 0o644
+
+
+def test_the_database_of_another_account_is_left_alone(foreign_dir: Path) -> None:
+    database = foreign_dir / "hub.sqlite"
+    database.touch()
+    database.chmod(0o644)
+
+    keep_private(foreign_dir, database)
+
+    assert mode(database) == 0o644
+
+
+def test_without_a_database_nothing_is_made_private(tmp_path: Path) -> None:
+    keep_private(tmp_path, tmp_path / "hub.sqlite")
+    keep_private(tmp_path / "nowhere", tmp_path / "nowhere" / "hub.sqlite")
+
+    assert list(tmp_path.iterdir()) == []
