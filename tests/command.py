@@ -30,14 +30,15 @@ TIERS = ("push", "all")
 N_SLOWEST = 20
 UNTRIED = "never tried here: real GPUs, which need other machines"
 EPILOG = """\
-'push', or no name: what every change must pass. It leaves out the tests marked 'release', which
-are most template notebooks and the long faults of Slurm, and whole suites: bench, which measures,
+'push', or no name: what every change must pass. It leaves out the tests marked 'release', which are
+most template notebooks and the long faults of Slurm, and whole suites: bench, which measures,
 slurm-versions, which tries newer Slurms, platforms, which sets up a machine of each Debian,
 environments, which installs everything from the ordinary index alone, site-frameworks, which runs
 templates on an installed site, container, which builds and runs the image, optional, which builds
-Horovod with MPI and MXNet, and nfs, which puts homes on a real NFS server. 'all', before a release,
-has everything, and so has a suite that is named itself. Neither tries real GPUs, which need other
-machines; 'tests/run gpu --help' is about the suite for a machine with a GPU.
+Horovod with MPI and MXNet, mutation, which puts faults into modules and counts those that tests
+notice, and nfs, which puts homes on a real NFS server. 'all', before a release, has everything, and
+so has a suite that is named itself. Neither tries real GPUs, which need other machines; 'tests/run
+gpu --help' is about the suite for a machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests
 fail the run. So does a skip that tests/results.py does not allow, and a suite without a test.
 What follows '--' goes to pytest: tests/run unit -- -k ldap

@@ -20,6 +20,8 @@ BIN_DIR = Plan().environment("test") / "bin"
 TIMEOUT_S = 3600
 # All suites, on one Debian after the other.
 PLATFORMS_TIMEOUT_S = 6 * 3600
+# All mutants of all modules, on a slow machine.
+MUTATION_TIMEOUT_S = 8 * 3600
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5
 
@@ -129,6 +131,7 @@ SUITES = (
     on_request("site-frameworks", folder="foreign_frameworks"),
     on_request("container", needs_cluster=False),
     on_request("optional"),
+    replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
     Suite(name="nfs", folder="nfs", is_default=False),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )

@@ -1,0 +1,51 @@
+"""The modules that are mutated, each with the tests that have to notice it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MutatedModule:
+    """One module and its own tests.
+
+    Args:
+        path: The module, such as "spawner/options/limits.py".
+        tests: Files of tests, in unit or programs; no others are run.
+    """
+
+    path: str
+    tests: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name for --module: "limits"."""
+        return self.path.rpartition("/")[2].removesuffix(".py")
+
+
+def mirrored(path: str, *others: str, folder: str = "unit") -> MutatedModule:
+    """Return a module whose tests are where the module is, and `others` that test it, too."""
+    parent, _, name = path.rpartition("/")
+    return MutatedModule(path, (f"tests/{folder}/{parent}/test_{name}", *others))
+
+
+MODULES = (
+    mirrored("spawner/session/session_job.py", folder="programs"),
+    mirrored("spawner/client/watcher.py"),
+    mirrored("spawner/options/job_options.py"),
+    mirrored("spawner/options/request.py"),
+    mirrored("spawner/options/limits.py"),
+    mirrored("spawner/session/orphans.py"),
+    mirrored("spawner/session/restore.py"),
+    mirrored("spawner/programs/launcher.py", folder="programs"),
+    mirrored("portal/hub/auth/login_throttle.py"),
+    mirrored("portal/hub/auth/login_queue.py"),
+    mirrored("portal/hub/auth/account_status.py"),
+    mirrored("portal/hub/admin/tokens.py"),
+    mirrored("portal/launch/rendezvous/store.py", folder="programs"),
+    mirrored("portal/launch/task/pickles.py"),
+    mirrored("portal/server/session/idle.py"),
+    mirrored("portal/server/session/time_left.py"),
+    mirrored("portal/launch/probe.py"),
+)
+BY_NAME = {module.name: module for module in MODULES}

@@ -1,0 +1,207 @@
+"""Mutants of one module, made and run by mutmut in a copy of the checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from tests.mutation.equivalents import Change
+from tests.mutation.modules import MutatedModule
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(__file__).with_name("sampled_mutmut.py")
+WORK_DIR = CHECKOUT / "tests" / "output" / "mutation"
+PACKAGES = ("spawner", "portal")
+COPIED_DIRS = (*PACKAGES, "tests", "deploy", "docs", "notebook_templates")
+COPIED_FILES = ("pyproject.toml", "setup.cfg", "README.md", "CHANGELOG.md")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "output", "node_modules", "mutants")
+FINGERPRINT = "fingerprint"
+# What the log says is for reading, and no test pins it.
+LOGGING = r"\b_?log(ger)?\.(debug|info|warning|error|exception)\("
+SETTINGS = """
+[tool.mutmut]
+source_paths = {packages}
+only_mutate = {modules}
+also_copy = {also_copy}
+pytest_add_cli_args_test_selection = {tests}
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
+process_isolation = "forkserver"
+do_not_mutate_patterns = {patterns}
+# A busy machine must not count as a mutant that hangs.
+timeout_constant = 2.0
+use_git_change_detection = false
+"""
+_PROGRESS = re.compile(rb"(\d+)/(\d+)  ")
+
+
+class Outcome(Enum):
+    """How the tests of the module took one mutant."""
+
+    KILLED = "killed"
+    TIMED_OUT = "timed out"
+    SURVIVED = "survived"
+    NO_TESTS = "no tests"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One changed place.
+
+    Args:
+        name: mutmut's name, which `mutmut show` takes.
+        change: What was changed.
+        outcome: How it ended.
+    """
+
+    name: str
+    change: Change
+    outcome: Outcome
+
+
+class MutationError(Exception):
+    """mutmut did not come to its end."""
+
+
+def read_outcome(exit_code: int | None) -> Outcome:
+    """Return how a mutant ended, by the exit status of its tests; None if they were not run.
+
+    Source:
+        status_by_exit_code in mutmut/stats.py
+    """
+    if exit_code is None or exit_code == 2:
+        return Outcome.NOT_RUN
+    if exit_code == 0:
+        return Outcome.SURVIVED
+    if exit_code in (5, 33):
+        return Outcome.NO_TESTS
+    # SIGXCPU and SIGKILL, with which mutmut ends what takes too long.
+    if exit_code in (-24, -9, 24, 36, 152, 255):
+        return Outcome.TIMED_OUT
+    return Outcome.KILLED
+
+
+def settings_of(module: MutatedModule) -> str:
+    """Return mutmut's table for pyproject.toml."""
+    others = [*(name for name in COPIED_DIRS if name not in (*PACKAGES, "tests")), *COPIED_FILES]
+    return SETTINGS.format(
+        packages=json.dumps(PACKAGES),
+        modules=json.dumps([module.path]),
+        also_copy=json.dumps(others),
+        tests=json.dumps(module.tests),
+        patterns=json.dumps([LOGGING]),
+    )
+
+
+def run_mutants(
+    module: MutatedModule, n_most: int, draw: Callable[[int, int], None]
+) -> list[Mutant]:
+    """Run mutants of a module, or those that an interrupted call left.
+
+    `n_most` is the size of the sample, 0 for all; `draw` is called with the mutants that are done
+    and all that are to be done.
+
+    Returns:
+        All mutants, those that the sample leaves out as not run.
+
+    Raises:
+        MutationError: If mutmut fails, for instance since a test fails without a mutant.
+    """
+    folder = WORK_DIR / module.name
+    prepare(module, folder)
+    argv = ["nice", "-n", "19", sys.executable, "-P", str(PROGRAM), str(n_most)]
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
+        "HOME": os.environ.get("HOME", "/"),
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    printed = bytearray()
+    with subprocess.Popen(
+        argv, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout is not None
+        while chunk := process.stdout.read1():
+            printed += chunk
+            if found := _PROGRESS.findall(chunk):
+                n_done, n_all = map(int, found[-1])
+                draw(n_done, min(n_all, n_most or n_all))
+    if process.returncode:
+        tail = printed.decode(errors="replace").replace("\r", "\n").splitlines()[-40:]
+        raise MutationError("\n".join([f"mutmut failed for {module.path}:", *tail]))
+    return read_mutants(module, folder)
+
+
+def prepare(module: MutatedModule, folder: Path) -> None:
+    """Copy the checkout, unless `folder` has what an interrupted run of the same code left."""
+    fingerprint = fingerprint_of(module)
+    stamp = folder / FINGERPRINT
+    if stamp.is_file() and stamp.read_text() == fingerprint:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in COPIED_DIRS:
+        shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
+    for name in COPIED_FILES:
+        shutil.copy2(CHECKOUT / name, folder / name)
+    with (folder / "pyproject.toml").open("a") as file:
+        file.write(settings_of(module))
+    stamp.write_text(fingerprint)
+
+
+def fingerprint_of(module: MutatedModule) -> str:
+    """Return a hash of what decides the outcome: the packages, the tests, what these share."""
+    shared = [CHECKOUT / "tests" / "support", *(CHECKOUT / name for name in PACKAGES)]
+    files = [CHECKOUT / name for name in module.tests]
+    files += [path for folder in shared for path in folder.rglob("*.py")]
+    files += (CHECKOUT / "tests" / "programs" / "spawner").glob("fake*")
+    digest = hashlib.sha256(settings_of(module).encode())
+    for path in sorted(path for path in files if path.is_file()):
+        digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def read_mutants(module: MutatedModule, folder: Path) -> list[Mutant]:
+    """Read what mutmut left beside the mutated module."""
+    mutated = folder / "mutants" / module.path
+    codes = json.loads(mutated.with_name(f"{mutated.name}.meta").read_text())["exit_code_by_key"]
+    spans = json.loads(mutated.with_name(f"{mutated.name}.spans").read_text())["spans"]
+    lines = mutated.read_text().splitlines()
+    return [
+        Mutant(name=name, change=change_of(name, spans, lines), outcome=read_outcome(code))
+        for name, code in codes.items()
+    ]
+
+
+def change_of(name: str, spans: Mapping[str, Sequence[int]], lines: Sequence[str]) -> Change:
+    """Find what a mutant changes.
+
+    `name` is as in "spawner.options.limits.x_joined__mutmut_3"; `spans` has the first and the last
+    line of each function in `lines`, counted from 1.
+    """
+    mutated = name.rpartition(".")[2]
+    function = mutated.rpartition("__mutmut_")[0]
+    original = f"{function}__mutmut_orig"
+    before, after = (lines[spans[key][0] - 1 : spans[key][1]] for key in (original, mutated))
+    # The first line with the name of the function differs in any case.
+    before = [line.replace(original, function) for line in before]
+    after = [line.replace(mutated, function) for line in after]
+    while before and after and before[0] == after[0]:
+        del before[0], after[0]
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    # "x_joined" is a function, "xǁLimitsǁproblem" a method.
+    words = function.removeprefix("x").removeprefix("_") if "ǁ" not in function else function[2:]
+    return Change(words.replace("ǁ", "."), _joined(before), _joined(after))
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return " ".join(line.strip() for line in lines)

@@ -1,0 +1,51 @@
+"""Whether the tests of the important modules notice faults: mutmut puts them in, one by one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutation.bar import Bar
+from tests.mutation.equivalents import FILE, of_module, read_equivalents
+from tests.mutation.modules import MODULES, MutatedModule
+from tests.mutation.mutants import Outcome, run_mutants
+from tests.mutation.report import write_report
+from tests.mutation.sampled_mutmut import sample
+from tests.mutation.score import Score, score_of, total, unnoticed
+
+LEAST_PERCENT = 85.0
+LEAST_PERCENT_OF_MODULE = 70.0
+EQUIVALENTS = read_equivalents(FILE.read_text())
+
+
+@pytest.fixture(scope="module")
+def scores() -> dict[str, Score]:
+    return {}
+
+
+def test_the_tests_of_a_module_notice_most_faults(
+    module: MutatedModule, n_most: int, scores: dict[str, Score]
+) -> None:
+    equivalent = of_module(module.path, EQUIVALENTS)
+
+    mutants = run_mutants(module, n_most, Bar(module.name).draw)
+
+    chosen = sample((mutant.name for mutant in mutants), n_most)
+    tried = [mutant for mutant in mutants if mutant.name in chosen]
+    for mutant in unnoticed(tried, equivalent):
+        change = mutant.change
+        print(f"{mutant.outcome.value} in {change.function}\n- {change.before}\n+ {change.after}")
+    scores[module.path] = score = score_of(tried, equivalent)
+    print(f"{module.path}: {score.percent} %, {score}")
+    assert [mutant.name for mutant in tried if mutant.outcome is Outcome.NOT_RUN] == []
+    noticed = {m.change for m in tried if m.outcome in (Outcome.KILLED, Outcome.TIMED_OUT)}
+    assert sorted(c.function for c in equivalent if c in noticed) == []
+    assert sorted(c.function for c in equivalent if c not in {m.change for m in mutants}) == []
+    assert score.percent >= LEAST_PERCENT_OF_MODULE
+
+
+def test_the_tests_of_all_modules_notice_most_faults(n_most: int, scores: dict[str, Score]) -> None:
+    if len(scores) < len(MODULES):
+        return
+    write_report(scores, n_most)
+
+    assert total(list(scores.values())).percent >= LEAST_PERCENT
