@@ -9,11 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from portal.packages.installed import Package, packages_in, size_bytes
 from portal.packages.overlay import FOLDER, Overlay, overlay_of, releases_of
+from portal.packages.renewal import install_again, last_release, names_of, requested_in
 from spawner.errors import PortalError
 
 _BYTES_PER_MIB = 1024 * 1024
@@ -145,21 +147,18 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
     """
     for kernel in _chosen(arguments.kernel):
         present = overlay_of(Path.home(), kernel.name, kernel.release)
-        older = [one for one in releases_of(Path.home(), kernel.name) if one != present]
-        packages = next(filter(None, (_requested(overlay) for overlay in older)), [])
-        if not packages:
+        older = last_release(Path.home(), kernel.name, present)
+        if older is None:
             print(f"{kernel.name}: no other release has packages of yours.")
             continue
         _make(kernel)
-        if not _pip_install(present, [package.requirement for package in packages]):
-            print(f"{kernel.name}: not in these versions; trying the newest that fit.", flush=True)
-            if not _pip_install(present, [package.any_version for package in packages]):
-                raise PackagesError(
-                    f"pip could not install your packages for {kernel.name} {kernel.release}; the "
-                    "lines above say why. Install those you need one by one: %pip install NAME."
-                )
-        names = ", ".join(package.name for package in packages)
-        print(f"{kernel.name}: installed {names}. Restart the kernel.")
+        packages = requested_in(older)
+        if not install_again(packages, partial(_pip_install, present), partial(print, flush=True)):
+            raise PackagesError(
+                f"pip could not install your packages for {kernel.name} {kernel.release}; the "
+                "lines above say why. Install those you need one by one: %pip install NAME."
+            )
+        print(f"{kernel.name}: installed {names_of(packages)}. Restart the kernel.")
     return 0
 
 
@@ -200,10 +199,6 @@ def _chosen(name: str | None) -> list[Kernel]:
     return chosen
 
 
-def _requested(overlay: Overlay) -> list[Package]:
-    return [package for package in packages_in(overlay) if package.is_requested]
-
-
 def _make(kernel: Kernel) -> None:
     # By the kernel's own interpreter, which knows its version of Python and its folders.
     argv = [str(kernel.python), "-I", "-m", "portal.packages.start", kernel.name, kernel.release]
@@ -215,7 +210,7 @@ def _make(kernel: Kernel) -> None:
 
 
 def _pip_install(overlay: Overlay, requirements: Sequence[str]) -> bool:
-    argv = [str(overlay.python), "-m", "pip", "install", "--no-input", *requirements]
+    argv = [str(overlay.pip), "install", "--no-input", *requirements]
     return subprocess.run(argv, check=False).returncode == 0
 
 

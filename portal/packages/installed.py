@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -41,6 +42,16 @@ def packages_in(overlay: Overlay) -> list[Package]:
     folders = [str(site) for site in overlay.site_packages()]
     found = [_package(one) for one in distributions(path=folders)]
     return sorted(filter(None, found), key=lambda package: package.name.lower())
+
+
+def package_named_in(overlay: Overlay, words: str) -> Package | None:
+    """Return the package whose file is the last that a traceback or an error message names."""
+    for site in overlay.site_packages():
+        for name in reversed(re.findall(rf"{re.escape(str(site))}/([^\s\"',)]+)", words)):
+            for found in distributions(path=[str(site)]):
+                if f"\n{name}," in f"\n{found.read_text('RECORD') or ''}":
+                    return _package(found)
+    return None
 
 
 def size_bytes(folder: Path) -> int:

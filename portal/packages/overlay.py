@@ -1,18 +1,23 @@
 """A user's own packages for one kernel: a virtual environment on top of the shipped one.
 
-Its sys.path continues with the shipped environment's, so pip finds what is shipped, installs the
-rest here, and may put a newer version in front. It is made without venv and pip, in milliseconds.
+Its sys.path continues with the shipped environment's, so pip finds what is shipped and installs the
+rest here; its pip.conf keeps what is shipped at its version. It is made without venv and pip, in
+milliseconds.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from portal.packages import pip
 from portal.whole_file import write_whole
 
 FOLDER = Path(".local/share/data-scientist-portal/packages")
@@ -20,8 +25,14 @@ FOLDER = Path(".local/share/data-scientist-portal/packages")
 _SHIPPED_PTH = "zz_data_scientist_portal.pth"
 _OFF = "off"
 _CHECKED = "checked"
+_RENEWED = "renewed"
 # Next to the interpreter, so that "!pip" in a cell is that of the kernel.
-_PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
+_PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -P {program} "$@"\n'
+_PIP_CONF = "[install]\nconstraint = {address}\n"
+_CONSTRAINTS = "constraints.txt"
+# What builds packages from source; their recipes ask for versions of their own.
+_UNCONSTRAINED = frozenset({"pip", "setuptools", "wheel"})
+_SEPARATORS = re.compile(r"[-_.]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +66,11 @@ class Overlay:
     def python(self) -> Path:
         """The interpreter that sees the packages."""
         return self.folder / "bin/python"
+
+    @property
+    def pip(self) -> Path:
+        """The program that installs packages into it."""
+        return self.folder / "bin/pip"
 
     @property
     def is_off(self) -> bool:
@@ -102,22 +118,39 @@ class Overlay:
         """
         (self.folder / _CHECKED).write_text(self.fingerprint(), encoding="utf-8")
 
+    def begin_renewal(self) -> bool:
+        """Record that packages of the kernel's last release are being installed; False if twice.
+
+        Nothing is recorded, and nothing should be installed, if the home cannot be written.
+        """
+        try:
+            (self.folder / _RENEWED).touch(exist_ok=False)
+        except OSError:
+            return False
+        return True
+
+    @property
+    def is_renewed(self) -> bool:
+        """Whether packages of the kernel's last release were installed, or failed to be."""
+        return (self.folder / _RENEWED).exists()
+
     def make(self, shipped: Shipped) -> None:
-        """Create it if it does not exist, and update it if the shipped environment has moved.
+        """Create it if it does not exist, and update it if the shipped environment has changed.
 
         Raises:
             OSError: If the home is full or cannot be written.
         """
         if not self.python.is_symlink():
             self._make(shipped)
-        if self._shipped_pth().read_text(encoding="utf-8") != _pth(shipped):
-            write_whole(self._shipped_pth(), _pth(shipped).encode())
+        for name, text in self._texts(shipped).items():
+            path = self.folder / name
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                write_whole(path, text.encode(), mode=_mode(path))
         if os.readlink(self.python) != str(shipped.base):
             new = self.python.with_name(".python.new")
             new.unlink(missing_ok=True)
             new.symlink_to(shipped.base)
             new.replace(self.python)
-            write_whole(self.folder / "pyvenv.cfg", _pyvenv(shipped).encode())
 
     def _make(self, shipped: Shipped) -> None:
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,18 +159,14 @@ class Overlay:
         new = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
         shutil.rmtree(new, ignore_errors=True)
         try:
-            site = new / f"lib/python{shipped.version}/site-packages"
-            site.mkdir(parents=True)
+            (new / f"lib/python{shipped.version}/site-packages").mkdir(parents=True)
             (new / "lib64").symlink_to("lib")
             (new / "bin").mkdir()
             (new / "bin/python").symlink_to(shipped.base)
             for name in ("python3", f"python{shipped.version}"):
                 (new / "bin" / name).symlink_to("python")
-            for name in ("pip", "pip3"):
-                (new / "bin" / name).write_text(_PIP, encoding="utf-8")
-                (new / "bin" / name).chmod(0o755)
-            (site / _SHIPPED_PTH).write_text(_pth(shipped), encoding="utf-8")
-            (new / "pyvenv.cfg").write_text(_pyvenv(shipped), encoding="utf-8")
+            for name, text in self._texts(shipped).items():
+                write_whole(new / name, text.encode(), mode=_mode(new / name))
             try:
                 new.rename(self.folder)
             except OSError:
@@ -146,6 +175,20 @@ class Overlay:
                     raise
         finally:
             shutil.rmtree(new, ignore_errors=True)
+
+    def _texts(self, shipped: Shipped) -> dict[str, str]:
+        """Return the texts of its files, by name."""
+        constraints = (self.folder / _CONSTRAINTS).as_uri()
+        own = distributions_in(map(str, self.site_packages()))
+        program = _PIP.format(program=shlex.quote(pip.__file__))
+        return {
+            f"lib/python{shipped.version}/site-packages/{_SHIPPED_PTH}": _pth(shipped),
+            "pyvenv.cfg": _pyvenv(shipped),
+            "pip.conf": _PIP_CONF.format(address=constraints),
+            _CONSTRAINTS: _constraints(distributions_in(shipped.site_packages), own),
+            "bin/pip": program,
+            "bin/pip3": program,
+        }
 
     def _shipped_pth(self) -> Path:
         sites = self.site_packages() or [self.folder]
@@ -175,6 +218,29 @@ def this_environment() -> Shipped:
         version="{}.{}".format(*sys.version_info),
         site_packages=tuple(dict.fromkeys(folders)),
     )
+
+
+def distributions_in(folders: Iterable[str]) -> dict[str, str]:
+    """Return the versions of what is installed in folders, by normalized name.
+
+    Source:
+        https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+    """
+    # Only names of folders: metadata would mean hundreds of files on a network file system.
+    found = [
+        path.stem.rpartition("-") for folder in folders for path in Path(folder).glob("*.dist-info")
+    ]
+    return {_SEPARATORS.sub("-", name).lower(): version for name, _, version in found if name}
+
+
+def _constraints(shipped: dict[str, str], own: dict[str, str]) -> str:
+    # What the user has replaced all the same stays replaced.
+    kept = sorted(shipped.keys() - own.keys() - _UNCONSTRAINED)
+    return "".join(f"{name}=={shipped[name]}\n" for name in kept)
+
+
+def _mode(path: Path) -> int:
+    return 0o777 if path.parent.name == "bin" else 0o666
 
 
 def _pth(shipped: Shipped) -> str:

@@ -16,15 +16,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from portal.packages.note import EXTENSION, VARIABLE
-from portal.packages.overlay import Overlay, overlay_of, releases_of, this_environment
+from portal.packages import note, pip_magic, renewal
+from portal.packages.installed import package_named_in
+from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.renewal import last_release
 
 SWITCH = "PORTAL_PACKAGES"
 COMMANDS = "PORTAL_COMMANDS"
 # The prefix of the shipped environment; the kernel's own sys.prefix is the overlay.
 ENVIRONMENT = "PORTAL_ENVIRONMENT"
 CHECK_TIMEOUT_S = 30
-_CHECK = "import ipykernel.kernelapp, ipykernel.zmqshell"
+# The files of what was imported tell whose module hid one that the kernel needs.
+_CHECK = """\
+import sys
+try:
+    import ipykernel.kernelapp, ipykernel.zmqshell
+except BaseException:
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    print(*files, sep="\\n", file=sys.stderr)
+    raise
+"""
 _LAST_WORDS_CHARS = 300
 
 
@@ -35,10 +46,14 @@ class Choice:
     Attributes:
         overlay: The packages to start with, or None.
         note: Printed with the first cell, or "".
+        pip: The program that `%pip` runs, or None for IPython's own way.
+        renews: Whether the first cell installs the packages of the kernel's last release.
     """
 
     overlay: Overlay | None
     note: str = ""
+    pip: Path | None = None
+    renews: bool = False
 
 
 def main(argv: Sequence[str] = sys.argv) -> int:
@@ -53,7 +68,7 @@ def main(argv: Sequence[str] = sys.argv) -> int:
     _, kernel, release, *rest = argv
     if rest:
         # Without the "--".
-        _become(choose(Path.home(), kernel, release, os.environ), rest[1:])
+        _become(kernel, choose(Path.home(), kernel, release, os.environ), rest[1:])
     return _make(kernel, release)
 
 
@@ -66,7 +81,7 @@ def _make(kernel: str, release: str) -> int:
     return 0
 
 
-def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
+def _become(kernel: str, choice: Choice, arguments: Sequence[str]) -> NoReturn:
     python = Path(sys.executable)
     # In front: each shipped environment has a dsportal of its own, which knows no kernels.
     folders = [os.environ.get(COMMANDS, ""), os.environ.get("PATH", os.defpath)]
@@ -75,13 +90,20 @@ def _become(choice: Choice, arguments: Sequence[str]) -> NoReturn:
         folders.insert(0, str(python.parent))
     os.environ["PATH"] = ":".join(filter(None, folders))
     os.environ[ENVIRONMENT] = sys.prefix
-    told = []
+    extensions = []
     if choice.note:
         print(choice.note, file=sys.stderr, flush=True)
-        os.environ[VARIABLE] = choice.note
-        told = [f"--IPKernelApp.extra_extensions={EXTENSION}"]
+        os.environ[note.VARIABLE] = choice.note
+        extensions.append(note.EXTENSION)
+    if choice.pip is not None:
+        os.environ[pip_magic.VARIABLE] = str(choice.pip)
+        extensions.append(pip_magic.EXTENSION)
+    if choice.renews:
+        os.environ[renewal.VARIABLE] = kernel
+        extensions.append(renewal.EXTENSION)
+    loaded = [f"--IPKernelApp.extra_extensions={extension}" for extension in extensions]
     # Our own interpreter or a link to it, with the arguments of the kernelspec.
-    os.execv(python, [str(python), *arguments, *told])  # noqa: S606
+    os.execv(python, [str(python), *arguments, *loaded])  # noqa: S606
 
 
 def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, str]) -> Choice:
@@ -91,25 +113,23 @@ def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, s
     """
     overlay = overlay_of(home, kernel, release)
     if environ.get(SWITCH) == "off":
-        return Choice(None)
+        # Nothing is made: a rescue session writes nothing into the home.
+        return Choice(None, pip=overlay.pip if overlay.pip.exists() else None)
     try:
+        overlay.make(this_environment())
         if overlay.is_off:
             return Choice(
                 None,
                 f"Your own packages for {kernel} are switched off. "
                 f"To have them again: dsportal packages on {kernel}",
+                overlay.pip,
             )
-        overlay.make(this_environment())
         if overlay.is_empty():
-            return Choice(overlay, _offer_of_older(home, kernel, overlay))
+            return _without_packages_yet(home, kernel, overlay)
         if overlay.is_checked:
-            return Choice(overlay)
-        if why := _why_not(overlay):
-            return Choice(
-                None,
-                f"This kernel does not start with your packages in {overlay.folder}, so it runs "
-                f"without them ({why}). To remove them: dsportal packages reset {kernel}",
-            )
+            return Choice(overlay, pip=overlay.pip)
+        if words := _why_not(overlay):
+            return Choice(None, _broken(kernel, overlay, words), overlay.pip)
     except OSError as error:
         return Choice(
             None,
@@ -121,11 +141,40 @@ def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, s
         overlay.remember_checked()
     except OSError as error:
         print(f"{overlay.folder}: {error.strerror}", file=sys.stderr)
-    return Choice(overlay)
+    return Choice(overlay, pip=overlay.pip)
+
+
+def _without_packages_yet(home: Path, kernel: str, overlay: Overlay) -> Choice:
+    older = last_release(home, kernel, overlay)
+    if older is None:
+        return Choice(overlay, pip=overlay.pip)
+    if not overlay.is_renewed and not older.is_off:
+        return Choice(overlay, pip=overlay.pip, renews=True)
+    return Choice(
+        overlay,
+        f"This is a new release of the kernel {kernel}. Your packages are still those of "
+        f"{older.folder.name}. To install them for this one: dsportal packages reinstall "
+        f"{kernel}; to remove them: dsportal packages reset {kernel}",
+        overlay.pip,
+    )
+
+
+def _broken(kernel: str, overlay: Overlay, words: str) -> str:
+    last_line = words.splitlines()[-1][-_LAST_WORDS_CHARS:]
+    package = package_named_in(overlay, words)
+    if package is None:
+        cause, remedy = f"packages in {overlay.folder}", ""
+    else:
+        cause = f"package {package.name} {package.version}, in {overlay.folder}"
+        remedy = f"To remove it: %pip uninstall --yes {package.name}, then restart the kernel. "
+    return (
+        f"This kernel does not start with your {cause}, so it runs without your packages "
+        f"({last_line}). {remedy}To remove all of them: dsportal packages reset {kernel}"
+    )
 
 
 def _why_not(overlay: Overlay) -> str:
-    """Return the last line of a kernel that fails with these packages, or "" if it starts."""
+    """Return what a kernel prints that fails with these packages, or "" if it starts."""
     try:
         done = subprocess.run(
             [overlay.python, "-c", _CHECK],
@@ -140,19 +189,7 @@ def _why_not(overlay: Overlay) -> str:
         return ""
     if done.returncode == 0:
         return ""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no output"]
-    return lines[-1][-_LAST_WORDS_CHARS:]
-
-
-def _offer_of_older(home: Path, kernel: str, overlay: Overlay) -> str:
-    older = [one for one in releases_of(home, kernel) if one != overlay and not one.is_empty()]
-    if not older:
-        return ""
-    return (
-        f"This is a new release of the kernel {kernel}. Your packages are still those of "
-        f"{older[0].folder.name}. To install them for this one: dsportal packages reinstall "
-        f"{kernel}; to remove them: dsportal packages reset {kernel}"
-    )
+    return done.stderr.decode("utf-8", "replace").strip() or "no output"
 
 
 if __name__ == "__main__":

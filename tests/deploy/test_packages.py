@@ -28,8 +28,9 @@ def wheels(tmp_path: Path) -> Path:
     folder = tmp_path / "wheels"
     folder.mkdir(mode=0o755)
     make_wheel(folder, "tinypackage", "1.5", "import os\nSAYS = 'tiny'\n")
-    # A version in front of the shipped one.
-    make_wheel(folder, "comm", "99.0", "SAYS = 'mine'\ncreate_comm = get_comm_manager = None\n")
+    # Its module hides that of a shipped package.
+    make_wheel(folder, "badpackage", "9.0", "SAYS = 'mine'\n", module="comm")
+    make_wheel(folder, "comm", "99.0", "SAYS = 'mine'\n")
     return folder
 
 
@@ -58,7 +59,9 @@ def test_a_package_is_installed_from_a_cell_of_each_kernel(
 ) -> None:
     cell = (
         f"%pip install tinypackage {shipped}\n"
-        "!pip --version\n"
+        "listed = get_ipython().getoutput('pip list')\n"
+        f"print('LISTED', [any(line.startswith(name + ' ') for line in listed) "
+        f"for name in ('tinypackage', {shipped!r})])\n"
         "import importlib.metadata, sys, tinypackage\n"
         f"print('FOUND', tinypackage.SAYS, importlib.metadata.version({shipped!r}))\n"
         "print('FROM', tinypackage.__file__)\n"
@@ -69,6 +72,7 @@ def test_a_package_is_installed_from_a_cell_of_each_kernel(
 
     assert f"Requirement already satisfied: {shipped}" in said
     assert "Successfully installed tinypackage-1.5\n" in said
+    assert "LISTED [True, True]" in said
     assert "FOUND tiny" in said
     assert f"FROM {overlay(home, kernel)}/lib" in said
     below = SERVER.with_name({"python3": "server"}.get(kernel, kernel))
@@ -85,20 +89,34 @@ def test_what_a_user_installs_never_reaches_the_notebook_server(home: Path, whee
     assert as_nobody([SERVER / "bin/python", "-c", program], home).strip() == "None"
 
 
-def test_packages_that_break_the_kernel_are_left_out_and_named(home: Path, wheels: Path) -> None:
-    run_cell(home, wheels, "python3", "%pip install tinypackage comm==99")
+def test_a_package_that_breaks_the_kernel_is_named_with_the_way_back(
+    home: Path, wheels: Path
+) -> None:
+    run_cell(home, wheels, "python3", "%pip install tinypackage badpackage")
 
-    said = run_cell(home, wheels, "python3", "print(6 * 7)")
+    said = run_cell(home, wheels, "python3", "%pip uninstall --yes badpackage")
 
-    assert "This kernel does not start with your packages in" in said
+    assert "This kernel does not start with your package badpackage 9.0, in" in said
     assert str(overlay(home, "python3")) in said
     assert "dsportal packages reset python3" in said
-    assert said.split()[-1] == "42"
+    assert "Successfully uninstalled badpackage-9.0" in said
+    cell = "import tinypackage; print(tinypackage.SAYS)"
+    assert run_cell(home, wheels, "python3", cell).split() == ["tiny"]
 
-    told = dsportal(home, wheels, "reset", "python3")
 
-    assert "%pip install comm tinypackage" in told
-    assert run_cell(home, wheels, "python3", "print(6 * 7)").split() == ["42"]
+def test_what_the_kernel_ships_is_not_replaced_unless_the_user_insists(
+    home: Path, wheels: Path
+) -> None:
+    version = "import importlib.metadata; print('NOW', importlib.metadata.version('comm'))"
+
+    said = run_cell(home, wheels, "python3", f"%pip install comm==99.0\n{version}")
+    assert "This kernel comes with comm " in said
+    assert "NOW 99.0" not in said
+
+    said = run_cell(
+        home, wheels, "python3", f"!PIP_CONSTRAINT=/dev/null pip install comm==99.0\n{version}"
+    )
+    assert "NOW 99.0" in said
 
 
 def test_a_kernel_starts_without_the_packages_where_the_user_says_so(
@@ -117,19 +135,38 @@ def test_a_kernel_starts_without_the_packages_where_the_user_says_so(
     assert run_cell(home, wheels, "python3", find, PORTAL_PACKAGES="off").split() == ["True"]
 
 
-def test_a_new_release_of_a_kernel_offers_the_packages_of_the_old_one(
+def test_a_new_release_of_a_kernel_installs_the_packages_of_the_old_one(
+    home: Path, wheels: Path
+) -> None:
+    cell = "import tinypackage; print(tinypackage.SAYS)"
+    run_cell(home, wheels, "python3", "%pip install tinypackage")
+    overlay(home, "python3").rename(home / FOLDER / "python3-3.9")
+
+    said = run_cell(home, wheels, "python3", cell)
+    assert "This is a new release of the kernel python3. Installing your packages" in said
+    assert "Your packages are installed for this release" in said
+    assert said.split()[-1] == "tiny"
+
+
+@pytest.mark.release
+def test_packages_that_no_index_has_any_more_are_offered_from_the_second_start_on(
     home: Path, wheels: Path
 ) -> None:
     run_cell(home, wheels, "python3", "%pip install tinypackage")
     overlay(home, "python3").rename(home / FOLDER / "python3-3.9")
+    kept = [path.rename(wheels.parent / path.name) for path in wheels.glob("tinypackage*")]
 
+    said = run_cell(home, wheels, "python3", "print(6 * 7)")
+    assert "Your packages are not all installed for this release" in said
     said = run_cell(home, wheels, "python3", "print(6 * 7)")
     assert "Your packages are still those of python3-3.9" in said
     assert "dsportal packages reinstall python3" in said
 
+    for path in kept:
+        path.rename(wheels / path.name)
     assert "python3: installed tinypackage." in dsportal(home, wheels, "reinstall", "python3")
-    cell = "import tinypackage; print(tinypackage.SAYS)"
-    assert run_cell(home, wheels, "python3", cell).split() == ["tiny"]
+    assert "%pip install tinypackage" in dsportal(home, wheels, "reset", "python3")
+    assert run_cell(home, wheels, "python3", "print(6 * 7)").split() == ["42"]
 
 
 @pytest.fixture(params=["ro", "nr_inodes=1"])
@@ -153,6 +190,23 @@ def test_a_kernel_starts_and_says_so_where_the_home_takes_no_packages(
     assert "This kernel runs without your own packages" in said
     assert "Make room in your home folder" in said
     assert said.split()[-1] == "42"
+
+
+@pytest.mark.release
+def test_a_package_of_the_ordinary_index_is_installed_from_a_cell(home: Path) -> None:
+    cell = (
+        "%pip install einops\n"
+        "import einops, numpy\n"
+        "print(einops.rearrange(numpy.zeros((2, 3)), 'a b -> b a').shape)"
+    )
+    # Not those that this machine's pip may be configured with.
+    index = dict.fromkeys(("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "https://pypi.org/simple")
+    argv = [SERVER / "bin/python", "-c", RUN_CELL, "pytorch", cell]
+
+    said = as_nobody(argv, home, **index)
+
+    assert "Successfully installed einops-" in said
+    assert said.split("\n")[-2] == "(3, 2)"
 
 
 def test_r_installs_into_a_folder_of_the_user(home: Path, tmp_path: Path) -> None:

@@ -6,22 +6,27 @@ import zipfile
 from pathlib import Path
 
 
-def make_wheel(folder: Path, name: str, version: str, text: str) -> Path:
+def make_wheel(
+    folder: Path, name: str, version: str, text: str, *, module: str = "", requires: str = ""
+) -> Path:
     """Write a wheel with one module.
 
     Args:
         folder: Where it goes.
-        name: Of the package and of its module.
+        name: Of the package and, if nothing else is given, of its module.
         version: Of the package.
         text: Content of the module.
+        module: Name of the module.
+        requires: What the package depends on.
 
     Returns:
         The wheel.
     """
     info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     files = {
-        f"{name}.py": text,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{module or name}.py": text,
+        f"{info}/METADATA": metadata + (f"Requires-Dist: {requires}\n" if requires else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])

@@ -219,7 +219,9 @@ def test_nothing_imports_a_program_that_sudo_starts() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["start", "note", "overlay"])
+@pytest.mark.parametrize(
+    "name", ["start", "note", "overlay", "pip", "pip_magic", "renewal", "installed"]
+)
 def test_what_runs_before_a_kernel_needs_only_the_standard_library(name: str) -> None:
     roots = {one.partition(".")[0] for one in imports_of(CHECKOUT / f"portal/packages/{name}.py")}
 

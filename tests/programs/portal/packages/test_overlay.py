@@ -55,6 +55,39 @@ def test_pip_is_that_of_the_interpreter(overlay: Overlay) -> None:
     assert f"(python {SHIPPED.version})" in said
 
 
+def test_pip_keeps_what_is_shipped_at_its_version(overlay: Overlay) -> None:
+    conf = overlay.folder.joinpath("pip.conf").read_text()
+    constraints = overlay.folder.joinpath("constraints.txt").read_text().splitlines()
+
+    assert conf.splitlines()[-1] == f"constraint = file://{overlay.folder}/constraints.txt"
+    assert f"pytest=={pytest.__version__}" in constraints
+    assert not any(line.startswith(("pip==", "setuptools==")) for line in constraints)
+
+
+def test_what_the_user_has_replaced_all_the_same_stays_replaced(overlay: Overlay) -> None:
+    install(overlay, "pytest", "1.0")
+
+    overlay.make(SHIPPED)
+
+    constraints = overlay.folder.joinpath("constraints.txt").read_text().splitlines()
+    assert not any(line.startswith("pytest==") for line in constraints)
+
+
+def test_a_file_of_it_that_was_removed_comes_back(overlay: Overlay) -> None:
+    overlay.pip.unlink()
+
+    overlay.make(SHIPPED)
+
+    assert overlay.pip.stat().st_mode & 0o100
+
+
+def test_packages_of_the_last_release_are_installed_by_themselves_once(overlay: Overlay) -> None:
+    assert not overlay.is_renewed
+    assert overlay.begin_renewal()
+    assert overlay.is_renewed
+    assert not overlay.begin_renewal()
+
+
 def test_making_it_again_changes_nothing(overlay: Overlay) -> None:
     before = overlay.fingerprint()
     overlay.make(SHIPPED)
