@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spawner.client.launcher_client import LauncherClient
+from spawner.errors import SlurmError
 
 # The most that the launcher's program for storage accepts in one request.
 MOST_FOLDERS = 8
@@ -57,10 +58,15 @@ class Storage:
             None for a folder that does not exist or whose server did not answer in a few seconds.
 
         Raises:
-            SlurmError: If the launcher could not be run.
+            SlurmError: If the launcher could not be run, or is of another release.
         """
         answer = await self._launcher.order(user, {"verb": "storage", "folders": list(folders)})
-        said: Mapping[str, Mapping[str, Any]] = answer["folders"]
+        said = answer.get("folders")
+        if not isinstance(said, dict):
+            raise SlurmError(
+                "The portal's launcher did not say how full the folders are: it may be of another"
+                " release than the hub. Tell the administrators."
+            )
         return {folder: _parse_said(said.get(folder, {})) for folder in folders}
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from spawner.client.storage import MOST_FOLDERS, Space, Storage, parse_quota, parse_statfs
+from spawner.errors import SlurmError
 from spawner.programs import storage
 
 PROBE = Path(storage.__file__)
@@ -79,6 +80,20 @@ async def test_a_quota_counts_more_than_the_file_system_and_silence_is_told() ->
         "/srv/isilon": None,
     }
     assert launcher.asked == [("ada", {"verb": "storage", "folders": ["~", "/srv/isilon"]})]
+
+
+class LauncherOfAnotherRelease:
+    """Carries the request out, and says so in other words."""
+
+    async def order(self, user: str, request: dict[str, Any]) -> dict[str, Any]:
+        return {"ok": True}
+
+
+async def test_an_answer_without_folders_is_a_sentence_and_no_broken_page() -> None:
+    launcher: Any = LauncherOfAnotherRelease()
+
+    with pytest.raises(SlurmError, match="did not say how full the folders are.*administrators"):
+        await Storage(launcher).read_spaces("ada", ["~"])
 
 
 def probe(folders: object) -> subprocess.CompletedProcess[str]:
