@@ -8,12 +8,21 @@ Run it from the root of the repository after a benchmark:
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 DOCS_DIR = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS_DIR.parent), str(DOCS_DIR)]
+
+import make_history_plot  # noqa: E402
+
+from tests.benchmarks.history import Entry, Run, read_history, runs_by_benchmark  # noqa: E402
+
 RESULTS_DIR = DOCS_DIR / "benchmarks"
+# Of each benchmark the newest; the file has all.
+N_RUNS_SHOWN = 5
 
 _TOP = """\
 # Benchmarks
@@ -25,32 +34,40 @@ the seconds. GPUs are simulated unless the machine line says otherwise.
 
 
 def main() -> None:
-    """Write the page."""
-    (DOCS_DIR / "benchmarks.md").write_text(render(_reports()), encoding="utf-8")
+    """Write the page and the plot of the history."""
+    page = render(_reports(), read_history())
+    (DOCS_DIR / "benchmarks.md").write_text(page, encoding="utf-8")
+    make_history_plot.main()
 
 
 def _reports() -> dict[str, Mapping[str, Any]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS_DIR.glob("*.json"))}
 
 
-def render(reports: Mapping[str, Mapping[str, Any]]) -> str:
+def render(reports: Mapping[str, Mapping[str, Any]], history: Sequence[Entry] = ()) -> str:
     """Return the page.
 
     Args:
         reports: Content of each file, by name.
+        history: Lines of history.jsonl.
 
     Returns:
         Markdown.
     """
     parts = [_TOP, *(_section(name, report) for name, report in reports.items())]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_history(history)])
 
 
 def _section(name: str, report: Mapping[str, Any]) -> str:
     words = report.get("words", {})
     spread = report.get("spread", {})
     rows = [
-        (f"`{figure}`", value, *_spread(spread.get(figure)), words.get(figure, ""))
+        (
+            f"`{figure}`",
+            value,
+            *(_spread(spread.get(figure)) if spread else ()),
+            words.get(figure, ""),
+        )
         for figure, value in report["figures"].items()
     ]
     of_rounds = ("least", "most", "rounds") if spread else ()
@@ -59,11 +76,7 @@ def _section(name: str, report: Mapping[str, Any]) -> str:
         "",
         f"{_machine(report['machine'])}; {report['date']}; `{report['command']}`",
         "",
-        *(
-            line
-            for path in report.get("pictures", [])
-            for line in (f"![{report['title']}]({path})", "")
-        ),
+        *_pictures(report),
         *_table(("figure", "value", *of_rounds, "what it is"), rows),
     ]
     for table in report.get("tables", []):
@@ -78,19 +91,63 @@ def _pictures(report: Mapping[str, Any]) -> list[str]:
     return [line for path in paths for line in (f"![{report['title']}]({path})", "")]
 
 
-def _spread(spread: Mapping[str, float | int] | None) -> tuple[float | int, ...]:
-    return () if spread is None else (spread["least"], spread["most"], spread["rounds"])
+def _spread(spread: Mapping[str, float | int] | None) -> tuple[float | int | str, ...]:
+    return ("", "", "") if spread is None else (spread["least"], spread["most"], spread["rounds"])
+
+
+def _history(entries: Sequence[Entry]) -> list[str]:
+    if not entries:
+        return []
+    top = """\
+## History
+
+![History of the benchmarks' figures](images/benchmark-history.svg)
+
+Each run adds its figures to [benchmarks/history.jsonl](benchmarks/history.jsonl). The figure is the
+median of its rounds, with the least and the most of them; figures without these have no spread
+recorded, and their commit is that of the report.
+"""
+    tables = [
+        "\n".join([f"**{name}**", "", *_history_table(runs[-N_RUNS_SHOWN:])]) + "\n"
+        for name, runs in runs_by_benchmark(entries).items()
+    ]
+    return [top, *tables]
+
+
+def _history_table(runs: Sequence[Run]) -> list[str]:
+    # The newest run first, since its figures are those of today.
+    figures = dict.fromkeys(figure for run in reversed(runs) for figure in run.entries)
+    rows = [
+        (f"`{figure}`", *(_history_cell(run.entries.get(figure)) for run in runs))
+        for figure in figures
+    ]
+    return _table(("figure", *map(_run_name, runs)), rows)
+
+
+def _run_name(run: Run) -> str:
+    changes = " with changes" if run.first.is_dirty else ""
+    return f"{run.first.date}, `{run.first.commit[:7]}`{changes}, {run.first.cpu}"
+
+
+def _history_cell(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    if entry.least is None:
+        return f"{entry.median}"
+    return f"{entry.median} ({entry.least} to {entry.most})"
 
 
 def _machine(machine: str | Mapping[str, Any]) -> str:
-    """Return one line about the machine; older reports hold it as a line."""
+    """Return one line about the machine; reports before 2026-11-22 hold it as a line."""
     if isinstance(machine, str):
         return machine
     flags = f" ({', '.join(machine['flags'])})" if machine["flags"] else ""
     commit = f"commit {machine['commit'][:7]}{' with changes' if machine['is_dirty'] else ''}"
+    threads = machine["threads_per_core"]
     return (
-        f"{machine['n_cores']} cores of {machine['cpu']}{flags}, {machine['memory_gib']} GiB,"
-        f" {machine['system']}; {commit}"
+        f"{machine['n_cores']} cores of {machine['cpu']}{flags}, {threads} thread"
+        f"{'' if threads == 1 else 's'} a core, {machine['memory_gib']} GiB, {machine['system']};"
+        f" {commit}"
     )
 
 

@@ -5,8 +5,25 @@ from __future__ import annotations
 import pytest
 
 from tests.benchmarks.machine import expect_quiet
+from tests.benchmarks.report import LEAST_ROUNDS
 
 
-@pytest.fixture(scope="session", autouse=True)
-def quiet_machine() -> None:
-    expect_quiet()
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rounds",
+        type=int,
+        default=LEAST_ROUNDS,
+        help="rounds of each comparison; with fewer than the default it is a rehearsal, also on a "
+        "busy machine: no aim is asserted, and the report goes to tests/output/benchmarks",
+    )
+
+
+@pytest.fixture(scope="session")
+def rounds(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--rounds"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet_machine(rounds: int) -> None:
+    if rounds >= LEAST_ROUNDS:
+        expect_quiet()

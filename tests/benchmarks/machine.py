@@ -11,9 +11,14 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 # Of these a figure may depend more than on the clock rate.
-NOTEWORTHY_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_tile")
+NOTEWORTHY_FLAGS = (
+    *("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_tile", "amx_int8"),
+)
+_NO_FIGURES = (".", ":(exclude)docs/benchmarks", ":(exclude)docs/images")
 QUIET_SHARE = 0.1
 LOOK_S = 2.0
+# What the benchmark before this one started may still be ending.
+PATIENCE_S = 60.0
 
 
 class BusyError(Exception):
@@ -26,7 +31,7 @@ class Machine:
 
     Args:
         commit: Hash of the commit; empty without git.
-        is_dirty: Whether the checkout has changes that are in no commit.
+        is_dirty: Whether the checkout has changes that are in no commit, figures left out.
         cpu: Model of the processor.
         n_cores: Cores that the benchmark may use, threads of a core counted each.
         threads_per_core: 1 or more.
@@ -44,6 +49,15 @@ class Machine:
     memory_gib: int
     system: str
 
+    @property
+    def int8_class(self) -> str:
+        """How it multiplies numbers of 8 bits, which decides what INT8 gains."""
+        if "amx_int8" in self.flags:
+            return "AMX"
+        if {"avx512_vnni", "avx_vnni"} & {*self.flags}:
+            return "VNNI"
+        return "AVX512" if "avx512f" in self.flags else "without VNNI"
+
 
 def read_machine() -> Machine:
     """Describe this machine and checkout.
@@ -58,7 +72,8 @@ def read_machine() -> Machine:
     memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
     return Machine(
         commit=_git("rev-parse", "HEAD"),
-        is_dirty=bool(_git("status", "--porcelain", "--untracked-files=no")),
+        # The benchmark before this one has written its figures.
+        is_dirty=bool(_git("status", "--porcelain", "--untracked-files=no", "--", *_NO_FIGURES)),
         cpu=model or "unknown",
         n_cores=len(os.sched_getaffinity(0)),
         threads_per_core=max(1, int(siblings or 1) // int(cores or 1)),
@@ -68,14 +83,32 @@ def read_machine() -> Machine:
     )
 
 
-def expect_quiet(look_s: float = LOOK_S) -> None:
-    """Look whether the processor is idle before a benchmark begins.
+def expect_quiet(look_s: float = LOOK_S, patience_s: float = PATIENCE_S) -> None:
+    """Wait until the processor is idle before a benchmark begins.
+
+    Args:
+        look_s: How long one look takes, seconds.
+        patience_s: How long to look again and again, seconds; 0 looks once.
+
+    Raises:
+        BusyError: If other programs still use more than a tenth of it.
+    """
+    deadline = time.monotonic() + patience_s
+    share = read_busy_share(look_s)
+    while share > QUIET_SHARE and time.monotonic() < deadline:
+        share = read_busy_share(look_s)
+    if share > QUIET_SHARE:
+        raise BusyError(
+            f"Other programs use {share:.0%} of this machine's processor; at most"
+            f" {QUIET_SHARE:.0%} is quiet enough for a benchmark. Wait until they have ended."
+        )
+
+
+def read_busy_share(look_s: float = LOOK_S) -> float:
+    """Return the share of all cores that programs use, 0 to 1.
 
     Args:
         look_s: How long to look, seconds.
-
-    Raises:
-        BusyError: If other programs use more than a tenth of it.
     """
     before = read_times(Path("/proc/stat").read_text())
     time.sleep(look_s)
@@ -83,12 +116,7 @@ def expect_quiet(look_s: float = LOOK_S) -> None:
         after - earlier
         for after, earlier in zip(read_times(Path("/proc/stat").read_text()), before, strict=True)
     )
-    share = busy / max(total, 1)
-    if share > QUIET_SHARE:
-        raise BusyError(
-            f"Other programs use {share:.0%} of this machine's processor; at most"
-            f" {QUIET_SHARE:.0%} is quiet enough for a benchmark. Wait until they have ended."
-        )
+    return busy / max(total, 1)
 
 
 def read_times(stat: str) -> tuple[int, int]:
