@@ -10,11 +10,13 @@ from typing import Any
 from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
-from spawner.hub import port_api, session_api, state_disk, unreachable
+from spawner.hub import locked_database, port_api, session_api, state_disk, unreachable
 from spawner.hub.environment_mixin import EnvironmentMixin
 from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import describe_gpus
+from spawner.session.database import LateSave
+from spawner.session.database_lock import DatabaseLockedError
 from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
@@ -33,6 +35,7 @@ from spawner.slurm.states import JobState
 port_api.register()
 session_api.register()
 state_disk.register()
+locked_database.register()
 unreachable.register()
 
 
@@ -61,6 +64,7 @@ class SlurmGPUSpawner(EnvironmentMixin):
         self._notices: set[asyncio.Task[int | None]] = set()
         self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
+        self._late_save = LateSave(lambda: self._rows, self._save_job, self.log)
         # Its first spawner: no sooner does a hub tell a spawner what is in its configuration.
         self._unused_traits.warn(self.config, type(self), self.log)
 
@@ -132,6 +136,7 @@ class SlurmGPUSpawner(EnvironmentMixin):
             qos=request.options.name("qos") or self.req_qos,
             has_tls=bool(self.certificates_dir),
         )
+        await self._rows.wait_until_writable()
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
         self._job = job = self._make_job(session)
@@ -170,7 +175,10 @@ class SlurmGPUSpawner(EnvironmentMixin):
         try:
             with counted_start(self.cluster, job):
                 async with update_status_of(job, self.cluster, gpus=self._gpus_of(job.session)):
-                    return await job.wait_until_served(partial(wait_for_answer, self))
+                    url = await job.wait_until_served(partial(wait_for_answer, self))
+                    # JupyterHub saves it at once, and ends a session that it cannot save.
+                    await self._rows.wait_until_writable()
+                    return url
         finally:
             self.cluster.expire_catalog()
             job.progress.finish()
@@ -317,11 +325,18 @@ class SlurmGPUSpawner(EnvironmentMixin):
 
     def _save(self, session: Session) -> None:
         self.job_id = str(session.job_id or "")
-        self._rows.save(session, self._progress)
+        try:
+            self._rows.save(session, self._progress)
+        except DatabaseLockedError:
+            self._late_save.begin()
+
+    def _save_job(self) -> None:
+        if self._job is not None:
+            self._rows.save(self._job.session, self._progress)
 
     def _keep_steps(self) -> None:
         if self._job is not None:
-            self._rows.save(self._job.session, self._progress)
+            self._save(self._job.session)
 
     def _gpus_of(self, session: Session) -> str:
         return describe_gpus(session.n_gpus, are_simulated=self.simulated_gpus)

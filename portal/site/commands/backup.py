@@ -91,6 +91,9 @@ def restore(hub: HubSettings, copy: Path) -> None:
             return
         new.touch(mode=0o600)
         _copy(copy, new)
+        # SQLite would write the last changes of a hub that was killed into the copy.
+        for ending in ("-wal", "-shm"):
+            Path(f"{hub.sqlite_path}{ending}").unlink(missing_ok=True)
         os.replace(new, hub.sqlite_path)
     except (sqlite3.Error, OSError) as error:
         new.unlink(missing_ok=True)
@@ -105,6 +108,8 @@ def _copy(source: Path, copy: Path) -> None:
         contextlib.closing(sqlite3.connect(copy)) as target,
     ):
         database.backup(target)
+        # A copy is one file, whatever the hub's database is.
+        target.execute("PRAGMA journal_mode = DELETE")
         (verdict,) = target.execute("PRAGMA quick_check").fetchone()
     if verdict != "ok":
         raise sqlite3.DatabaseError(f"the copy is broken: {verdict}")
