@@ -22,6 +22,8 @@ TIMEOUT_S = 3600
 PLATFORMS_TIMEOUT_S = 6 * 3600
 # All mutants of all modules, on a slow machine.
 MUTATION_TIMEOUT_S = 8 * 3600
+# Some fifty faults, each with sessions that start, run and wait around it.
+FAULTS_TIMEOUT_S = 4 * 3600
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5
 
@@ -41,6 +43,7 @@ class Suite:
         needs_front_end: Whether it starts the TLS front end of the example.
         needs_labextension: Whether it builds the labextension.
         is_default: Whether it runs when no suite is named.
+        is_tried_again: Whether a file with a failure is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
     """
 
@@ -54,6 +57,7 @@ class Suite:
     needs_front_end: bool = False
     needs_labextension: bool = False
     is_default: bool = True
+    is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
 
     @property
@@ -132,6 +136,8 @@ SUITES = (
     on_request("container", needs_cluster=False),
     on_request("optional"),
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
+    # As site. A fault that did not hold once did not hold, and its moments are random.
+    replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),
     Suite(name="nfs", folder="nfs", is_default=False),
     Suite(name="bench", folder="benchmarks", is_default=False),
 )
@@ -165,7 +171,7 @@ def _run_tests(suite: Suite, arguments: Sequence[str]) -> Counts:
     folder = CHECKOUT / "tests" / suite.folder
     status, results = _run_pytest(suite, [folder, *arguments], _report_of(suite))
     failed = [result for result in results if result.failure is not None]
-    files = _files_to_try_again(failed)
+    files = _files_to_try_again(failed) if suite.is_tried_again else []
     if not files:
         return count(results, status, is_selection=bool(arguments))
     print(f"\n== {suite.name}: {len(files)} files once more", flush=True)

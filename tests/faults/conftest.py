@@ -1,0 +1,104 @@
+"""The campaign runs in a machine of its own: outside, this only makes it and looks on."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.bring_up import user_name
+from tests.faults.results import Record, add, read, write_report
+from tests.faults.stage import Stage
+from tests.foreign.machine import CHECKOUT, Machine
+from tests.foreign.seed import add_layer, make_room
+from tests.suites import BIN_DIR, OUTPUT_DIR
+
+INSIDE = "DSPORTAL_FAULTS"
+RESULTS = OUTPUT_DIR / "faults.jsonl"
+BRING_UP = CHECKOUT / "tests/faults/bring_up.py"
+BRING_UP_TIMEOUT_S = 600
+N_WHOLE, N_QUICK = 8, 2
+GPUS_PER_NODE = 4
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --quick, --record and --seed."""
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help=f"{N_QUICK} users hold, start and wait, not {N_WHOLE}",
+    )
+    parser.addoption("--record", action="store_true", help="write docs/benchmarks/faults.json")
+    parser.addoption("--seed", type=int, default=None, help="of the random moments")
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Run all this again inside a machine of its own."""
+    if INSIDE in os.environ or config.getoption("collectonly"):
+        return None
+    OUTPUT_DIR.mkdir(exist_ok=True)
+    RESULTS.unlink(missing_ok=True)
+    machine = Machine()
+    try:
+        bring_up(machine, n_of_each(config))
+        seed = config.getoption("--seed")
+        seed = random.randrange(10**6) if seed is None else seed
+        print(f"seed {seed}", flush=True)
+        argv = [
+            *map(str, config.invocation_params.args),
+            f"--seed={seed}",
+            "-p",
+            "no:cacheprovider",
+        ]
+        status = subprocess.run(in_machine(machine, "-m", "pytest", *argv), check=False).returncode
+    finally:
+        machine.close()
+    if config.getoption("--record"):
+        write_report(read(RESULTS), seed)
+    return status
+
+
+def bring_up(machine: Machine, n_users_each: int) -> None:
+    """Start the portal in the machine, with what this one has built."""
+    before_s = time.monotonic()
+    make_room(machine)
+    for below, path in (("portal", "/opt/data-scientist-portal"), ("storage", "/srv/isilon")):
+        add_layer(machine, f"/built/{below}", path)
+    # Holders and starters share the first nodes; the last one is for those who wait.
+    n_nodes = -(-2 * n_users_each // GPUS_PER_NODE) + 1
+    words = ("/usr/bin/python3", "-B", str(BRING_UP), str(n_nodes), str(3 * n_users_each))
+    machine.run(*words, timeout_s=BRING_UP_TIMEOUT_S)
+    print(f"a cluster of {n_nodes} nodes: {time.monotonic() - before_s:.0f} s", flush=True)
+
+
+def in_machine(machine: Machine, *argv: str) -> list[str]:
+    """Return what runs this Python in the machine."""
+    variables = (f"{INSIDE}=1", f"PYTHONPATH={CHECKOUT}", "PYTHONDONTWRITEBYTECODE=1")
+    return machine.words("env", *variables, str(BIN_DIR / "python"), *argv)
+
+
+def n_of_each(config: pytest.Config) -> int:
+    """Return how many users hold, start and wait each."""
+    return N_QUICK if config.getoption("--quick") else N_WHOLE
+
+
+@pytest.fixture(scope="session")
+def stage(pytestconfig: pytest.Config) -> Stage:
+    n_each = n_of_each(pytestconfig)
+    names = [user_name(number) for number in range(3 * n_each)]
+    return Stage(n_each, names, pytestconfig.getoption("--seed"))
+
+
+@pytest.fixture
+def record(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Record]:
+    """What the test fills in; it is written down whatever comes of the test."""
+    name = request.node.callspec.id
+    kept = Record(fault=name, n_each=n_of_each(pytestconfig))
+    print(f"\n{name} ...", flush=True)
+    yield kept
+    print(kept.sentence(), flush=True)
+    add(RESULTS, kept)

@@ -1,0 +1,62 @@
+"""What the ledger of the campaign calls a lie, and whom it misses."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.faults import ledger
+from tests.faults.fault import Fault
+from tests.faults.member import Answer, Member
+from tests.faults.stage import Stage
+
+
+def fault(**costs: Any) -> Fault:
+    return Fault(
+        name="any", what="", strike=lambda _: contextlib.nullcontext(), says="it failed", **costs
+    )
+
+
+def told(status: int, text: str = "") -> list[Member]:
+    answer = Answer(status=status, text=text)
+    return [cast("Member", SimpleNamespace(name="user01", answer=answer))]
+
+
+@pytest.mark.parametrize(
+    ("status", "text"), [(201, ""), (202, ""), (503, "Slurm is not responding."), (507, "full")]
+)
+def test_what_is_accepted_or_refused_with_a_sentence_is_honest(status: int, text: str) -> None:
+    assert ledger.lies(told(status, text), fault()) == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500])
+def test_a_good_start_is_neither_forbidden_nor_unknown_nor_an_error(status: int) -> None:
+    (lie,) = ledger.lies(told(status, "A sentence that explains it."), fault())
+
+    assert lie == f"user01 was told {status} A sentence that explains it."
+
+
+def test_a_refusal_needs_words_and_a_fault_that_allows_it() -> None:
+    assert ledger.lies(told(503), fault())
+    assert ledger.lies(told(503, "Not now."), fault(may_refuse=False))
+
+
+def test_only_without_the_proxy_may_nothing_answer() -> None:
+    assert ledger.lies(told(0, "ConnectionError"), fault())
+    assert not ledger.lies(told(0, "ConnectionError"), fault(may_be_silent=True))
+
+
+@pytest.mark.parametrize(
+    ("page", "missed"), [("The node: IT FAILED.", []), ("", ["user01 is not told 'it failed'"])]
+)
+def test_those_whose_session_ended_must_find_out_why(page: str, missed: list[str]) -> None:
+    members = [
+        SimpleNamespace(name="user01", home=lambda: page),
+        SimpleNamespace(name="user02", home=lambda: ""),
+    ]
+    stage = cast("Stage", SimpleNamespace(members=members, victims={"user01"}))
+
+    assert ledger.untold(stage, fault()) == missed
