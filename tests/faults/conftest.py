@@ -7,6 +7,7 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +18,8 @@ from tests.foreign.machine import CHECKOUT, Machine
 from tests.foreign.seed import add_layer, make_room
 from tests.suites import BIN_DIR, OUTPUT_DIR
 
-INSIDE = "DSPORTAL_FAULTS"
-RESULTS = OUTPUT_DIR / "faults.jsonl"
+# Inside the machine, the file of results.
+RESULTS_VARIABLE = "DSPORTAL_FAULTS"
 BRING_UP = CHECKOUT / "tests/faults/bring_up.py"
 BRING_UP_TIMEOUT_S = 600
 N_WHOLE, N_QUICK = 8, 2
@@ -38,10 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run all this again inside a machine of its own."""
-    if INSIDE in os.environ or config.getoption("collectonly"):
+    if RESULTS_VARIABLE in os.environ or config.getoption("collectonly"):
         return None
     OUTPUT_DIR.mkdir(exist_ok=True)
-    RESULTS.unlink(missing_ok=True)
+    results = OUTPUT_DIR / f"faults-{os.getpid()}.jsonl"
+    results.unlink(missing_ok=True)
     machine = Machine()
     try:
         bring_up(machine, n_of_each(config))
@@ -54,11 +56,11 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
             "-p",
             "no:cacheprovider",
         ]
-        status = subprocess.run(in_machine(machine, "-m", "pytest", *argv), check=False).returncode
+        status = subprocess.run(in_machine(machine, results, *argv), check=False).returncode
     finally:
         machine.close()
     if config.getoption("--record"):
-        write_report(read(RESULTS), seed)
+        write_report(read(results), seed)
     return status
 
 
@@ -75,10 +77,11 @@ def bring_up(machine: Machine, n_users_each: int) -> None:
     print(f"a cluster of {n_nodes} nodes: {time.monotonic() - before_s:.0f} s", flush=True)
 
 
-def in_machine(machine: Machine, *argv: str) -> list[str]:
-    """Return what runs this Python in the machine."""
-    variables = (f"{INSIDE}=1", f"PYTHONPATH={CHECKOUT}", "PYTHONDONTWRITEBYTECODE=1")
-    return machine.words("env", *variables, str(BIN_DIR / "python"), *argv)
+def in_machine(machine: Machine, results: Path, *argv: str) -> list[str]:
+    """Return what runs pytest in the machine."""
+    variables = (f"{RESULTS_VARIABLE}={results}", f"PYTHONPATH={CHECKOUT}")
+    python = ("env", *variables, "PYTHONDONTWRITEBYTECODE=1", str(BIN_DIR / "python"))
+    return machine.words(*python, "-m", "pytest", *argv)
 
 
 def n_of_each(config: pytest.Config) -> int:
@@ -101,4 +104,4 @@ def record(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Itera
     print(f"\n{name} ...", flush=True)
     yield kept
     print(kept.sentence(), flush=True)
-    add(RESULTS, kept)
+    add(Path(os.environ[RESULTS_VARIABLE]), kept)

@@ -12,12 +12,35 @@ from deploy.one_machine.layout import HUB_STATE_DIR
 from deploy.one_machine.portal import PROXY_API_PORT
 from tests.faults.fault import Fault
 from tests.faults.member import Answer, Member
+from tests.faults.results import Record
 from tests.faults.stage import Stage, jobs_of, output
+from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS
 
+# Until all is well again; on a busy machine a start alone takes a minute.
+WELL_TIMEOUT_S = 180
 # What may be said about a start that cannot be had now.
 REFUSALS = range(400, 600)
 LIES = {401, 403, 404, 500}
+
+
+def wait_until_well(stage: Stage, fault: Fault, record: Record) -> None:
+    """Wait until nothing is wrong any more, and print what is meanwhile.
+
+    Args:
+        stage: After the fault is healed, with the starts of the starters answered.
+        fault: What it may have cost.
+        record: Keeps what was wrong last.
+    """
+
+    def is_well() -> bool:
+        found = wrongs(stage, fault)
+        if found != record.wrongs:
+            print("".join(f"  {sentence}\n" for sentence in found), end="", flush=True)
+        record.wrongs = found
+        return not found
+
+    eventually(is_well, timeout_s=WELL_TIMEOUT_S, every_s=0.5)
 
 
 def wrongs(stage: Stage, fault: Fault) -> list[str]:

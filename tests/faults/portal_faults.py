@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deploy.one_machine.layout import HUB_STATE_DIR
+from deploy.one_machine.layout import HUB_STATE_DIR, PREFIX_DIR
 from tests.faults.fault import Fault, hanging, let_pass, stopped
-from tests.faults.stage import Stage
+from tests.faults.stage import Stage, run
 from tests.support import parts
 from tests.support.mounts import SmallDisk
 
@@ -17,6 +19,8 @@ N_HUB_KILLS = 12
 LONGEST_START_S = 8
 LOCKED_S = 20
 AWAY_S = 20
+CORRUPT_BYTES = 65_536
+DSPORTAL = str(PREFIX_DIR / "environments/hub/bin/dsportal")
 DATABASE = HUB_STATE_DIR / "jupyterhub.sqlite"
 
 
@@ -62,6 +66,22 @@ def lock_database(_: Stage) -> Iterator[None]:
     finally:
         connection.execute("ROLLBACK")
         connection.close()
+
+
+@contextmanager
+def corrupt_database(_: Stage) -> Iterator[None]:
+    """Write over the hub's database, try to start the hub, and restore a copy."""
+    copy = run(DSPORTAL, "backup").splitlines()[-1]
+    parts.kill("hub")
+    with DATABASE.open("r+b") as file:
+        file.write(os.urandom(CORRUPT_BYTES))
+    # It may refuse to start.
+    with contextlib.suppress(RuntimeError):
+        parts.start("hub")
+    yield
+    parts.stop("hub")
+    run(DSPORTAL, "backup", "--restore", copy)
+    parts.start("hub")
 
 
 @contextmanager
@@ -111,6 +131,11 @@ FAULTS = (
         name="database-locked",
         what=f"hub's database locked for {LOCKED_S} s",
         strike=lock_database,
+    ),
+    Fault(
+        name="database-corrupted",
+        what="hub's database corrupted, and a copy restored",
+        strike=corrupt_database,
     ),
     Fault(
         name="state-disk-full",

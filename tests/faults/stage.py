@@ -48,6 +48,7 @@ class Stage:
     def set_up(self) -> None:
         """Let holders hold and the queued wait, and clear away the rest."""
         self.victims.clear()
+        self.clear()
         for member in (*self.starters, *self.queued):
             member.answer = None
         self._each(self._hold, self.holders)
@@ -86,6 +87,7 @@ class Stage:
     def _hold(self, member: Member) -> None:
         if not member.is_ready():
             self._start_until_ready(member, RUNNING)
+        if not member.has_variable():
             member.keep_variable()
 
     def _start_until_ready(self, member: Member, partition: str) -> None:

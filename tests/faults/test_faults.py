@@ -11,11 +11,8 @@ from tests.faults.fault import Fault
 from tests.faults.results import Record
 from tests.faults.stage import Stage
 from tests.faults.watch import watching
-from tests.support.eventually import eventually
 
 FAULTS = (*portal_faults.FAULTS, *slurm_faults.FAULTS, *node_faults.FAULTS)
-# Until all is well again; on a busy machine a start alone takes a minute.
-WELL_TIMEOUT_S = 180
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -28,12 +25,11 @@ def test_nothing_is_lost_that_need_not_be(fault: Fault, stage: Stage, record: Re
             healed_s = time.monotonic()
         stage.wait_for_answers()
     record.slowest_s = seen.slowest_s
+    for member in stage.starters:
+        print(f"  {member.name} was told {member.answer}", flush=True)
 
-    def is_well() -> bool:
-        record.wrongs = ledger.wrongs(stage, fault)
-        return not record.wrongs
+    ledger.wait_until_well(stage, fault, record)
 
-    eventually(is_well, timeout_s=WELL_TIMEOUT_S, every_s=0.5)
     record.well_after_s = time.monotonic() - healed_s
     record.n_refused = sum(not member.server() for member in stage.starters)
     record.n_ended = len(stage.victims)
