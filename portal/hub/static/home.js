@@ -1,7 +1,7 @@
 // The home page: stops a session without leaving the page; without this the form does it.
 
-import "./refresh.js";
-import { sendSignedIn } from "./sign_in.js";
+import "refresh";
+import { sendSignedIn } from "sign-in";
 
 async function stopSession(form) {
   const card = form.closest(".portal-card");

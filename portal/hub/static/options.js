@@ -1,7 +1,7 @@
 // The form works without this; it keeps times and free GPUs up to date, and a second click from
 // sending it twice.
 
-import { hideSignedOut, leadsToLogin, showSignedOut } from "./sign_in.js";
+import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const REFRESH_MS = 60_000;
 const form = document.getElementById("spawn_form");

@@ -1,6 +1,6 @@
 // Pages that change by themselves: asked for again and put in place where they differ.
 
-import { hideSignedOut, leadsToLogin, showSignedOut } from "./sign_in.js";
+import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const minute = 60_000;
 
