@@ -3,11 +3,11 @@ import { Dialog, ICommandPalette, Notification, showDialog } from '@jupyterlab/a
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IStatusBar } from '@jupyterlab/statusbar';
 
-import { startAnew } from './anew';
+import { restartSession } from './restart';
 import { formatCountdown, formatDuration } from './format';
 import { PALETTE_CATEGORY } from './palette';
-import { place, StatusButton } from './place';
-import { saveAllAloud } from './save';
+import { addStatusButton, StatusButton } from './statusbutton';
+import { saveAllAndReport } from './save';
 import { ISession, ISessionState } from './session';
 
 const EXTEND_SESSION = 'data-scientist-portal:extend-session';
@@ -35,7 +35,7 @@ class Clock {
   ) {
     const title = 'Time left in this session. Click to extend it.';
     this.button = new StatusButton('data-scientist-portal-clock', title, () => void this.ask());
-    place(app, statusBar, this.button, 20);
+    addStatusButton(app, statusBar, this.button, 20);
     session.changed.connect((_, state) => this.take(state));
     window.setInterval(() => this.tick(), TICK_MS);
   }
@@ -51,7 +51,7 @@ class Clock {
     commands.addCommand(NEW_SESSION, {
       label: 'New Session …',
       isEnabled,
-      execute: () => this.anew('')
+      execute: () => this.restart('')
     });
     [EXTEND_SESSION, NEW_SESSION].forEach(command =>
       palette?.addItem({ command, category: PALETTE_CATEGORY })
@@ -62,7 +62,7 @@ class Clock {
     const { n_signals: nSignals } = state.clock;
     if (this.nSignals !== null && nSignals > this.nSignals) {
       const why = 'Slurm is about to end this session.';
-      void saveAllAloud(this.app, this.documents, why);
+      void saveAllAndReport(this.app, this.documents, why);
     }
     if (this.nSignals === null) {
       [EXTEND_SESSION, NEW_SESSION].forEach(id => this.app.commands.notifyCommandChanged(id));
@@ -73,6 +73,7 @@ class Clock {
 
   private tick(): void {
     const leftS = this.session.leftS();
+    // From the server, which has them from warnings_minutes of [clock] in portal.toml.
     const warningsS = this.session.state?.clock.warnings_s ?? [];
     if (leftS === null) {
       this.button.hide();
@@ -95,18 +96,18 @@ class Clock {
     const text = `This session ends in ${formatCountdown(leftS)}, at ${endTime(leftS)}.`;
     this.warning = Notification.warning(text, { autoClose: false, actions: this.actions() });
     if (isLast) {
-      void saveAllAloud(this.app, this.documents, 'This session ends soon.');
+      void saveAllAndReport(this.app, this.documents, 'This session ends soon.');
     }
   }
 
   private actions(): Notification.IAction[] {
     const step = this.session.state?.clock.step_s ?? 0;
-    const anew = { label: 'New session', callback: () => void this.anew('') };
+    const restart = { label: 'New session', callback: () => void this.restart('') };
     const extend = {
       label: `Extend by ${formatDuration(step)}`,
       callback: () => void this.extend()
     };
-    return step > 0 ? [extend, anew] : [anew];
+    return step > 0 ? [extend, restart] : [restart];
   }
 
   private async ask(): Promise<void> {
@@ -118,7 +119,7 @@ class Clock {
         ? `You can extend it ${times} ${formatDuration(step)}, unless this site gives waiting jobs priority.`
         : 'This site does not let you extend it further.';
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
-    buttons.push(Dialog.warnButton({ label: 'New session', actions: ['anew'] }));
+    buttons.push(Dialog.warnButton({ label: 'New session', actions: ['restart'] }));
     if (step > 0) {
       buttons.push(
         Dialog.okButton({ label: `Extend by ${formatDuration(step)}`, actions: ['extend'] })
@@ -131,8 +132,8 @@ class Clock {
     });
     if (button.actions.includes('extend')) {
       await this.extend();
-    } else if (button.actions.includes('anew')) {
-      await this.anew('');
+    } else if (button.actions.includes('restart')) {
+      await this.restart('');
     }
   }
 
@@ -140,15 +141,15 @@ class Clock {
     try {
       await this.session.extend();
     } catch (error) {
-      await this.anew((error as Error).message);
+      await this.restart((error as Error).message);
       return;
     }
     const until = endTime(this.session.leftS() ?? 0);
     Notification.success(`The session now ends at ${until}.`, { autoClose: 8_000 });
   }
 
-  private anew(reason: string): Promise<void> {
-    return startAnew(this.app, this.documents, this.session, reason);
+  private restart(reason: string): Promise<void> {
+    return restartSession(this.app, this.documents, this.session, reason);
   }
 
   private dismiss(): void {

@@ -2,9 +2,9 @@ import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application'
 import { Notification } from '@jupyterlab/apputils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 
-import { newSessionUrl } from './anew';
+import { newSessionUrl } from './restart';
 import { formatCountdown, formatDuration } from './format';
-import { saveAllAloud } from './save';
+import { saveAllAndReport } from './save';
 import { IIdle, ISession } from './session';
 
 /** Warns that the session is idle, saves before it is stopped, and says that it was. */
@@ -30,7 +30,7 @@ class IdleNotice {
     this.show(idle);
     if (idle.state !== before && idle.state === 'saving') {
       const why = 'This session is idle and about to be stopped.';
-      void saveAllAloud(this.app, this.documents, why).then(() => this.tellTheEnd());
+      void saveAllAndReport(this.app, this.documents, why).then(() => this.tellTheEnd());
     }
   }
 

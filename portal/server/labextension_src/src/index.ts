@@ -1,9 +1,9 @@
 import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
+import { disconnectedPlugin } from './disconnected';
 import { environmentsPlugin } from './environments';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
-import { lostPlugin } from './lost';
 import { meterPlugin } from './meter';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
@@ -27,5 +27,5 @@ export default [
   meterPlugin,
   idlePlugin,
   noticesPlugin,
-  lostPlugin
+  disconnectedPlugin
 ];

@@ -7,7 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { count } from './format';
 import { drawGraph, IPoint } from './graph';
 import { PALETTE_CATEGORY } from './palette';
-import { place, StatusButton } from './place';
+import { addStatusButton, StatusButton } from './statusbutton';
 import { IMeter, ISample, ISession } from './session';
 
 const SHOW_USAGE = 'data-scientist-portal:show-usage';
@@ -172,7 +172,7 @@ export const meterPlugin: JupyterFrontEndPlugin<void> = {
     app.commands.addCommand(SHOW_USAGE, { label: 'Show Resource Usage', execute: open });
     palette?.addItem({ command: SHOW_USAGE, category: PALETTE_CATEGORY });
     const button = new StatusButton('data-scientist-portal-meter', title, open);
-    place(app, statusBar, button, 10);
+    addStatusButton(app, statusBar, button, 10);
     session.changed.connect((_, { meter }) => {
       if (meter) {
         button.showText(summary(meter));

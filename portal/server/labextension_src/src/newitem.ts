@@ -21,7 +21,7 @@ export function addToNewMenu(
     }
     const add = () => menu.addItem(item);
     add();
-    // Notebook fills the menu anew whenever the kernels change.
+    // Notebook fills the menu again whenever the kernels change.
     app.serviceManager.kernelspecs.specsChanged.connect(add);
   });
 }

@@ -4,7 +4,7 @@ import { Event } from '@jupyterlab/services';
 
 import { ISession } from './session';
 
-/** See portal/server/session.py. */
+/** See portal/server/session/monitor.py. */
 const SUSPENSION_EVENT = 'https://data-scientist-portal.example/events/suspension';
 
 /** Shows what the site announces, once in each tab, for as long as it is announced. */

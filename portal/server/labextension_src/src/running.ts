@@ -5,7 +5,7 @@ import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
 import { tensorBoardIcon } from './icon';
-import { ITensorBoard, TensorBoardClient } from './rest';
+import { ITensorBoard, TensorBoardClient } from './tensorboardclient';
 
 const INTERVAL_MS = 10_000;
 

@@ -28,7 +28,7 @@ export function notSaved(paths: ReadonlyArray<string>): string {
 }
 
 /** Save all, and say what was saved or could not be. */
-export async function saveAllAloud(
+export async function saveAllAndReport(
   app: JupyterFrontEnd,
   documents: IDocumentManager,
   why: string

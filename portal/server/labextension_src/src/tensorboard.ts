@@ -12,8 +12,8 @@ import { ILauncher } from '@jupyterlab/launcher';
 
 import { tensorBoardIcon } from './icon';
 import { PALETTE_CATEGORY } from './palette';
-import { ITensorBoard, TensorBoardClient } from './rest';
-import { WaitingTab } from './tab';
+import { ITensorBoard, TensorBoardClient } from './tensorboardclient';
+import { WaitingTab } from './waitingtab';
 
 export const OPEN_TENSORBOARD = 'data-scientist-portal:open-tensorboard';
 

@@ -28,7 +28,7 @@ function pause(): Promise<void> {
 }
 
 /** Says once what became of a session that no longer responds. */
-class LostConnection {
+class DisconnectedNotice {
   private told: Presence = 'there';
   private isAsking = false;
 
@@ -100,16 +100,16 @@ class LostConnection {
   }
 }
 
-/** In place of JupyterHub's own, which says of every lost connection that the server does not run. */
-export const lostPlugin: JupyterFrontEndPlugin<IConnectionLost> = {
-  id: 'data-scientist-portal:lost',
+/** In place of JupyterHub's own, which takes each lost connection for a server that has ended. */
+export const disconnectedPlugin: JupyterFrontEndPlugin<IConnectionLost> = {
+  id: 'data-scientist-portal:disconnected',
   description: 'Says what became of a session that no longer responds.',
   autoStart: true,
   requires: [ISession],
   optional: [JupyterLab.IInfo],
   provides: IConnectionLost,
   activate: (app: JupyterFrontEnd, session: ISession, info: JupyterLab.IInfo | null) => {
-    const lost = new LostConnection(session, app.serviceManager.serverSettings.baseUrl, info);
-    return () => lost.tell();
+    const notice = new DisconnectedNotice(session, app.serviceManager.serverSettings.baseUrl, info);
+    return () => notice.tell();
   }
 };

@@ -19,7 +19,7 @@ export function newSessionUrl(): string {
 }
 
 /** Offer a new session with the same choices and the same notebooks open, in place of this one. */
-export async function startAnew(
+export async function restartSession(
   app: JupyterFrontEnd,
   documents: IDocumentManager,
   session: ISession,

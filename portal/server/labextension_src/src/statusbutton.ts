@@ -45,7 +45,7 @@ export class StatusButton extends Widget {
 }
 
 /** Put a button into the status bar, or at the top where there is none, as in Notebook. */
-export function place(
+export function addStatusButton(
   app: JupyterFrontEnd,
   statusBar: IStatusBar | null,
   button: StatusButton,
