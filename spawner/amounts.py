@@ -1,7 +1,10 @@
-"""Amounts in sentences: counts with their noun, and durations."""
+"""Amounts in sentences: counts with their noun, and all durations of hub and spawner."""
 
 from __future__ import annotations
 
+import math
+
+SECONDS_PER_DAY = 24 * 3600
 SECONDS_PER_HOUR = 3600
 SECONDS_PER_MINUTE = 60
 
@@ -11,19 +14,41 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def format_length(seconds: float) -> str:
-    """Return "8 hours", "1.25 hours" or "20 minutes" for `seconds`, not rounded to tenths.
+def format_duration(seconds: float) -> str:
+    """Return `seconds` as the length of something: "8 hours", "1.25 hours" or "20 minutes"."""
+    is_long = seconds >= SECONDS_PER_HOUR
+    # Hundredths tell apart whole minutes, which Slurm counts in: a length that is just over its
+    # limit does not read like the limit.
+    length = (
+        round(seconds / SECONDS_PER_HOUR, 2) if is_long else round(seconds / SECONDS_PER_MINUTE)
+    )
+    return f"{length:g} {'hour' if is_long else 'minute'}{'' if length == 1 else 's'}"
 
-    For a length beside its limit: 4.01 hours must not read as "4 hours".
-    """
-    hours, minutes = seconds / SECONDS_PER_HOUR, seconds / SECONDS_PER_MINUTE
-    length, unit = (hours, "hour") if hours >= 1 else (minutes, "minute")
-    return f"{length:g} {unit}{'' if length == 1 else 's'}"
+
+def format_time_left(left_s: float) -> str:
+    """Return "7 h 40 min", "12 min" or "less than a minute", also for a negative time."""
+    minutes = int(left_s // SECONDS_PER_MINUTE)
+    if minutes < 1:
+        return "less than a minute"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def format_hours(seconds: float) -> str:
-    """Return "8 hours" or "1.5 hours" for `seconds`, or "20 minutes" below an hour."""
-    if seconds < SECONDS_PER_HOUR:
-        return count(round(seconds / SECONDS_PER_MINUTE), "minute")
-    hours = f"{seconds / SECONDS_PER_HOUR:.1f}".removesuffix(".0")
-    return f"{hours} hour{'' if hours == '1' else 's'}"
+def format_age(seconds: float) -> str:
+    """Return for how many `seconds` something has lasted: "3 days", "2 h 5 min" or "less than a minute"."""
+    days = int(seconds // SECONDS_PER_DAY)
+    return count(days, "day") if days >= 2 else format_time_left(seconds)
+
+
+def format_wait(wait_s: float) -> str:
+    """Return "1 second", "45 seconds" or "3 minutes", rounded up."""
+    seconds = math.ceil(wait_s)
+    if seconds < 90:
+        return count(seconds, "second")
+    return f"{-(-seconds // SECONDS_PER_MINUTE)} minutes"
+
+
+def format_option_hours(walltime_s: int) -> str:
+    """Return a length in hours as the option "hours" is written in requests: "8" or "1.5"."""
+    # Four decimals, as many as `JobOptions` reads, so that a length comes back as it was.
+    return f"{round(walltime_s / SECONDS_PER_HOUR, 4):g}"

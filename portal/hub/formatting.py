@@ -1,4 +1,4 @@
-"""Formats amounts for pages: GPUs, cores, memory, times."""
+"""Formats amounts for pages: GPUs, cores, memory, moments; durations are in spawner.amounts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import datetime
 from spawner.amounts import count
 
 MIB_PER_GIB = 1024
-SECONDS_PER_MINUTE = 60
 
 
 def format_gpus(n_gpus: int) -> str:
@@ -27,15 +26,6 @@ def format_memory(memory_mib: int) -> str:
     if memory_mib < MIB_PER_GIB:
         return f"{memory_mib} MB"
     return f"{round(memory_mib / MIB_PER_GIB, 1):g} GB"
-
-
-def format_time_left(left_s: float) -> str:
-    """Return "7 h 40 min", "12 min" or "less than a minute", also for a negative time."""
-    minutes = int(left_s // SECONDS_PER_MINUTE)
-    if minutes < 1:
-        return "less than a minute"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def format_clock(moment: datetime, now: datetime) -> str:
@@ -62,12 +52,6 @@ def format_gpu_hours(hours: float) -> str:
         return "less than 0.1 GPU hours"
     amount = f"{hours:.1f}" if hours < 100 else f"{hours:,.0f}"
     return f"{amount} GPU hours"
-
-
-def format_age(seconds: float) -> str:
-    """Return "3 days", "2 h 5 min" or "less than a minute" for `seconds`."""
-    days = int(seconds // 86_400)
-    return count(days, "day") if days >= 2 else format_time_left(seconds)
 
 
 def format_moment(at: float) -> str:

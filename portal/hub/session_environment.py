@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from portal.hub.settings.loader import Settings
+from spawner.amounts import SECONDS_PER_MINUTE
 from spawner.session_settings import SessionSettings, Tool
-
-SECONDS_PER_MINUTE = 60
 
 
 def session_settings(settings: Settings) -> SessionSettings:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spawner.amounts import count, format_length
+from spawner.amounts import count, format_duration
 from spawner.errors import OptionsError
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS, plain_options
@@ -91,8 +91,8 @@ class JobOptions:
             self._check_gpus(catalog, limits)
         if self.walltime_s is not None and self.walltime_s > limits.max_walltime_s:
             raise OptionsError(
-                f"You asked for {format_length(self.walltime_s)}; a session may last at most "
-                f"{format_length(limits.max_walltime_s)}{_set_by(limits)}. Ask for a shorter one."
+                f"You asked for {format_duration(self.walltime_s)}; a session may last at most "
+                f"{format_duration(limits.max_walltime_s)}{_set_by(limits)}. Ask for a shorter one."
             )
         return shape.resources(self.n_gpus)
 

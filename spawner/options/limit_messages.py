@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spawner.amounts import count, format_length
+from spawner.amounts import count, format_duration
 from spawner.options.limits import Limits
 
 
@@ -34,7 +34,7 @@ class OwnedLimits:
         """Return why the user cannot have so long a session; "" if no limit forbids it."""
         for whose, limits in self._by_owner():
             if walltime_s > limits.max_walltime_s:
-                return f"The limit of {whose} is {format_length(limits.max_walltime_s)}."
+                return f"The limit of {whose} is {format_duration(limits.max_walltime_s)}."
         return ""
 
     def why_not_partition(self, name: str) -> str:

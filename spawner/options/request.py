@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spawner.amounts import count, format_length
+from spawner.amounts import count, format_duration
 from spawner.errors import OptionsError, SettingsError
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
@@ -76,9 +76,9 @@ class Request:
         most_s = catalog.max_walltime_s(partition)
         if most_s is not None and (options.walltime_s or 0) > most_s:
             raise OptionsError(
-                f"You asked for {format_length(options.walltime_s or 0)}; a session"
+                f"You asked for {format_duration(options.walltime_s or 0)}; a session"
                 f"{f' in the partition {partition}' if partition else ''} may last at most "
-                f"{format_length(most_s)}. Ask for a shorter one."
+                f"{format_duration(most_s)}. Ask for a shorter one."
             )
         # A length that the user named fits the partition by now; the site's default may not.
         walltime_s = options.walltime_s or limits.first_walltime_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spawner.amounts import format_hours
+from spawner.amounts import format_duration
 from spawner.errors import ExtensionError
 from spawner.slurm.jobs import WaitingJob
 
@@ -72,8 +72,8 @@ def decide_limit(
     new_limit_s = min(limit_s + policy.step_s, most_s) // 60 * 60
     if new_limit_s - limit_s < min(_LEAST_GAIN_S, policy.step_s):
         raise ExtensionError(
-            f"The session cannot be extended beyond {format_hours(limit_s)}. {lowest.what} allows "
-            f"{format_hours(most_s)} in all. Save your work and start a new session."
+            f"The session cannot be extended beyond {format_duration(limit_s)}. {lowest.what} "
+            f"allows {format_duration(most_s)} in all. Save your work and start a new session."
         )
     return new_limit_s
 

@@ -16,13 +16,14 @@ from traitlets import Integer, List, Set, Unicode
 
 from portal.hub.auth.account_status import AccountStatus, AccountStatusCache, LoginPermission
 from portal.hub.auth.client_address import client_address, parse_networks
-from portal.hub.auth.credentials import Credentials, LoginError, format_wait
+from portal.hub.auth.credentials import Credentials, LoginError
 from portal.hub.auth.known_browsers import read_browser, remember_browser
 from portal.hub.auth.login_queue import LONGEST_WAIT_S, LoginQueue, LoginQueueFullError
 from portal.hub.auth.login_throttle import LoginAttempt, LoginThrottle, Outcome
 from portal.hub.auth.unix_accounts import read_account
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.schema import default
+from spawner.amounts import format_wait
 
 T = TypeVar("T")
 

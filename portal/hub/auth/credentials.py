@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError
 
-from spawner.amounts import count
-
 USER_NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LONGEST_PASSWORD = 1024
@@ -78,11 +76,3 @@ def read_credentials(
     if not USER_NAME.fullmatch(name) or not password.strip() or len(password) > LONGEST_PASSWORD:
         return None
     return Credentials(name=name, password=password)
-
-
-def format_wait(wait_s: float) -> str:
-    """Return "1 second", "45 seconds" or "3 minutes", rounded up."""
-    seconds = math.ceil(wait_s)
-    if seconds < 90:
-        return count(seconds, "second")
-    return f"{-(-seconds // 60)} minutes"

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from portal.hub.form.defaults import offered_gpu_types
 from portal.hub.form.gpu_choices import nodes_of
-from portal.hub.formatting import format_clock, format_time_left
-from spawner.amounts import SECONDS_PER_HOUR, format_hours
+from portal.hub.formatting import format_clock
+from spawner.amounts import SECONDS_PER_HOUR, format_duration, format_option_hours, format_time_left
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
@@ -144,11 +144,11 @@ def _hours(catalog: Catalog, bounds: OwnedLimits, selected: JobOptions) -> Field
     for length_s in sorted(length_s for length_s in lengths_s if length_s <= longest_s):
         refusal = bounds.why_not_walltime(length_s)
         if not refusal and most_s is not None and length_s > most_s:
-            refusal = f"{selected.partition} allows {format_hours(most_s)}."
+            refusal = f"{selected.partition} allows {format_duration(most_s)}."
         items.append(
             Item(
-                value=hours_text(length_s),
-                label=format_hours(length_s),
+                value=format_option_hours(length_s),
+                label=format_duration(length_s),
                 is_chosen=length_s == chosen_s,
                 refusal=refusal,
             )
@@ -193,8 +193,3 @@ def _time_left(reservation: Reservation, now: datetime) -> str:
 def free_of(count: GpuCount) -> str:
     """Return "3 of 8 free", or "" if there are none at all."""
     return f"{count.free} of {count.total} free" if count.total else ""
-
-
-def hours_text(walltime_s: int) -> str:
-    """Return a length in hours as requests spell it: "8" or "1.5"."""
-    return f"{round(walltime_s / SECONDS_PER_HOUR, 4):g}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from portal.hub.formatting import format_cores, format_gpus, format_memory
-from spawner.amounts import format_hours
+from spawner.amounts import format_duration
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
@@ -139,7 +139,7 @@ def _choice(
         gpus=format_gpus(n_gpus),
         cores=format_cores(resources.n_cores),
         memory=format_memory(resources.memory_mib),
-        hours=format_hours(selected.walltime_s or limits.first_walltime_s),
+        hours=format_duration(selected.walltime_s or limits.first_walltime_s),
         # Without a GPU a session needs only the cores and memory of one.
         starts_now=startable >= n_gpus if n_gpus else _has_room(catalog, shape, partition),
         note="" if refusal else shape.reason,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portal.hub.formatting import format_cores, format_memory
-from spawner.amounts import format_hours
+from spawner.amounts import format_duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,5 +29,5 @@ class Rescue:
         return cls(
             cores=format_cores(traits.rescue_cores),
             memory=format_memory(traits.rescue_memory_mib),
-            hours=format_hours(traits.rescue_walltime_s),
+            hours=format_duration(traits.rescue_walltime_s),
         )

@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from portal.hub.form.defaults import select
-from portal.hub.form.fields import Field, advanced_fields, hours_text, main_fields
+from portal.hub.form.fields import Field, advanced_fields, main_fields
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_start, with_alternative
+from spawner.amounts import format_option_hours
 from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
@@ -135,7 +136,7 @@ def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     """Return a choice as a request spells it: texts by option."""
     chosen = {
         "gpus": str(n_gpus),
-        "hours": hours_text(selected.walltime_s) if selected.walltime_s else "",
+        "hours": format_option_hours(selected.walltime_s) if selected.walltime_s else "",
         "gpu_type": selected.gpu_type,
         "partition": selected.partition,
         **dict(selected.names),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from portal.hub.formatting import format_age
 from portal.hub.pages.suspension import is_suspended
-from spawner.amounts import format_hours
+from spawner.amounts import format_age, format_duration
 from spawner.forecast.accuracy import Accuracy
 from spawner.session.session import Session
 from spawner.slurm.catalog import Catalog
@@ -148,7 +147,7 @@ def describe_cluster(
         rows=tuple(sorted(sessions, key=_by_idleness)) if is_admin else (),
         n_idle=len(idle),
         n_idle_gpus=sum(row.n_gpus for row in idle),
-        idle_after=format_hours(idle_after_s),
+        idle_after=format_duration(idle_after_s),
         idle_after_s=idle_after_s,
     )
 

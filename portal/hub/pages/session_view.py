@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from portal.hub.formatting import format_time_left
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
-from spawner.amounts import format_hours
+from spawner.amounts import format_duration, format_time_left
 from spawner.options.request import describe_gpus
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
@@ -125,7 +124,7 @@ def describe_request(spawner: Any) -> str:
     if session is None or not session.walltime_s:
         return ""
     gpus = describe_gpus(session.n_gpus, are_simulated=spawner.simulated_gpus)
-    return f"{gpus} for {format_hours(session.walltime_s)}"
+    return f"{gpus} for {format_duration(session.walltime_s)}"
 
 
 def _facts(spawner: Any) -> tuple[Fact, ...]:

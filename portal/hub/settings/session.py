@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portal.hub.settings.schema import setting
-from spawner.amounts import SECONDS_PER_HOUR
+from spawner.amounts import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from spawner.defaults import DEFAULTS
 
-SECONDS_PER_MINUTE = 60
 MOST_MINUTES = 24 * 60
 
 

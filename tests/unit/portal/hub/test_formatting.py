@@ -6,15 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from portal.hub.auth.credentials import format_wait
-from portal.hub.formatting import (
-    format_clock,
-    format_cores,
-    format_gpus,
-    format_memory,
-    format_time_left,
-)
-from spawner.amounts import format_hours
+from portal.hub.formatting import format_clock, format_cores, format_gpus, format_memory
 
 
 @pytest.mark.parametrize(
@@ -28,18 +20,6 @@ from spawner.amounts import format_hours
         (format_memory(512), "512 MB"),
         (format_memory(49152), "48 GB"),
         (format_memory(1536), "1.5 GB"),
-        (format_hours(60), "1 minute"),
-        (format_hours(1800), "30 minutes"),
-        (format_hours(3600), "1 hour"),
-        (format_hours(5400), "1.5 hours"),
-        (format_hours(28800), "8 hours"),
-        (format_time_left(-5), "less than a minute"),
-        (format_time_left(59), "less than a minute"),
-        (format_time_left(3599), "59 min"),
-        (format_time_left(27600), "7 h 40 min"),
-        (format_wait(0.2), "1 second"),
-        (format_wait(89), "89 seconds"),
-        (format_wait(91), "2 minutes"),
     ],
 )
 def test_amounts(words: str, expected: str) -> None:
