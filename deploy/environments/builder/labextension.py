@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.files import replace_folder
-from deploy.environments.builder.node import npm_environment
+from deploy.environments.builder.npm import install_locked
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import run
-from deploy.environments.builder.proxy import NPM_HINT
-
-LOCKED = ("package.json", "package-lock.json")
 
 
 def sources(plan: Plan) -> Path:
@@ -32,12 +27,5 @@ def install_modules(plan: Plan, log: IO[str]) -> None:
         BuildError: If npm fails.
     """
     staging = plan.labextension_dir.with_name("labextension.new")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    for name in LOCKED:
-        shutil.copy(sources(plan) / name, staging)
-    # The build runs as root, which scripts of packages must not.
-    options = ["--ignore-scripts", "--no-audit", "--no-fund"]
-    npm = plan.node_dir / "bin/npm"
-    run([npm, "ci", *options], log=log, cwd=staging, env=npm_environment(plan), next_step=NPM_HINT)
+    install_locked(plan, sources(plan), staging, log)
     replace_folder(plan.labextension_dir, staging)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
-from deploy.environments.builder.node import AS_NOBODY, npm_environment
+from deploy.environments.builder.node import AS_NOBODY
+from deploy.environments.builder.npm import install_locked
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.process import output_of
 
 NAME = "configurable-http-proxy"
-NPM_HINT = "See whether 'npm view npm version' works on this machine, then run the build again."
 
 
 def program(plan: Plan) -> Path:
@@ -28,14 +27,8 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
         BuildError: If npm fails or the proxy does not start.
     """
     staging = plan.proxy_dir.with_name("proxy.new")
-    shutil.rmtree(staging, ignore_errors=True)
-    (staging / "bin").mkdir(parents=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(plan.recipes_dir / "proxy" / name, staging)
-    # The build runs as root, which scripts of packages must not.
-    options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"]
-    npm = plan.node_dir / "bin/npm"
-    run([npm, "ci", *options], log=log, cwd=staging, env=npm_environment(plan), next_step=NPM_HINT)
+    install_locked(plan, plan.recipes_dir / "proxy", staging, log, options=["--omit=dev"])
+    (staging / "bin").mkdir()
     entry = plan.proxy_dir / "node_modules" / NAME / "bin" / NAME
     node = plan.node_dir / "bin/node"
     write_program(staging / "bin" / NAME, f'#!/bin/sh\nexec "{node}" "{entry}" "$@"\n')

@@ -127,7 +127,7 @@ TARGETS = (
         made_from=lambda plan: [plan.recipes_dir / "proxy"],
         results=lambda plan: [proxy.program(plan)],
         needs=("node",),
-        code=("proxy",),
+        code=("proxy", "npm"),
     ),
     Target(
         name="python3",

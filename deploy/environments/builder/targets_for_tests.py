@@ -17,6 +17,7 @@ from deploy.environments.builder import (
     unpacked,
 )
 from deploy.environments.builder.environment import environment_target
+from deploy.environments.builder.npm import LOCKED
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import Target
 
@@ -73,16 +74,16 @@ TARGETS_FOR_TESTS = (
         made_from=lambda plan: [plan.recipes_dir / "axe"],
         results=lambda plan: [axe.script(plan)],
         needs=("node",),
-        code=("axe",),
+        code=("axe", "npm"),
     ),
     Target(
         name="labextension",
         summary="installing what checks and builds the labextension",
         build=labextension.install_modules,
-        made_from=lambda plan: [labextension.sources(plan) / name for name in labextension.LOCKED],
+        made_from=lambda plan: [labextension.sources(plan) / name for name in LOCKED],
         results=lambda plan: [labextension.modules(plan)],
         needs=("node",),
-        code=("labextension",),
+        code=("labextension", "npm"),
     ),
     _debian_target(
         "ansible",
