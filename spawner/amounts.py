@@ -35,7 +35,7 @@ def format_time_left(left_s: float) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return for how many `seconds` something has lasted: "3 days", "2 h 5 min" or "less than a minute"."""
+    """Return "3 days", "2 h 5 min" or "less than a minute" for something `seconds` old."""
     days = int(seconds // SECONDS_PER_DAY)
     return count(days, "day") if days >= 2 else format_time_left(seconds)
 

@@ -76,6 +76,7 @@ class Catalog:
 
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
         """Return the result for `key`, computed once: every user's form asks the same."""
+        # Not `spawner.cache.Cache`: a catalog never changes, so nothing expires, and nothing waits.
         if key not in self._known:
             self._known[key] = work_out()
         return cast("T", self._known[key])

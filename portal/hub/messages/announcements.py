@@ -106,6 +106,8 @@ class AnnouncementBoard:
     @property
     def current(self) -> tuple[Announcement, ...]:
         """The announcements to show; a change of the file takes 2 s at most to appear."""
+        # Not `spawner.cache.Cache`, which is async: templates ask here, and a stat is quick. The
+        # last good announcements stay for as long as the file is wrong, too.
         if self._clock() - self._looked_at_s >= _LOOK_AGAIN_S:
             self._looked_at_s = self._clock()
             self._look()
