@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from portal.launch.scaling.step_time import Point, Prediction, StepTime, fit_step_time
 
+# Far beyond what was measured, so that the table shows where more GPUs stop to pay.
 N_GPUS = (1, 2, 4, 8, 16, 32, 64)
 # Least speed-up for twice the GPUs; below it two jobs side by side get more done.
 PAYS_FROM = 1.6

@@ -35,6 +35,7 @@ def main(argv: list[str]) -> int:
         # As `python SCRIPT` does, so that the script finds modules beside it.
         sys.path[0] = str(Path(argv[1]).absolute().parent)
         plan = plan_of_job(os.environ)
+        # Before there is a folder: what can be refused leaves nothing behind.
         if plan.mpi:
             check_mpi()
         folder = create_folder(call_name(call), datetime.now())

@@ -50,6 +50,7 @@ def path(name: str) -> Path:
     folder = os.environ.get(CHECKPOINT_VARIABLE)
     if not folder:
         raise LaunchError("Checkpoints belong to a rank. Use them in what portal.launch.run runs.")
+    # Made here: a run that saves nothing has no such folder, and nothing to resume.
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     return Path(folder) / name
 
@@ -93,6 +94,7 @@ def watch_for_warning() -> None:
     def note(number: int, frame: FrameType | None) -> None:
         _warnings.append(number)
 
+    # The handler only notes it: saving in the middle of a step would save half of it.
     signal.signal(signal.SIGUSR1, note)
 
 

@@ -135,6 +135,7 @@ def measure_links(device: Literal["cuda", "cpu"], n_bytes: int = N_BYTES) -> End
         torch.cuda.set_device(local_rank)
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     dist.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+    # Over Gloo: a barrier over NCCL would use the paths that are measured.
     gate = dist.new_group(backend="gloo")
     links = {}
     for source in range(dist.get_world_size()):

@@ -64,6 +64,7 @@ def probe(
     Raises:
         LaunchError: If the session has fewer than two GPUs, or an argument is out of range.
     """
+    # Refuses a wrong model before anything is started.
     name_of(train)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
         raise LaunchError(f"You asked for seconds={seconds!r}; give a number above 0, such as 60.")

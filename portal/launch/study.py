@@ -179,12 +179,15 @@ def complete(study: Study, configs: Sequence[Config], measure: Measure) -> Study
         try:
             measurement = summarize(config, measure(config))
         except SessionError as error:
+            # With at least one measurement there is something to show, so the rest is only left
+            # out.
             if config == left[-1] and not study.measurements:
                 raise
             print(f"    left out: {error}", flush=True)
             continue
         took_s.append(time.monotonic() - began)
         study.measurements.append(measurement)
+        # After each one: a study may be longer than the session.
         study.save()
         print(f"    {measurement.images_per_s:.1f} images/s", flush=True)
     return study

@@ -51,6 +51,7 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
         # Keras would build it at the first step, too late for its state to be broadcast.
         if not optimizer.built:
             optimizer.build(self.model.trainable_variables)
+        # The optimizer's too: with other momenta the ranks would drift apart after the first step.
         variables = [*self.model.weights, *optimizer.variables]
         _hvd.broadcast_variables([variable.value for variable in variables], self._root_rank)
 

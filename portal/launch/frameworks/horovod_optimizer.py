@@ -99,6 +99,7 @@ def check_optimizer(model: keras.Model) -> None:
             "average gradients. Compile the model with hvd.DistributedOptimizer(...) of "
             "portal.launch.horovod_keras."
         )
+    # Keras compiles for XLA by itself where it can, so users need not have asked for it.
     if model.jit_compile:
         raise LaunchError(
             "The model was compiled for XLA, which cannot run Horovod's operations. Add "
@@ -118,6 +119,7 @@ def _average(gradients: list[Any], *, op: Any, compression: Any) -> list[Any]:
         if gradient is not None and not isinstance(gradient, tf.IndexedSlices)
     ]
     if dense:
+        # As a group: all ranks then reduce the same gradients in the same order, as one operation.
         averaged = _hvd.grouped_allreduce(
             [gradients[place] for place in dense], op=op, compression=compression
         )

@@ -89,6 +89,7 @@ def _told_to_end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _pass_warnings_on(step: JobStep) -> None:
+    # Slurm signals the batch script alone; the ranks learn of it through their step.
     signal.signal(WARNING_SIGNAL, lambda number, frame: step.warn())
 
 

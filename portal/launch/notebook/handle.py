@@ -197,6 +197,7 @@ class Run:
     def _follow(self, show: Literal["first", "all", "none"]) -> None:
         plan = self.folder.read_plan()
         shown = range({"first": 1, "all": plan.n_ranks, "none": 0}[show])
+        # From files, not from srun: the ranks may run in another job, and the cell may attach late.
         tail = LogTail([self.folder.log_path(rank) for rank in shown], self._show)
         bar = ProgressBar(self._show)
         said, asked_at, over_since = "", 0.0, 0.0

@@ -35,6 +35,7 @@ def parse_line(line: str) -> argparse.Namespace:
     Raises:
         LaunchError: If an option is unknown or has an invalid value.
     """
+    # No abbreviations: a later option could make one of them mean something else.
     parser = _Parser(prog="%%ranks", add_help=False, allow_abbrev=False)
     parser.add_argument("--gpus", type=int)
     parser.add_argument("--nodes", type=int, default=1)

@@ -83,11 +83,13 @@ class RankOutput:
         *,
         may_leave_out: bool = True,
     ) -> None:
+        # Unbuffered, so that other notebooks and terminals can follow the logs.
         self._logs: list[BinaryIO] = [path.open("wb", buffering=0) for path in log_paths]
         self._shown = frozenset(shown)
         self._text = RankText(len(self._shown))
         place = log_paths[min(self._shown)] if may_leave_out and self._shown else None
         self._cell = CellOutput(show, place)
+        # srun can repeat one error for each of many ranks.
         self._slurm_lines: deque[str] = deque(maxlen=50)
 
     def __enter__(self) -> RankOutput:

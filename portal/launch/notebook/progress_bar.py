@@ -54,6 +54,7 @@ class ProgressBar:
             self._show(f"{text}\n")
 
     def _draw_page(self, markup: str) -> None:
+        # Scripts import this module, too, and need no IPython.
         from IPython.display import HTML, display
 
         if self._display is None:

@@ -150,6 +150,7 @@ def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, wallti
     )
     command = [sys.executable, "-m", "portal.launch.notebook.batch", str(folder.path)]
     job_id = commands.submit(request, command)
+    # At once: `attach` finds the job by it if this kernel dies.
     folder.write_job_id(job_id)
     plan = folder.read_plan()
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"

@@ -85,6 +85,7 @@ def install_guards(
         # The finder is not asked about what is imported already.
         if name in sys.modules:
             patch(sys.modules[name])
+    # First, or the usual finder would load the modules unpatched.
     sys.meta_path.insert(0, _PatchingFinder(patches))
 
 

@@ -104,6 +104,7 @@ def _start(role: str, variables: dict[str, str]) -> None:
             *(sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid())),
             *(sys.executable, "-I", "-c", "import mxnet"),
         ],
+        # One thread: the cores are for the workers.
         env={**os.environ, **variables, "DMLC_ROLE": role, "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

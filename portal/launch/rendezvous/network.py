@@ -28,6 +28,8 @@ def address_of_node(node: str) -> str:
     name = node
     with suppress(OSError, subprocess.SubprocessError):
         said = subprocess.run(
+            # Asked first: a host name may resolve to 127.0.1.1, or to a network that nodes do not
+            # share.
             ["scontrol", "--oneliner", "show", "node", node],
             capture_output=True,
             text=True,

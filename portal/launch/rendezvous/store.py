@@ -28,6 +28,7 @@ from typing import Any
 from portal.socket_owner import socket_owner
 
 MAX_VALUE_BYTES = 1 << 20
+# Ends a thread whose client sends nothing; a waiting rank asks again and again instead.
 _REQUEST_TIMEOUT_S = 10
 _REFUSAL = b"HTTP/1.0 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -41,6 +42,7 @@ class Store:
     """
 
     def __init__(self, host: str = "127.0.0.1", uid: int | None = None) -> None:
+        # URL-safe, since Horovod puts it into the path of its requests as it is.
         self.secret = secrets.token_urlsafe(32)
         self._server = _Server(host, self.secret, os.getuid() if uid is None else uid)
         self._thread = threading.Thread(

@@ -80,6 +80,7 @@ class StepTime:
             n_gpus=n_gpus,
             speedup=n_gpus * self.step_s(1) / self.step_s(n_gpus),
             lowest=min(speedups) / (1 + spread),
+            # Noise alone does not promise more than a perfect speed-up.
             highest=min(max(speedups) * (1 + spread), max(n_gpus, *speedups)),
         )
 
@@ -127,6 +128,7 @@ def _deviation(fit: Terms, points: Sequence[Point]) -> float:
 
 def _least_squares(points: Sequence[Point], shape: tuple[int, ...]) -> Terms | None:
     """Return the terms with the least deviation relative to each point; None if one is negative."""
+    # Divided by the time: a deviation of 5 % counts the same on one GPU and on eight.
     rows = [[_factors(point.n_gpus)[i] / point.step_s for i in shape] for point in points]
     n = len(shape)
     matrix = [[sum(row[i] * row[j] for row in rows) for j in range(n)] for i in range(n)]

@@ -88,6 +88,7 @@ def _n_more(rounds: list[list[float]], budget_s: float) -> int:
     """Return the steps of the next round: at most twice those of the last; 0 to end."""
     left_s = budget_s - sum(map(sum, rounds))
     n_left = int(left_s / statistics.mean(rounds[-1]))
+    # In growing rounds: the first, slow steps must not decide how many there are in all.
     return max(0, min(2 * len(rounds[-1]), n_left))
 
 
@@ -127,6 +128,7 @@ def _keras_step(name: str, config: Config) -> Callable[[], object]:
         loss="sparse_categorical_crossentropy",
         jit_compile=False,
     )
+    # Other images on each rank, as in a real training.
     chance = np.random.default_rng(hvd.rank())
     side = MODELS[name]
     images = chance.random((config.batch_size, side, side, 3), dtype=np.float32)
@@ -144,6 +146,7 @@ def _keras_model(name: str) -> Any:
         "resnet50": keras.applications.ResNet50,
         "vgg16": keras.applications.VGG16,
     }
+    # Without weights: nothing is downloaded, and the speed does not depend on them.
     return applications[name](weights=None, classes=N_CLASSES)
 
 

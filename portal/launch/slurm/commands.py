@@ -133,6 +133,7 @@ def cancel(job_id: int, *, kill: bool = False) -> None:
         job_id: The Slurm job.
         kill: True to kill its processes at once, those of the batch script too.
     """
+    # --full: without it scancel signals the steps, not the batch script.
     _slurm(["scancel", *(["--full", "--signal=KILL"] if kill else []), str(job_id)])
 
 

@@ -61,13 +61,16 @@ def step_argv(
         *([f"--nodelist={node}"] if node else []),
         f"--ntasks={plan.n_ranks}",
         f"--ntasks-per-node={ranks_per_node}",
+        # Block: ranks 0 to N - 1 on the first node, so that neighbours of a ring share a node.
         "--distribution=block",
         f"--cpus-per-task={max(1, plan.cores_per_node // ranks_per_node)}",
         # The job's whole memory on each node, shared with its other steps.
         "--mem=0",
+        # Ranks and notebook share the cores; bound, each would be stuck on its own few.
         "--cpu-bind=none",
         f"--mpi={PLUGIN if plan.mpi else 'none'}",
         "--export=ALL",
+        # The notebook's standard input is the kernel's own.
         "--input=none",
         "--label",
         # The others would wait for ever for gradients of a rank that failed.
@@ -168,6 +171,8 @@ class JobStep:
                 for step_id in self._step_ids():
                     self._slurm("scancel", "--signal=KILL", step_id)
                 if not self._ended_within(KILL_WITHIN_S):
+                    # It did not end although its step is dead, for example because slurmctld is
+                    # away.
                     self._srun.kill()
                     self._ended_within(KILL_WITHIN_S)
         return b"".join(self._unread) + self._partial + self._rest

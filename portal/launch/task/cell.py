@@ -55,6 +55,7 @@ def run_cell(source: str, names: dict[str, Any]) -> object:
     if not isinstance(last, ast.Expr):
         exec(compile(tree, FILE_NAME, "exec"), namespace)  # noqa: S102
         return None
+    # The last line is evaluated by itself: `exec` returns nothing.
     del tree.body[-1]
     exec(compile(tree, FILE_NAME, "exec"), namespace)  # noqa: S102
     expression = compile(ast.Expression(last.value), FILE_NAME, "eval")
