@@ -119,6 +119,7 @@ class Cache(Generic[*Key, Value]):
         if task is None:
             task = asyncio.create_task(self._fetch(key))
             self._requests[key] = task
+            # However it ends: a request that fails must not be waited for again.
             task.add_done_callback(lambda _: self._requests.pop(key))
         return task
 

@@ -24,11 +24,13 @@ SESSION_STARTS = Counter(
 SESSION_WAIT_SECONDS = Histogram(
     "dsportal_session_wait_seconds",
     "From submitting a session's job until Slurm started it.",
+    # Up to three days: a session may wait over a weekend.
     buckets=(1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400),
 )
 SESSION_START_SECONDS = Histogram(
     "dsportal_session_start_seconds",
     "From the start of a session's job until its notebook server answered.",
+    # Up to the default of running_start_timeout_s, after which a start has failed.
     buckets=(1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300),
 )
 FORECAST_ERROR_SECONDS = Histogram(
@@ -40,6 +42,7 @@ SLURM_CALL_SECONDS = Histogram(
     "dsportal_slurm_call_seconds",
     "Duration of calls to Slurm's commands and to the launcher.",
     ["command"],
+    # Up to the seconds after which the launcher is given up.
     buckets=(0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25),
 )
 SLURM_FAILURES = Counter(

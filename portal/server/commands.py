@@ -27,4 +27,5 @@ def terminal_shell(shell: str) -> list[str] | None:
     """
     if os.path.basename(shell) not in _SHELLS:
         return None
+    # The last word becomes $0, the shell that `exec` starts once the login has set PATH.
     return [shell, "-l", "-c", _AFTER_LOGIN, shell]

@@ -186,9 +186,11 @@ class PortalServer(ExtensionApp):
 
     async def stop_extension(self) -> None:
         """Stop kernels, session and TensorBoards, and remove the private folders."""
+        # No more questions from kernels that are about to end.
         self.kernel_socket.close()
         self.kernels.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
         for folder in filter(None, (self.private_dir, self.connections_dir)):
+            # Last: what has just ended kept its sockets there.
             shutil.rmtree(folder, ignore_errors=True)

@@ -25,6 +25,7 @@ HOP_BY_HOP = frozenset(
 # A referer is a URL of the portal, which may hold a token or the key of a port.
 _SECRETS = {"authorization", "cookie", "referer", "x-xsrftoken"}
 _NOT_PASSED_ON = HOP_BY_HOP | _SECRETS | {"content-length", "expect", "host"}
+# Jupyter also takes its token, and the one against forged requests, from the query.
 _SECRET_ARGUMENTS = ("token=", "_xsrf=")
 
 _PAGE = """<!doctype html><meta charset="utf-8"><title>{tab}</title>
@@ -51,6 +52,7 @@ class ForwardingHandler(JupyterHandler):
         self.clear_header("Content-Type")
         for name, value in response.headers:
             if name.lower().decode("latin-1") not in self.not_passed_back:
+                # Latin-1 changes no byte, whatever the program sends.
                 self.add_header(name.decode("latin-1"), value.decode("latin-1"))
         content = self.content_of(response)
         try:
@@ -70,6 +72,7 @@ class ForwardingHandler(JupyterHandler):
     def harmless_uri(self) -> str:
         """Return the request's path and query, in its own spelling, without tokens."""
         path, _, query = str(self.request.uri).partition("?")
+        # Not parse_qsl, which would change the spelling of what the program gets.
         parts = query.split("&") if query else []
         kept = [part for part in parts if not part.startswith(_SECRET_ARGUMENTS)]
         return f"{path}{'?' if kept else ''}{'&'.join(kept)}"

@@ -31,6 +31,7 @@ def make_private_dir(environ: Mapping[str, str] = os.environ) -> Path:
 def _usable_parents(environ: Mapping[str, str]) -> Iterator[Path]:
     for name in ("XDG_RUNTIME_DIR", "SLURM_TMPDIR", "TMPDIR"):
         parent = Path(environ.get(name, ""))
+        # An unset variable becomes ".", which is not absolute.
         if not parent.is_absolute() or len(os.fsencode(parent)) > _MAX_PARENT_BYTES:
             continue
         try:

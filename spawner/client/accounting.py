@@ -82,6 +82,7 @@ class Accounting:
         """
         mark = new_mark()
         argv = (
+            # --duplicates: a job that was requeued held its GPUs in each of its runs.
             *("sacct", *ALLOCATIONS.options(mark), "--duplicates"),
             f"--user={user}",
             f"--starttime={since:%Y-%m-%dT%H:%M:%S}",

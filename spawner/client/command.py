@@ -52,6 +52,7 @@ async def run_command(
         stderr = f"{argv[0]} gave no answer: {error.strerror}"
         raise SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, stderr=stderr) from error
     try:
+        # Not read one after the other: a full pipe would stop the command.
         out, err = await asyncio.wait_for(process.communicate(stdin.encode()), timeout=timeout_s)
     except TimeoutError as error:
         stderr = f"{argv[0]} gave no answer in {timeout_s:g} s"

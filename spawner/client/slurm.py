@@ -182,6 +182,7 @@ class Slurm:
         """
         known: JobEnd | None = None
         try:
+            # First, since accounting can lag behind slurmctld.
             done = await self._query(("scontrol", "--oneliner", "show", "job", str(key.job_id)))
             known = parse_scontrol_job(done.stdout).get(key)
         except SlurmError as error:

@@ -8,6 +8,7 @@ from datetime import datetime
 _HIDDEN = re.compile(r"^PrivateData\s*=\s*(\S+)", re.MULTILINE)
 _AS_OF = re.compile(r"^Configuration data as of (\S+)", re.MULTILINE)
 _SETTING = re.compile(r"^(\w+)\s*= (.*)$", re.MULTILINE)
+# PrivateData can also hide accounts, users and usage; sessions start without a sight of those.
 _NEEDED = ("jobs", "nodes", "partitions", "reservations")
 CONFIG_ARGV = ("scontrol", "show", "config")
 

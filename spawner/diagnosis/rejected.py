@@ -33,6 +33,7 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
         return explain_limit(limit, situation, is_refused=True)
     partition = quote(situation.partition or "", n_characters=64).strip('"')
     lower = stderr.lower()
+    # In the order of the table, in which the more telling texts come first.
     for texts, words in _TEXTS:
         if any(text in lower for text in texts):
             parts = {"partition": f" {partition}" if partition else ""}

@@ -135,6 +135,7 @@ class Forecaster:
         plan = replace(question.plan, names=names)
         own = _Key(question.user, question.account, plan, question)
         shared = own if question.account is None else replace(own, user="")
+        # The user's own comes first: only a refusal is kept there.
         known = self._known.fresh(own) or self._known.fresh(shared)
         if known is not None:
             return known

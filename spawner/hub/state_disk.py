@@ -115,6 +115,7 @@ def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
     async def _stop_again(user: Any, name: str, spawner: Any) -> None:
         while user.spawners.get(name) is spawner and spawner.server is not None:
             await asyncio.sleep(RETRY_S)
+            # Another start or stop has taken over, or the job runs on after all.
             if spawner.pending or await spawner.poll() is None:
                 return
             try:

@@ -35,6 +35,7 @@ def spawners_of(path: str, users: Any) -> list[Any]:
     return [
         spawner
         for user in users.values()
+        # The URL ends with a slash, so ada's is not the beginning of adam's.
         if path.startswith(user.url)
         for spawner in user.spawners.values()
         if spawner.ready and hasattr(spawner, "poll_soon")

@@ -43,6 +43,7 @@ def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[
         config: JupyterHub's configuration: values by trait, by class.
         spawner_class: The hub's; settings of the classes that it inherits from count, too.
     """
+    # traitlets lets a setting of a parent class count for its children.
     for cls in spawner_class.__mro__:
         # The `in` comes first: traitlets makes an empty section for a name that is asked for.
         for trait in sorted(config[cls.__name__]) if cls.__name__ in config else ():

@@ -215,6 +215,7 @@ def _parse_hours(value: object) -> int | None:
         return None
     hours = 0.0
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Not any text that float() takes: "nan" and "1e9" are no lengths.
     if is_number or (isinstance(value, str) and _HOURS.fullmatch(value)):
         # An integer in JSON may be too large for a float.
         with contextlib.suppress(OverflowError):

@@ -51,6 +51,7 @@ def correct(
         return _with_gpus(options, n_gpus + 1) if n_gpus < (most_gpus or 0) else None
     if "reservation" in options and end.reason.startswith("Reservation"):
         return _without(options, "reservation", "without the reservation")
+    # Without a type first: that leaves the user as many GPUs as before.
     if end.reason == "BadConstraints":
         if "gpu_type" in options:
             return _without(options, "gpu_type", "with any type of GPU")

@@ -84,6 +84,7 @@ def look(checks: Mapping[str, Mapping[str, Any]], timeout_s: float) -> dict[str,
         timeout_s: Seconds until all that have not answered are given up.
     """
     give_up_at = time.monotonic() + timeout_s
+    # All are started before any is waited for, so that together they take one timeout.
     running = {name: _start(name, what) for name, what in checks.items()}
     return {name: _take(process, give_up_at) for name, process in running.items()}
 

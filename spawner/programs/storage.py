@@ -68,6 +68,7 @@ def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
         process = subprocess.Popen(
             argv,
             cwd="/",
+            # The home may be the folder that hangs.
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "HOME": "/"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -25,6 +25,7 @@ async def cancel_job(cluster: Cluster, watch: Watch) -> bool:
     Raises:
         SlurmError: If Slurm refused, or did not answer for a minute.
     """
+    # Slurm has no such job, so nothing is left to wait for.
     if not await _cancel(cluster, watch):
         return True
     give_up_at = time.monotonic() + _GONE_TIMEOUT_S

@@ -105,6 +105,7 @@ async def read_session_end(
         error = await explain_session_end(slurm, session)
     else:
         error = late_start(late_s, session)
+    # After the job's end: its last lines are the ones that tell.
     lines = await read_log_lines(slurm, session.key, secrets=secrets)
     # Slurm sees only a failed script; the log has the real reason.
     if taken := ended_for_ports(lines):

@@ -110,6 +110,7 @@ def check_queue(
     Raises:
         ExtensionError: If somebody waits and the site puts them first.
     """
+    # A job that waits for a limit of its own would not start if this session ended.
     others = [job for job in waiting if job.user != user and job.waits_for_resources]
     if others and not policy.is_allowed_while_others_wait:
         jobs = "Another job is" if len(others) == 1 else f"{len(others)} other jobs are"

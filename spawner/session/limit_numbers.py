@@ -79,6 +79,7 @@ def with_numbers(
     # Of group limits accounting shows those of the user's own association, not of its parents.
     is_own = limit.per == "user" or not limit.is_of_qos
     n_held = sum(job.n_gpus for job in jobs if not is_own or job.user == session.user)
+    # By these numbers the session could start, so it must be another limit.
     if (0 if limit.per == "job" else n_held) + session.n_gpus <= n_most:
         return situation
     return replace(

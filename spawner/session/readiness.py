@@ -22,6 +22,7 @@ async def wait_for_answer(spawner: Any, url: str) -> None:
     """
     base_url = spawner.server.base_url if spawner.server is not None else "/"
     await wait_for_http_server(
+        # A notebook server answers this without a login.
         url_path_join(url, base_url, "api"),
         timeout=spawner.running_start_timeout_s,
         ssl_context=context_of(spawner),

@@ -131,6 +131,7 @@ class SessionJob:
         job_id = self.session.job_id
         self.progress.add_step("submitted", 10, f"Job {job_id} was submitted, with {self._gpus}.")
         while not self.session.is_ready:
+            # Before the state is read: news that comes meanwhile is seen in the next round.
             self._news.clear()
             situation = await situation_of_wait(self._cluster, self.session, watch.record)
             add_state_step(self.progress, watch.record, situation, gpus=self._gpus)
@@ -211,6 +212,7 @@ class SessionJob:
         """
         if self._submission is not None:
             with contextlib.suppress(PortalError, SQLAlchemyError):
+                # sbatch may be about to accept the job, whose id is needed to cancel it.
                 await asyncio.shield(self._submission)
         if not self.session.job_id:
             with contextlib.suppress(SQLAlchemyError):

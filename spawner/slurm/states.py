@@ -139,6 +139,7 @@ def parse_state(text: str) -> JobState:
     if not words:
         return JobState.UNKNOWN
     word = words[0].upper()
+    # Before the cut names: a whole name can be the beginning of another one.
     if word in _BY_TEXT:
         return _BY_TEXT[word]
     if not word.endswith("+"):

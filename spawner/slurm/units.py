@@ -136,6 +136,7 @@ def parse_memory(text: str) -> int:
             "Write a number and its unit, such as 48G or 49152M."
         )
     number, unit = match["number"], match["unit"].upper()
+    # Without a float in between, so that large sizes stay exact.
     if "." not in number and unit != "K":
         return int(number) * int(_MIB[unit])
     return math.ceil(float(number) * _MIB[unit])

@@ -93,6 +93,7 @@ class JobQueue:
         queued, accounted = await asyncio.gather(
             query(("squeue", "--me", *QUEUED.options(mark)), timeout_s=TIMEOUT_S),
             query(ended, timeout_s=TIMEOUT_S),
+            # Accounting may be down while the queue answers.
             return_exceptions=True,
         )
         if isinstance(queued, BaseException):

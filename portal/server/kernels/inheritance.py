@@ -41,6 +41,7 @@ def prepare_environment(environ: MutableMapping[str, str]) -> None:
         if name.startswith(_OPTIONS) and name not in _DESCRIBE_THE_JOB:
             del environ[name]
     for name, value in _DEFAULTS.items():
+        # Not over what the site's prologue or the user has chosen.
         environ.setdefault(name, value)
 
 

@@ -46,5 +46,6 @@ def listen_on_sockets(kernel_manager: Any, folder: Path) -> None:
     Source:
         jupyter_client 8.9, `KernelManager.transport`; zmq_ipc(7).
     """
+    # In the folder that only the user can enter: with ipc, the address is a path beside this file.
     kernel_manager.connection_dir = str(folder)
     kernel_manager.update_config(Config({"KernelManager": {"transport": "ipc"}}))

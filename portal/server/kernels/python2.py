@@ -111,6 +111,7 @@ class Python2Kernel(Kernel):
     def do_shutdown(self, restart: bool) -> dict[str, Any]:
         """Return the reply of Jupyter's protocol to a shutdown, after killing the interpreter."""
         if self._process is not None:
+            # It holds nothing that a cell has not written, and may be in the middle of one.
             self._process.kill()
             self._process.wait()
         return {"status": "ok", "restart": restart}

@@ -29,6 +29,7 @@ KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"
 _SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 _MAX_PORT = 65535
 _CONNECT_TIMEOUT_S = 5
+# Programs may compute for minutes before they answer.
 _ANSWER_TIMEOUT_S = 300
 # Whole pages, which are redirected to the URL with the key.
 _PAGES = {"document", "frame", "iframe"}
@@ -50,6 +51,7 @@ class PortKey:
     """The key in the URLs of programs' pages; a new one each time the server starts."""
 
     def __init__(self) -> None:
+        # Hexadecimal, so that KEYED_ROUTE tells it from the number of a port.
         self.text = secrets.token_hex(16)
 
     def fits(self, text: str) -> bool:

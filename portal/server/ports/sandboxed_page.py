@@ -24,6 +24,7 @@ async def with_storage(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         if not is_looking:
             yield chunk
             continue
+        # The tag may be cut by the end of a chunk.
         begin += chunk
         if head := _HEAD.search(begin):
             yield begin[: head.end()] + b"<script>" + _SCRIPT + b"</script>" + begin[head.end() :]

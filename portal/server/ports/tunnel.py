@@ -32,6 +32,7 @@ async def tunnel(handler: ForwardingHandler, response: httpcore.Response) -> Non
         await handler.flush()
     except StreamClosedError:
         return
+    # From here on these are frames of a websocket, and no longer HTTP of Tornado's.
     browser = handler.detach()
     both = [
         asyncio.ensure_future(_from_browser(browser, program)),
