@@ -25,7 +25,7 @@ _MODULE_INITS = (
 )
 _CONTAINERS = ("apptainer", "singularity")
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
-_LAST_WORDS_CHARS = 300
+_SHOWN_ERROR_CHARS = 300
 _NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R: "IRkernel"}
 
 
@@ -111,7 +111,7 @@ def try_environment(
         return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
         return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
-    words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_LAST_WORDS_CHARS:]
+    words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_SHOWN_ERROR_CHARS:]
     needed = _NEEDS[environment.language]
     return EnvironmentTrial(
         problem=f"It does not start a kernel; it needs {needed}. Its last output: {words or 'none'}"

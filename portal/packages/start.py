@@ -36,7 +36,7 @@ except BaseException:
     print(*files, sep="\\n", file=sys.stderr)
     raise
 """
-_LAST_WORDS_CHARS = 300
+_SHOWN_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _without_packages_yet(home: Path, kernel: str, overlay: Overlay) -> Choice:
 
 
 def _broken(kernel: str, overlay: Overlay, words: str) -> str:
-    last_line = words.splitlines()[-1][-_LAST_WORDS_CHARS:]
+    last_line = words.splitlines()[-1][-_SHOWN_ERROR_CHARS:]
     package = package_named_in(overlay, words)
     if package is None:
         cause, remedy = f"packages in {overlay.folder}", ""

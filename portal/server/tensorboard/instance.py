@@ -19,7 +19,7 @@ from portal.server.tensorboard.logdir import Logdir
 _PROGRAM = Path(__file__).with_name("process.py")
 # An allow-list, which keeps the session's tokens out of the process.
 _KEPT_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
-_LAST_WORDS_CHARS = 500
+_SHOWN_LOG_CHARS = 500
 _STOP_TIMEOUT_S = 3
 
 
@@ -101,10 +101,10 @@ class Spare:
             await _kill(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def last_words(self) -> str:
-        """Return the end of its log as a sentence, or ""."""
+    def log_sentence(self) -> str:
+        """Return the end of its log, to follow a sentence about its failure; "" if it is empty."""
         text = (self.folder / "log").read_text(encoding="utf-8", errors="replace").strip()
-        return f" Its last words: {text[-_LAST_WORDS_CHARS:]}" if text else ""
+        return f" The end of its log: {text[-_SHOWN_LOG_CHARS:]}" if text else ""
 
 
 async def _kill(process: Process) -> None:
@@ -183,7 +183,7 @@ async def start_tensorboard(
         except TimeoutError:
             raise TensorBoardError(
                 f"TensorBoard did not start within {timeout_s:g} s. "
-                f"Try again when the node is less busy.{spare.last_words()}"
+                f"Try again when the node is less busy.{spare.log_sentence()}"
             ) from None
         on_failure.pop_all()
     return TensorBoard(
@@ -226,6 +226,6 @@ async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
         status = await process.wait()
         raise TensorBoardError(
             f"TensorBoard ended with exit status {status} before it could be used. "
-            f"Tell the administrators.{spare.last_words()}"
+            f"Tell the administrators.{spare.log_sentence()}"
         )
     return str(json.loads(answer)["note"])

@@ -85,12 +85,12 @@ def test_one_too_many_is_refused_until_another_is_stopped(notebook_server: Noteb
     notebook_server.open("runs/first")
 
 
-def test_one_that_fails_to_start_says_its_last_words(notebook_server: NotebookServer) -> None:
+def test_one_that_fails_to_start_shows_the_end_of_its_log(notebook_server: NotebookServer) -> None:
     answer = notebook_server.ask("POST", json={"logdir": "broken"})
 
     assert answer.status_code == 500
     assert "exit status 1 before it could be used" in answer.json()["message"]
-    assert "Its last words: no plugin of that name" in answer.json()["message"]
+    assert "The end of its log: no plugin of that name" in answer.json()["message"]
     assert notebook_server.ask("GET").json() == []
 
 
