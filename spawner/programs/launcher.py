@@ -33,7 +33,9 @@ from pathlib import Path
 from typing import Any
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+LOG_FOLDER = "logs"  # of sessions, below STATE_FOLDER
 N_LOGS_KEPT = 20
+STATE_FOLDER = ".local/state/data-scientist-portal"
 # Less than the hub waits for this program, so that the hub hears what was the matter.
 TIMEOUT_S = 15
 SQUEUE_FIELDS = "%U|%j"  # uid and name of a job
@@ -186,7 +188,7 @@ def _log_tail(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, 
     if type(n_bytes) is not int or not 0 < n_bytes <= 1024 * 1024:
         raise RequestError(f"bad n_bytes {n_bytes!r:.60}")
     name = f"session-{_job_id(request)}.log"
-    path = _private_dir(account, "logs") / name
+    path = _log_dir(account) / name
     # The user may have put anything in its place: a pipe must not stop this program.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -274,19 +276,18 @@ def _run(
     return {"ok": not done.returncode, "exit_code": done.returncode, "stdout": out, "stderr": err}
 
 
-def _private_dir(account: pwd.struct_passwd, *names: str) -> Path:
-    path = Path(account.pw_dir, ".local/state/data-scientist-portal")
+def _log_dir(account: pwd.struct_passwd) -> Path:
+    path = Path(account.pw_dir, STATE_FOLDER)
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The folder may exist with other permissions.
     path.chmod(0o700)
-    for name in names:
-        path /= name
-        path.mkdir(mode=0o700, exist_ok=True)
+    path /= LOG_FOLDER
+    path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 def _new_log(account: pwd.struct_passwd) -> str:  # as a pattern, which % starts
-    log_dir = _private_dir(account, "logs")
+    log_dir = _log_dir(account)
     # Another session of this user may be deleting the same logs at this moment.
     with contextlib.suppress(FileNotFoundError):
         logs = sorted(log_dir.glob("session-*.log"), key=lambda path: path.lstat().st_mtime)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from portal.hub.form.gpu_choices import offered_gpu_types
 from spawner.errors import OptionsError
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
@@ -59,11 +60,3 @@ def _is_offered(key: str, value: object, catalog: Catalog, limits: Limits) -> bo
     if key == "partition":
         return parsed.partition in limits.partitions
     return not OPTIONS[key].listed_in or parsed.name(key) in limits.names(key)
-
-
-def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:
-    """Return the GPU types that a user can name: sorted, from the offered partitions."""
-    # None is Slurm's default partition.
-    partitions = limits.partitions or (None,)
-    present = {name for partition in partitions for name in catalog.gpu_types(partition)}
-    return tuple(sorted(present.intersection(limits.gpu_types) if limits.gpu_types else present))

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from portal.hub.form.defaults import offered_gpu_types
-from portal.hub.form.gpu_choices import nodes_of
+from portal.hub.form.gpu_choices import nodes_of, offered_gpu_types
 from portal.hub.formatting import format_clock
 from spawner.amounts import SECONDS_PER_HOUR, format_duration, format_option_hours, format_time_left
 from spawner.options.job_options import JobOptions

@@ -1,4 +1,7 @@
-"""Checks whether Horovod over MPI can run with this environment and this Slurm."""
+"""MPI for a run: srun's option, and whether environment and Slurm can run Horovod over it.
+
+The variables of ranks that meet over MPI are in `portal.launch.task.environment`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,15 @@ PLUGIN = "pmix"
 # The name of a function that only a Horovod built with MPI calls.
 _STARTS_MPI = b"MPI_Init_thread\0"
 _WITHOUT = "Leave mpi out, which uses Gloo, or ask the administrators for"
+
+
+def mpi_option(*, mpi: bool) -> str:
+    """Return srun's option for ranks that meet over MPI, or over something else.
+
+    Source:
+        srun(1), --mpi, Slurm 22.05. Open MPI 4.1 aborts under its plugins pmi2 and none.
+    """
+    return f"--mpi={PLUGIN if mpi else 'none'}"
 
 
 def check_mpi() -> None:

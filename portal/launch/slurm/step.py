@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from portal.launch.errors import StepError
-from portal.launch.slurm.mpi import PLUGIN
+from portal.launch.slurm.mpi import mpi_option
 from portal.launch.task import exit_with_parent
 from portal.launch.task.environment import step_environment
 from portal.launch.task.interrupts import without_interrupts
@@ -47,7 +47,7 @@ def step_argv(
         command: What each rank runs.
 
     Source:
-        srun(1), Slurm 22.05. Open MPI 4.1 aborts under its plugins pmi2 and none.
+        srun(1), Slurm 22.05.
     """
     ranks_per_node = plan.n_ranks // plan.n_nodes
     return [
@@ -68,7 +68,7 @@ def step_argv(
         "--mem=0",
         # Ranks and notebook share the cores; bound, each would be stuck on its own few.
         "--cpu-bind=none",
-        f"--mpi={PLUGIN if plan.mpi else 'none'}",
+        mpi_option(mpi=plan.mpi),
         "--export=ALL",
         # The notebook's standard input is the kernel's own.
         "--input=none",
