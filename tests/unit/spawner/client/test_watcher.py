@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -524,3 +526,127 @@ async def test_a_job_that_waits_again_has_no_time_left(
     await clock.advance(1)
 
     assert watcher.left_s(one) is None
+
+
+@pytest.fixture
+def no_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda least, most: least)
+
+
+@pytest.mark.usefixtures("no_jitter")
+@pytest.mark.parametrize("is_fault", [True, False], ids=["fault", "no answer"])
+async def test_each_failure_doubles_the_pause_up_to_a_minute(
+    clock: Clock,
+    cluster: FakeCluster,
+    watcher: Watcher,
+    monkeypatch: pytest.MonkeyPatch,
+    is_fault: bool,
+) -> None:
+    cluster.is_down = True
+    if is_fault:
+        monkeypatch.setattr("tests.unit.spawner.client.test_watcher.SlurmUnavailableError", OSError)
+    watch(watcher, cluster, is_hot=True)
+
+    await clock.advance(180)
+
+    assert cluster.asked_at == [0, 4, 12, 28, 60, 120, 180]
+
+
+async def test_slurm_is_silent_only_after_a_query_without_an_answer(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    assert not watcher.is_silent
+    assert watcher.answered_at == 0
+
+    cluster.is_down = True
+    watch(watcher, cluster)
+    await clock.advance(1)
+    assert watcher.is_silent
+    assert watcher.answered_at == 0
+
+    cluster.is_down = False
+    await clock.advance(60)
+    assert not watcher.is_silent
+    assert time.time() - watcher.answered_at < 60
+
+
+@pytest.mark.usefixtures("no_jitter")
+async def test_three_looks_in_a_minute_are_enough_to_miss_a_job(
+    clock: Clock, cluster: FakeCluster
+) -> None:
+    watcher = Watcher(
+        cluster.list_jobs,
+        cluster.read_ends,
+        waiting_s=2.0,
+        running_s=30.0,
+        absent_s=60.0,
+        clock=clock,
+        wait=clock.wait,
+    )
+    one = watcher.watch(key_of(1), is_hot=False, on_news=nothing)
+
+    await clock.advance(59)
+    assert not one.is_over
+
+    await clock.advance(1)
+    assert one.is_gone
+
+
+async def test_a_job_that_accounting_calls_alive_does_not_hide_others_that_are_over(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    watches = [
+        watcher.watch(key_of(number), is_hot=False, on_news=nothing) for number in range(1, 21)
+    ]
+    alive, over = watches[:10], watches[10:]
+    cluster.ends = {one.key: JobEnd(state=JobState.RUNNING) for one in alive}
+
+    await clock.advance(200)
+
+    assert not any(one.is_over for one in alive)
+    assert all(one.is_over for one in over)
+
+
+async def test_an_answer_for_a_session_that_was_forgotten_meanwhile_harms_nobody(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    cluster.answer_after = asyncio.Event()
+    news: list[int] = []
+    one = watch(watcher, cluster, 1, on_news=lambda: news.append(1))
+    two = watch(watcher, cluster, 2, on_news=lambda: news.append(2))
+    await clock.settle()
+
+    watcher.forget(one)
+    cluster.answer_after.set()
+    await clock.settle()
+
+    assert news == [2]
+    assert two.record is not None
+    assert not watcher.is_silent
+
+
+async def test_sessions_are_counted_by_what_they_do(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    watch(watcher, cluster, 1, state=JobState.PENDING, is_hot=True)
+    watch(watcher, cluster, 2, is_hot=True)
+    watch(watcher, cluster, 3)
+    watch(watcher, cluster, 4)
+    watch(watcher, cluster, 5, state=JobState.COMPLETING)
+    await clock.advance(1)
+
+    assert watcher.count_states() == {"waiting": 1, "starting": 1, "running": 2}
+
+
+async def test_whoever_waits_for_an_answer_learns_whether_it_came(cluster: FakeCluster) -> None:
+    watcher = Watcher(
+        cluster.list_jobs, cluster.read_ends, waiting_s=2.0, running_s=15.0, absent_s=60.0
+    )
+
+    assert not await asyncio.wait_for(watcher.next_poll(0.01), 10)
+
+    answer = asyncio.ensure_future(watcher.next_poll(10))
+    await asyncio.sleep(0)
+    one = watch(watcher, cluster)
+    assert await asyncio.wait_for(answer, 10)
+    watcher.forget(one)
