@@ -22,9 +22,13 @@ PROGRAM = Path(__file__).with_name("sampled_mutmut.py")
 WORK_DIR = CHECKOUT / "tests" / "output" / "mutation"
 PACKAGES = ("spawner", "portal")
 COPIED_DIRS = (*PACKAGES, "tests", "deploy", "docs", "notebook_templates")
-COPIED_FILES = ("pyproject.toml", "setup.cfg", "README.md", "CHANGELOG.md")
+COPIED_FILES = ("setup.cfg", "README.md", "CHANGELOG.md")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "output", "node_modules", "mutants")
 FINGERPRINT = "fingerprint"
+DONE = "done"
+# What takes this many times as long as without a mutant is ended; then it is tried once more with
+# the second limit, for a busy machine must not count as a mutant that hangs.
+LIMITS_OF_TIME = (5.0, 25.0)
 # What the log says is for reading, and no test pins it.
 LOGGING = r"\b_?log(ger)?\.(debug|info|warning|error|exception)\("
 SETTINGS = """
@@ -36,8 +40,8 @@ pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
 process_isolation = "forkserver"
 do_not_mutate_patterns = {patterns}
-# A busy machine must not count as a mutant that hangs.
-timeout_constant = 2.0
+timeout_constant = 3.0
+timeout_multiplier = {multiplier}
 use_git_change_detection = false
 """
 _PROGRESS = re.compile(rb"(\d+)/(\d+)  ")
@@ -90,8 +94,8 @@ def read_outcome(exit_code: int | None) -> Outcome:
     return Outcome.KILLED
 
 
-def settings_of(module: MutatedModule) -> str:
-    """Return mutmut's table for pyproject.toml."""
+def settings_of(module: MutatedModule, multiplier: float) -> str:
+    """Return mutmut's table for pyproject.toml; for `multiplier` see LIMITS_OF_TIME."""
     others = [*(name for name in COPIED_DIRS if name not in (*PACKAGES, "tests")), *COPIED_FILES]
     return SETTINGS.format(
         packages=json.dumps(PACKAGES),
@@ -99,6 +103,7 @@ def settings_of(module: MutatedModule) -> str:
         also_copy=json.dumps(others),
         tests=json.dumps(module.tests),
         patterns=json.dumps([LOGGING]),
+        multiplier=multiplier,
     )
 
 
@@ -118,6 +123,21 @@ def run_mutants(
     """
     folder = WORK_DIR / module.name
     prepare(module, folder)
+    done = folder / DONE
+    if not (done.is_file() and done.read_text() == str(n_most)):
+        for multiplier in LIMITS_OF_TIME:
+            settings = (CHECKOUT / "pyproject.toml").read_text() + settings_of(module, multiplier)
+            (folder / "pyproject.toml").write_text(settings)
+            # With another limit mutmut tries again what was ended for its time, and no more.
+            run_mutmut(module, folder, n_most, draw)
+        done.write_text(str(n_most))
+    return read_mutants(module, folder)
+
+
+def run_mutmut(
+    module: MutatedModule, folder: Path, n_most: int, draw: Callable[[int, int], None]
+) -> None:
+    """Let mutmut try what has no result yet; see `run_mutants`."""
     argv = ["nice", "-n", "19", sys.executable, "-P", str(PROGRAM), str(n_most)]
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
@@ -138,7 +158,6 @@ def run_mutants(
     if process.returncode:
         tail = printed.decode(errors="replace").replace("\r", "\n").splitlines()[-40:]
         raise MutationError("\n".join([f"mutmut failed for {module.path}:", *tail]))
-    return read_mutants(module, folder)
 
 
 def prepare(module: MutatedModule, folder: Path) -> None:
@@ -152,8 +171,6 @@ def prepare(module: MutatedModule, folder: Path) -> None:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
     for name in COPIED_FILES:
         shutil.copy2(CHECKOUT / name, folder / name)
-    with (folder / "pyproject.toml").open("a") as file:
-        file.write(settings_of(module))
     stamp.write_text(fingerprint)
 
 
@@ -163,7 +180,7 @@ def fingerprint_of(module: MutatedModule) -> str:
     files = [CHECKOUT / name for name in module.tests]
     files += [path for folder in shared for path in folder.rglob("*.py")]
     files += (CHECKOUT / "tests" / "programs" / "spawner").glob("fake*")
-    digest = hashlib.sha256(settings_of(module).encode())
+    digest = hashlib.sha256(settings_of(module, 0).encode())
     for path in sorted(path for path in files if path.is_file()):
         digest.update(str(path.relative_to(CHECKOUT)).encode() + path.read_bytes())
     return digest.hexdigest()

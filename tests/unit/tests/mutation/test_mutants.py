@@ -93,7 +93,7 @@ def test_an_exit_status_says_how_a_mutant_ended(exit_code: int | None, outcome: 
 
 
 def test_mutmut_is_told_one_module_and_its_own_tests() -> None:
-    settings = tomllib.loads(settings_of(LIMITS))["tool"]["mutmut"]
+    settings = tomllib.loads(settings_of(LIMITS, 5.0))["tool"]["mutmut"]
 
     assert settings["only_mutate"] == ["spawner/options/limits.py"]
     tests = settings["pytest_add_cli_args_test_selection"]
