@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
 import pytest
 
 from spawner.errors import SlurmError
+from spawner.session import orphans
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import comment_of
 from spawner.slurm.jobs import JobKey, JobRecord
@@ -22,8 +26,11 @@ class FakeSlurm:
         self.jobs: list[JobRecord] = []
         self.cancelled: list[int] = []
         self.refused: set[int] = set()
+        self.error: Exception | None = None
 
     async def find_jobs(self) -> list[JobRecord]:
+        if self.error is not None:
+            raise self.error
         return self.jobs
 
     async def cancel(self, key: JobKey) -> bool:
@@ -50,19 +57,25 @@ class FakeSlurm:
 class Setting:
     """A search on a clock that the test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, after_s: float = 120) -> None:
         self.slurm = FakeSlurm()
         self.now = 0.0
         self.known: set[str] = set()
+        self.heard: list[tuple[list[JobRecord], float]] = []
         self.search = OrphanSearch(
             self.slurm,  # type: ignore[arg-type]
             hub=HUB,
             known_marks=lambda: self.known,
             interval_s=300,
-            after_s=120,
+            after_s=after_s,
             log=logging.getLogger("orphans"),
+            on_jobs=self.hear,
             clock=lambda: self.now,
         )
+
+    async def hear(self, jobs: list[JobRecord], asked_at: float) -> None:
+        self.heard.append((jobs, asked_at))
+        self.now += 1
 
 
 @pytest.fixture
@@ -139,3 +152,68 @@ async def test_an_orphan_that_cannot_be_cancelled_keeps_no_other_alive(
 
     assert setting.slurm.cancelled == [2]
     assert "orphan job 1 of ada could not be cancelled: sudo refused" in caplog.text
+
+
+async def test_whoever_needs_all_jobs_gets_them_with_the_time_of_the_query(
+    setting: Setting,
+) -> None:
+    setting.slurm.put(1, "aa")
+    setting.now = 7.0
+
+    await setting.search.search()
+
+    assert setting.heard == [(setting.slurm.jobs, 7.0)]
+
+
+async def pauses_of(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, changes: Sequence[Callable[[], object]] = ()
+) -> list[float]:
+    """Return how long the search waits after each look; before each further one comes a change."""
+    pauses: list[float] = []
+    left = list(changes)
+
+    async def sleep(pause_s: float) -> None:
+        pauses.append(pause_s)
+        if not left:
+            raise asyncio.CancelledError
+        left.pop(0)()
+
+    fake = SimpleNamespace(ensure_future=asyncio.ensure_future, sleep=sleep)
+    monkeypatch.setattr(orphans, "asyncio", fake)
+    before = asyncio.all_tasks()
+    setting.search.start()
+    setting.search.start()
+    (task,) = asyncio.all_tasks() - before
+    await asyncio.wait([task])
+    assert task.cancelled()
+    return pauses
+
+
+async def test_as_long_as_there_is_an_orphan_the_search_comes_back_when_its_time_is_up(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses = await pauses_of(setting, monkeypatch, [lambda: setting.slurm.put(1, "aa")])
+
+    assert pauses == [300, 120]
+
+
+async def test_an_orphan_that_may_go_at_once_is_looked_for_each_second_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    setting = Setting(after_s=0)
+    setting.slurm.put(1, "aa")
+
+    assert await pauses_of(setting, monkeypatch) == [1]
+
+
+@pytest.mark.parametrize("error", [SlurmError("no answer"), RuntimeError("database is locked")])
+async def test_a_search_that_fails_is_followed_by_another(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    setting.slurm.error = error
+
+    def mend() -> None:
+        setting.slurm.error = None
+        setting.slurm.put(1, "aa")
+
+    assert await pauses_of(setting, monkeypatch, [mend]) == [300, 120]
