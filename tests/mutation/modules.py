@@ -30,14 +30,14 @@ def mirrored(path: str, *others: str, folder: str = "unit") -> MutatedModule:
 
 
 MODULES = (
-    mirrored("spawner/session/session_job.py", folder="programs"),
+    mirrored("spawner/session/session_job.py"),
     mirrored("spawner/client/watcher.py"),
     mirrored("spawner/options/job_options.py"),
     mirrored("spawner/options/request.py"),
     mirrored("spawner/options/limits.py"),
     mirrored("spawner/session/orphans.py"),
     mirrored("spawner/session/restore.py"),
-    mirrored("spawner/programs/launcher.py", folder="programs"),
+    mirrored("spawner/programs/launcher.py"),
     mirrored("portal/hub/auth/login_throttle.py"),
     mirrored("portal/hub/auth/login_queue.py"),
     mirrored("portal/hub/auth/account_status.py"),

@@ -156,7 +156,9 @@ def run_mutmut(
                 n_done, n_all = map(int, found[-1])
                 draw(n_done, min(n_all, n_most or n_all))
     if process.returncode:
-        tail = printed.decode(errors="replace").replace("\r", "\n").splitlines()[-40:]
+        lines = printed.decode(errors="replace").replace("\r", "\n").splitlines()
+        # Without the steps of its spinner.
+        tail = [line for line in lines if not "⠀" <= line[:1] <= "⣿"][-40:]
         raise MutationError("\n".join([f"mutmut failed for {module.path}:", *tail]))
 
 
