@@ -14,6 +14,7 @@ from tests.mutation.mutants import (
     CHECKOUT,
     Mutant,
     Outcome,
+    is_enough,
     read_mutants,
     read_outcome,
     settings_of,
@@ -107,3 +108,11 @@ def test_the_modules_that_are_mutated_and_their_tests_exist(module) -> None:
 
 def test_each_module_is_named_differently() -> None:
     assert len(BY_NAME) == len(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("n_done", "n_most", "is_it"),
+    [(40, 40, True), (40, 25, True), (25, 40, False), (40, 0, False), (0, 40, True), (0, 0, True)],
+)
+def test_a_smaller_sample_needs_no_further_run(n_done: int, n_most: int, is_it: bool) -> None:
+    assert is_enough(n_done, n_most) is is_it
