@@ -35,6 +35,7 @@ MODULES = (
     mirrored("spawner/options/job_options.py"),
     mirrored("spawner/options/request.py"),
     mirrored("spawner/options/limits.py"),
+    mirrored("spawner/hub/port_api.py"),
     mirrored("spawner/session/orphans.py"),
     mirrored("spawner/session/restore.py"),
     mirrored("spawner/programs/launcher.py"),
