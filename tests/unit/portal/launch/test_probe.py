@@ -6,6 +6,7 @@ from portal.launch.errors import LaunchError
 from portal.launch.probe import counts, measure_points, probe
 from portal.launch.scaling.step_time import fit_step_time
 from portal.launch.scaling.study_config import make_configs, point_of
+from portal.launch.scaling.study_models import measure_for
 
 START_S = 5.0
 
@@ -97,3 +98,67 @@ def test_a_session_with_one_gpu_is_told_what_to_do(session, monkeypatch):
 
     with pytest.raises(LaunchError, match="Start a session with 2 GPUs or more"):
         probe("resnet50")
+
+
+def test_what_is_left_is_shared_by_the_points_that_are_left(capsys):
+    machine = Machine(0.1)
+    budgets = []
+
+    def measure(config, budget_s):
+        budgets.append(budget_s)
+        return machine.measure(config, budget_s)
+
+    shapes = [f"1x{count}" for count in counts(8)]
+    configs = make_configs(shapes, (32,), ("fp32",), (0,), "weak")
+    machine.now_s = 1000.0
+    found = measure_points(configs, 80, measure, machine.clock)
+
+    # First 12 s are taken for the start of ranks, then the 5 s of the last one.
+    assert budgets[:2] == pytest.approx([80 / 4 - 12, (80 - 5 - 8) / 3 - 5])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{configs[0]}: {found[0].images_per_s:.1f} images/s in 80 steps"
+    assert lines[-1] == f"4 points in {machine.now_s - 1000:.0f} s."
+    assert len(lines) == 5
+
+
+def test_a_probe_runs_the_training_on_each_number_of_ranks_and_advises(session, monkeypatch):
+    calls, advised = [], []
+
+    def run(function, *arguments, **options):
+        calls.append((function, arguments, options))
+        return [[0.1, 0.1, 0.1]] * options["gpus"]
+
+    def train(batch_size, precision):
+        raise NotImplementedError
+
+    monkeypatch.setattr("portal.launch.probe.run", run)
+    monkeypatch.setattr("portal.launch.probe.advise", lambda *given: advised.append(given))
+
+    probe(train, batch_size=64, precision="mixed", seconds=50, images_per_epoch=1000)
+
+    assert [function for function, _, _ in calls] == [measure_for] * 2
+    assert [options for _, _, options in calls] == [
+        {"gpus": 1, "results": "all"},
+        {"gpus": 2, "results": "all"},
+    ]
+    for n_ranks, (_, (given, config, _), _) in zip((1, 2), calls, strict=True):
+        assert given is train
+        assert (config.shape.n_ranks, config.batch_size, config.precision) == (n_ranks, 64, "mixed")
+    assert calls[0][1][2] == pytest.approx(50 / 2 - 12, abs=0.5)
+    ((points, batch_size, images_per_epoch),) = advised
+    assert [point.n_gpus for point in points] == [1, 2]
+    assert (batch_size, images_per_epoch) == (64, 1000)
+
+
+def test_refusals_name_what_was_asked(session, monkeypatch):
+    with pytest.raises(LaunchError) as refused:
+        probe("resnet50", seconds=True)
+    assert str(refused.value) == ("You asked for seconds=True; give a number above 0, such as 60.")
+
+    monkeypatch.setenv("PORTAL_N_GPUS", "1")
+    with pytest.raises(LaunchError) as refused:
+        probe("resnet50")
+    assert str(refused.value) == (
+        "A probe measures on 1 and more GPUs, and this session has 1. Start a session with 2 GPUs "
+        "or more, or measure in jobs of their own with portal.launch.study.scaling."
+    )

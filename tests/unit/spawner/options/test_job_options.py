@@ -202,3 +202,209 @@ def test_a_cluster_without_gpus_says_so() -> None:
 
     with pytest.raises(OptionsError, match="you may not use any in the cluster"):
         JobOptions(n_gpus=1).check(catalog, Limits(), ResourcesPerGpu())
+
+
+SITE = Limits(
+    max_gpus=6,
+    max_walltime_s=8 * 3600,
+    partitions=("jupyter", "big"),
+    gpu_types=("v100", "a100", "t4"),
+    max_gpus_by_type=(("a100", 3),),
+    set_by="the account research",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"partition": "other"},
+            "You asked for the partition other, which is not available to you. "
+            "Choose from jupyter, big.",
+        ),
+        (
+            {"account": "physics"},
+            "You asked for the account physics, but this site does not let users choose one. "
+            "Leave the option out.",
+        ),
+        (
+            {"gpu_type": "h100"},
+            "You asked for the GPU type h100, which is not available to you. "
+            "Choose from v100, a100, t4.",
+        ),
+        (
+            {"gpu_type": "a100", "partition": "jupyter"},
+            "You asked for a GPU of type a100; the partition jupyter has none. "
+            "Choose another type, or leave the option out to get any.",
+        ),
+        (
+            {"gpu_type": "t4"},
+            "You asked for a GPU of type t4; the cluster has none. "
+            "Choose another type, or leave the option out to get any.",
+        ),
+        (
+            {"gpus": 5, "partition": "jupyter"},
+            "You asked for 5 GPUs; in the partition jupyter the largest node has 4. "
+            "Choose 1 to 4 GPUs.",
+        ),
+        (
+            {"gpus": 7},
+            "You asked for 7 GPUs; in the cluster you may use 6 (limit of the account research). "
+            "Choose 1 to 6 GPUs.",
+        ),
+        (
+            {"gpus": 4, "gpu_type": "a100", "partition": "big"},
+            "You asked for 4 GPUs; in the partition big (GPU type a100) you may use 3 "
+            "(limit of the account research). Choose 1 to 3 GPUs.",
+        ),
+        (
+            {"gpus": 0},
+            "You asked for 0 GPUs; in the cluster you may use 6 (limit of the account research). "
+            "Choose 1 to 6 GPUs.",
+        ),
+        (
+            {"hours": 9},
+            "You asked for 9 hours; a session may last at most 8 hours "
+            "(limit of the account research). Ask for a shorter one.",
+        ),
+    ],
+    ids=str,
+)
+def test_a_refusal_says_what_was_asked_the_limit_and_whose_it_is(
+    catalog: Catalog, asked: dict[str, object], message: str
+) -> None:
+    with pytest.raises(OptionsError) as refused:
+        JobOptions.parse(asked).check(catalog, SITE, ResourcesPerGpu())
+
+    assert str(refused.value) == message
+
+
+def test_who_may_use_no_gpu_in_a_partition_is_told_to_choose_another(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"), max_gpus_by_type=(("a100", 0),))
+    asked = JobOptions.parse({"gpu_type": "a100", "partition": "big"})
+
+    with pytest.raises(OptionsError) as refused:
+        asked.check(catalog, limits, ResourcesPerGpu())
+
+    assert str(refused.value) == (
+        "You asked for 1 GPU, but you may not use any in the partition big (GPU type a100). "
+        "Choose another partition or GPU type, or ask the administrators."
+    )
+
+
+def test_the_last_allowed_length_and_number_are_allowed(catalog: Catalog) -> None:
+    asked = JobOptions.parse({"gpus": "3", "gpu_type": "a100", "partition": "big", "hours": 8})
+
+    assert asked.check(catalog, SITE, ResourcesPerGpu()).n_gpus == 3
+
+
+def test_the_most_gpus_are_those_of_the_type_the_place_and_the_limit(catalog: Catalog) -> None:
+    assert most_gpus(catalog, SITE) == 6
+    assert most_gpus(catalog, SITE, gpu_type="a100") == 3
+    assert most_gpus(catalog, SITE, gpu_type="v100") == 4
+    assert most_gpus(catalog, SITE, gpu_type="v100", partition="big") == 0
+    assert most_gpus(catalog, SITE, partition="jupyter") == 4
+    assert most_gpus(catalog, Limits(), partition="big", gpu_type="1g.5gb") == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            {"gpu": 1},
+            "A session has no option 'gpu'. Valid options: ",
+        ),
+        (
+            {"hours": ["1", "2"]},
+            "The option hours was given 2 times: ['1', '2']. Give it once, with one value.",
+        ),
+        (
+            {"gpu_type": None},
+            "The option gpu_type was given no value (null). Leave the option out for the site's "
+            "default, or give a value.",
+        ),
+        (
+            {"gpus": 1.5},
+            "You asked for 1.5 GPUs, which is not a number of GPUs that a session can have. "
+            "Choose a whole number, 1 to 4.",
+        ),
+        (
+            {"gpus": 10**6},
+            "You asked for 1000000 GPUs, which is not a number of GPUs that a session can have. "
+            "Choose a whole number, 1 to 4.",
+        ),
+        (
+            {"gpus": None},
+            "You asked for null GPUs, which is not a number of GPUs that a session can have. "
+            "Choose a whole number, 1 to 4.",
+        ),
+        (
+            {"hours": "soon"},
+            "You asked for 'soon' hours, which is not a length that a session can have. "
+            "Give a number of hours such as 8 or 1.5.",
+        ),
+        (
+            {"partition": "a b"},
+            "The option partition was given as 'a b', which is not a name that Slurm allows. "
+            "Use at most 64 letters, digits, dots, dashes and underscores.",
+        ),
+        (
+            {"rescue": "1", "gpus": "1", "hours": "2"},
+            "The option rescue was given as '1', with gpus, hours. A rescue session has no GPU and "
+            "a fixed length: give rescue as 1 or true, without gpus, gpu_type and hours.",
+        ),
+        (
+            {"rescue": "yes"},
+            "The option rescue was given as 'yes'. A rescue session has no GPU and "
+            "a fixed length: give rescue as 1 or true, without gpus, gpu_type and hours.",
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_is_shown_with_what_can(asked: dict[str, object], message: str) -> None:
+    with pytest.raises(OptionsError) as refused:
+        JobOptions.parse(asked, max_gpus=4)
+
+    assert str(refused.value).startswith(message)
+    assert len(str(refused.value)) == len(message) or message.endswith("options: ")
+
+
+def test_without_a_known_limit_any_number_from_one_is_proposed() -> None:
+    with pytest.raises(OptionsError, match="Choose a whole number, 1 or more"):
+        JobOptions.parse({"gpus": "many"})
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    with pytest.raises(OptionsError) as refused:
+        JobOptions.parse({"partition": "x" * 500})
+
+    assert "…, which is not a name" in str(refused.value)
+    assert len(str(refused.value)) < 250
+
+
+def test_a_rescue_session_has_no_gpu() -> None:
+    for value in ("1", True):
+        options = JobOptions.parse({"rescue": value})
+        assert (options.n_gpus, options.is_rescue, options.walltime_s) == (0, True, None)
+    for value in ("0", False, ""):
+        assert not JobOptions.parse({"rescue": value}).is_rescue
+
+
+def test_the_shortest_and_the_longest_session_that_can_be_asked_for() -> None:
+    assert JobOptions.parse({"hours": 1 / 60}).walltime_s == 60
+    assert JobOptions.parse({"hours": "10000"}).walltime_s == 36_000_000
+    for hours in (0.016, 10_001, 10**400):
+        with pytest.raises(OptionsError, match="not a length"):
+            JobOptions.parse({"hours": hours})
+
+
+def test_the_first_partition_with_a_node_for_the_request_is_chosen(catalog: Catalog) -> None:
+    def chosen(asked: dict[str, object], limits: Limits = SITE) -> str | None:
+        return JobOptions.parse(asked).choose_partition(catalog, limits)
+
+    assert chosen({"gpus": 4}) == "jupyter"
+    assert chosen({"gpus": 5}) == "big"
+    assert chosen({"gpu_type": "a100"}) == "big"
+    assert chosen({"gpus": 11}) == "jupyter", "the check names the limit"
+    assert chosen({"gpus": 5, "partition": "jupyter"}) == "jupyter"
+    assert chosen({"gpus": 5}, Limits()) is None
