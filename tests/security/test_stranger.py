@@ -62,10 +62,11 @@ def test_a_long_body_is_refused_by_the_hub_and_comes_to_sessions(victim: LoggedI
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "token 0123456789abcdef"}])
 def test_the_proxys_own_interface_refuses(headers: dict[str, str]) -> None:
-    for method in ("GET", "POST", "DELETE"):
+    # It refuses a body that is no JSON before it looks at who sends it.
+    for method, status in {"GET": 403, "POST": 400, "DELETE": 403}.items():
         answer = requests.request(method, PROXY_API, headers=headers, timeout=30)
 
-        assert answer.status_code in {400, 403, 405}
+        assert answer.status_code == status
 
 
 def test_the_login_says_nothing_of_who_has_a_session(victim: LoggedIn) -> None:
