@@ -1,4 +1,4 @@
-"""Wait for something to become true, without guessing how long it takes."""
+"""Wait for something to become true without guessing how long it takes; see that it stays so."""
 
 from __future__ import annotations
 
@@ -56,6 +56,27 @@ def eventually(check: Callable[[], T], timeout_s: float, *, every_s: float = 0.1
             if value:
                 return value
             attempts.failed(value=value)
+        time.sleep(every_s)
+
+
+def throughout(check: Callable[[], object], for_s: float, *, every_s: float = 0.5) -> None:
+    """Call `check` for a while; it has to return something true each time.
+
+    Args:
+        check: Called again and again, at the end too.
+        for_s: Seconds that it has to stay true.
+        every_s: Seconds between two calls.
+
+    Raises:
+        AssertionError: If it returned something false; names when.
+    """
+    began_s = time.monotonic()
+    while True:
+        passed_s = time.monotonic() - began_s
+        value = check()
+        assert value, f"true no more after {passed_s:.1f} of {for_s} s: {value!r}"
+        if passed_s >= for_s:
+            return
         time.sleep(every_s)
 
 
