@@ -86,7 +86,8 @@ def _agreement(stage: Stage) -> Iterator[str]:
     for member in stage.members:
         jobs, server = jobs_of(member), member.server()
         if len(jobs) != (1 if server else 0):
-            yield f"{member.name} has {len(jobs)} jobs and the hub says {server or 'no session'}"
+            state = server["pending"] or "ready" if server else "no session"
+            yield f"{member.name} has {len(jobs)} jobs, and the hub says: {state}"
         has_route = f"/user/{member.name}/" in routes
         if has_route != bool(server.get("ready")):
             yield f"the proxy {'has' if has_route else 'lacks'} a route of {member.name}"

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deploy.one_machine.layout import ISILON_DIR
+from spawner.defaults import DEFAULTS
 from tests.faults.fault import Fault, let_pass
 from tests.faults.stage import Stage, jobs_of, output, run
 from tests.support import parts
@@ -19,7 +20,10 @@ NODE = "node01"
 HEAD_LINK = f"dsp-{NODE}"
 SLURMD_AWAY_S = 15
 NETWORK_AWAY_S = 60
+PORTS_BLOCKED_S = 75
 FILES_AWAY_S = 20
+# Between the local table (0) and the main one (32766).
+RULE_PREFERENCE = "10"
 DOWN_TIMEOUT_S = 120
 USABLE = {"idle", "mixed", "allocated", "completing"}
 
@@ -55,6 +59,19 @@ def cut_network(_: Stage) -> Iterator[None]:
         yield
     finally:
         run("ip", "link", "set", HEAD_LINK, "up")
+
+
+@contextmanager
+def block_ports(_: Stage) -> Iterator[None]:
+    """Let no connection from the head reach the ports of sessions, as a firewall does."""
+    ports = f"{DEFAULTS.port_min}-{DEFAULTS.port_max}"
+    rule = ("ipproto", "tcp", "dport", ports, "blackhole", "pref", RULE_PREFERENCE)
+    run("ip", "rule", "add", *rule)
+    try:
+        let_pass(PORTS_BLOCKED_S)
+        yield
+    finally:
+        run("ip", "rule", "delete", *rule)
 
 
 @contextmanager
@@ -117,6 +134,11 @@ FAULTS = (
         name="node-without-network",
         what=f"network of a node down for {NETWORK_AWAY_S} s",
         strike=cut_network,
+    ),
+    Fault(
+        name="ports-blocked",
+        what=f"ports of sessions blocked for {PORTS_BLOCKED_S} s",
+        strike=block_ports,
     ),
     Fault(
         name="home-full",
