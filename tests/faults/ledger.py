@@ -21,6 +21,9 @@ from tests.support.portal_client import ADDRESS
 WELL_TIMEOUT_S = 180
 # What may be said about a start that cannot be had now.
 REFUSALS = range(400, 600)
+# On the portal's first page.
+ENDS = ("The last start failed: ", "The last session has ended: ")
+# To users who may start a session.
 LIES = {401, 403, 404, 500}
 
 
@@ -143,16 +146,17 @@ def _is_honest(answer: Answer, fault: Fault) -> bool:
     return fault.may_refuse and is_refusal and bool(answer.text)
 
 
-def untold(stage: Stage, fault: Fault) -> list[str]:
-    """Return which victims are not told why their session ended.
+def untold(stage: Stage, fault: Fault) -> Iterator[str]:
+    """Yield who is not told why his session ended, or that his start failed.
 
     Args:
         stage: With the victims of the fault.
-        fault: What has to be said.
+        fault: What has to be said to them.
     """
-    victims = [member for member in stage.members if member.name in stage.victims]
-    return [
-        f"{member.name} is not told '{fault.says}'"
-        for member in victims
-        if fault.says.lower() not in member.home().lower()
-    ]
+    for member in stage.members:
+        if member.name in stage.victims and fault.says.lower() not in member.home().lower():
+            yield f"{member.name} is not told '{fault.says}'"
+    for member in stage.starters:
+        is_lost = member.answer is not None and member.answer.is_accepted and not member.server()
+        if is_lost and not any(words in member.home() for words in ENDS):
+            yield f"{member.name}'s start was accepted, and he is not told why it failed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -49,14 +50,37 @@ def test_only_without_the_proxy_may_nothing_answer() -> None:
     assert not ledger.lies(told(0, "ConnectionError"), fault(may_be_silent=True))
 
 
+def user(name: str, page: str, **kept: Any) -> Any:
+    server = kept.get("server", {})
+    answer = kept.get("answer")
+    return SimpleNamespace(name=name, home=lambda: page, server=lambda: server, answer=answer)
+
+
+def stage_of(*starters: Any, holders: Sequence[Any] = (), victims: Sequence[str] = ()) -> Stage:
+    members = [*holders, *starters]
+    named = {"members": members, "starters": starters, "victims": set(victims)}
+    return cast("Stage", SimpleNamespace(**named))
+
+
 @pytest.mark.parametrize(
     ("page", "missed"), [("The node: IT FAILED.", []), ("", ["user01 is not told 'it failed'"])]
 )
 def test_those_whose_session_ended_must_find_out_why(page: str, missed: list[str]) -> None:
-    members = [
-        SimpleNamespace(name="user01", home=lambda: page),
-        SimpleNamespace(name="user02", home=lambda: ""),
-    ]
-    stage = cast("Stage", SimpleNamespace(members=members, victims={"user01"}))
+    holders = [user("user01", page), user("user02", "")]
+    stage = stage_of(holders=holders, victims=["user01"])
 
-    assert ledger.untold(stage, fault()) == missed
+    assert list(ledger.untold(stage, fault())) == missed
+
+
+def test_a_start_that_was_accepted_and_is_lost_must_be_explained() -> None:
+    accepted, refused = Answer(status=202, text=""), Answer(status=503, text="Not now.")
+    starters = [
+        user("user01", "Nothing is running.", answer=accepted),
+        user("user02", "The last start failed: Slurm forgot the job.", answer=accepted),
+        user("user03", "", answer=accepted, server={"ready": True}),
+        user("user04", "", answer=refused),
+    ]
+
+    (sentence,) = ledger.untold(stage_of(*starters), fault())
+
+    assert sentence == "user01's start was accepted, and he is not told why it failed"
