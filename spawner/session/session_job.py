@@ -25,7 +25,7 @@ from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import Phase
+from spawner.slurm.states import JobState, Phase
 
 Probe = Callable[[str], Awaitable[object]]
 
@@ -258,10 +258,7 @@ class SessionJob:
 
     async def _read_session_end(self) -> SessionEnd:
         if self._is_requeued:
-            # JupyterHub stops no server that has ended. If Slurm does not answer, the search for
-            # orphans does it.
-            with contextlib.suppress(SlurmError):
-                await self._cluster.slurm.cancel(self.session.key)
+            await self._cancel_next_run()
             ending = SessionEnd.of_requeue(self.session.job_id)
         else:
             ending = await self._explain()
@@ -270,7 +267,19 @@ class SessionJob:
 
     async def _explain(self, *, late_s: float | None = None) -> SessionEnd:
         slurm, secrets = self._cluster.slurm, [self._read_secret()]
-        return await read_session_end(slurm, self.session, secrets=secrets, late_s=late_s)
+        ending = await read_session_end(slurm, self.session, secrets=secrets, late_s=late_s)
+        state = ending.error.end.state if ending.error.end else JobState.UNKNOWN
+        if state is JobState.COMPLETING or state.phase is Phase.WAITING:
+            await self._cancel_next_run()
+        # The watcher saw it leave its node, and took that for its end.
+        is_requeued = state.phase is Phase.WAITING
+        return SessionEnd.of_requeue(self.session.job_id) if is_requeued else ending
+
+    async def _cancel_next_run(self) -> None:
+        """Cancel a job that Slurm may run again: JupyterHub stops no server that has ended."""
+        # If Slurm does not answer, the search for orphans does it.
+        with contextlib.suppress(SlurmError):
+            await self._cluster.slurm.cancel(self.session.key)
 
     async def _submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None

@@ -63,6 +63,10 @@ class FakeCluster:
         new_path.write_text(json.dumps(json.loads(path.read_text()) | changes))
         new_path.replace(path)
 
+    def has_process(self, job_id: int) -> bool:
+        """Whether a job's script runs; before that its state must not be changed."""
+        return "pid" in json.loads((self._jobs / f"{job_id}.json").read_text())
+
     def lose(self, job_id: int) -> None:
         """Forget a job, as slurmctld does after a crash."""
         (self._jobs / f"{job_id}.json").unlink()

@@ -14,7 +14,7 @@ import pytest
 from spawner.client.watcher import Watcher
 from spawner.errors import SlurmUnavailableError
 from spawner.hub.state_disk import StateDiskFullError
-from spawner.session import cancellation, session_job
+from spawner.session import cancellation, end_reason, session_job
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -335,6 +335,45 @@ async def test_a_session_whose_job_is_put_back_into_the_queue_ends_with_the_trut
     assert ending.error.message.endswith(ending.error.next_step)
     (job,) = await setting.cluster.slurm.list_jobs([1])
     assert job.state is JobState.CANCELLED, "it does not run again for nobody"
+
+
+async def test_a_requeue_of_which_only_the_cleanup_was_seen_ends_the_session_with_the_truth(
+    setting: Setting,
+) -> None:
+    await ready(setting)
+    setting.cluster.change(1, state="COMPLETING")
+
+    async def is_over() -> bool:
+        return not await setting.job.is_alive(0.1)
+
+    await eventually_async(is_over, 15)
+    setting.cluster.change(1, state="PENDING")
+
+    ending = await setting.job.read_session_end()
+
+    assert "put it back into the queue" in ending.error.message
+    (job,) = await setting.cluster.slurm.list_jobs([1])
+    assert job.state is JobState.CANCELLED, "it does not run again for nobody"
+
+
+async def test_a_start_whose_job_leaves_its_node_is_not_started_again_for_nobody(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(end_reason, "_CLEANING_TIMEOUT_S", 0.0)
+    await setting.submit("exec sleep 60")
+    served = asyncio.ensure_future(setting.job.wait_until_served(setting.probe))
+
+    async def runs() -> bool:
+        return setting.job.record is not None and setting.cluster.has_process(1)
+
+    await eventually_async(runs, 15)
+    setting.cluster.change(1, state="COMPLETING")
+
+    with pytest.raises(StartFailedError):
+        await served
+
+    (job,) = await setting.cluster.slurm.list_jobs([1])
+    assert job.state is JobState.CANCELLED
 
 
 async def test_a_server_of_another_run_of_the_job_is_not_taken_for_the_sessions(
