@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -57,7 +58,8 @@ def wrongs(stage: Stage, fault: Fault) -> list[str]:
         health = requests.get(f"{ADDRESS}/hub/health", timeout=10)
         if not health.ok:
             return [f"the hub's health page answers {health.status_code}"]
-        return [*_holders(stage), *_pending(stage, fault), *_agreement(stage), *orphans()]
+        of_users = [*_holders(stage), *_pending(stage, fault), *_agreement(stage)]
+        return [*of_users, *orphans(), *unowned_gpus()]
     except (requests.RequestException, OSError) as error:
         return [f"{type(error).__name__}: {error}"]
 
@@ -120,6 +122,28 @@ def orphans() -> Iterator[str]:
         jobs = [v.partition(b"=")[2].decode() for v in variables if v.startswith(b"SLURM_JOB_ID=")]
         if is_user and jobs and jobs[0] not in known:
             yield f"{name} of job {jobs[0]} lives on, and Slurm has no such job"
+
+
+def unowned_gpus() -> Iterator[str]:
+    """Yield a sentence if Slurm counts more GPUs as in use than its jobs have."""
+    of_nodes = n_gpus(output("scontrol", "--oneliner", "show", "nodes"), "AllocTRES")
+    of_jobs = n_gpus(output("scontrol", "--oneliner", "show", "jobs"), "TRES", "RUNNING")
+    if of_nodes > of_jobs:
+        yield f"{of_nodes} GPUs are in use, and {of_jobs} belong to a job that runs"
+
+
+def n_gpus(text: str, key: str, state: str = "") -> int:
+    """Add up GPUs in what scontrol shows.
+
+    Args:
+        text: One line for each node or job.
+        key: Name of the field that holds such as "cpu=8,gres/gpu=1".
+        state: Of these jobs only; empty for every line.
+    """
+    lines = [line for line in text.splitlines() if not state or f"JobState={state} " in line]
+    fields = re.findall(rf"\b{key}=(\S+)", "\n".join(lines))
+    found = (re.search(r"\bgres/gpu=(\d+)", field) for field in fields)
+    return sum(int(match[1]) for match in found if match)
 
 
 def lies(starters: Sequence[Member], fault: Fault) -> list[str]:

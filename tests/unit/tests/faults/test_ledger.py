@@ -84,3 +84,20 @@ def test_a_start_that_was_accepted_and_is_lost_must_be_explained() -> None:
     (sentence,) = ledger.untold(stage_of(*starters), fault())
 
     assert sentence == "user01's start was accepted, and he is not told why it failed"
+
+
+# As Slurm 22.05 prints them, cut short.
+NODES = """\
+NodeName=node01 CfgTRES=cpu=40,gres/gpu=4 AllocTRES=cpu=16,gres/gpu=4,gres/gpu:v100=4
+NodeName=node02 CfgTRES=cpu=40,gres/gpu=4,gres/gpu:v100=4 AllocTRES=cpu=40,mem=375G
+"""
+JOBS = """\
+JobId=19 JobState=RUNNING Reason=None TRES=cpu=8,mem=48G,node=1,gres/gpu=1,gres/gpu:v100=1
+JobId=32 JobState=PENDING Reason=Resources TRES=cpu=8,mem=48G,node=1,gres/gpu=1
+JobId=21 JobState=RUNNING Reason=None TRES=cpu=40,mem=375G,node=1
+"""
+
+
+def test_gpus_of_nodes_and_of_running_jobs_are_added_up() -> None:
+    assert ledger.n_gpus(NODES, "AllocTRES") == 4
+    assert ledger.n_gpus(JOBS, "TRES", "RUNNING") == 1
