@@ -25,6 +25,7 @@ from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
+from spawner.session.start_line import describe_place
 from spawner.session.start_metrics import counted_start, expect_start
 from spawner.session.start_status import update_status_of
 from spawner.slurm.job_script import build_job
@@ -140,12 +141,17 @@ class SlurmGPUSpawner(EnvironmentMixin):
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)
         self._job = job = self._make_job(session)
+        progress = self._progress
         try:
-            # Before there is a job that the hub could not follow.
-            await self.cluster.check_sight()
-            plan = self._plan_of(request, session.job_name)
-            await expect_start(self.cluster, session, request, self._question_of(plan))
-            await job.submit(build_job(plan), self.get_env(), self.preflight)
+            async with self.cluster.start_line.turn(
+                self.user.name, lambda *place: progress.stand_in_line(describe_place(*place))
+            ):
+                progress.stand_in_line("The job is being submitted.")
+                # Before there is a job that the hub could not follow.
+                await self.cluster.check_sight()
+                plan = self._plan_of(request, session.job_name)
+                await expect_start(self.cluster, session, request, self._question_of(plan))
+                await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as failure:
             error = failure
             if isinstance(failure, JobRejectedError):

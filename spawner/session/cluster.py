@@ -21,6 +21,7 @@ from spawner.forecast.store import ForecastFile
 from spawner.metrics import show_sessions
 from spawner.session.orphans import OrphanSearch
 from spawner.session.session import identify_hub
+from spawner.session.start_line import StartLine
 from spawner.slurm.associations import Associations
 from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.job_script import build_job
@@ -54,6 +55,7 @@ class Cluster:
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
         forecasts: Past forecasts and their accuracy.
+        start_line: Submits a few starts at once.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Cluster:
         self.forecasts = ForecastFile(
             Path(traits.forecast_path) if traits.forecast_path else None, log=log
         )
+        self.start_line = StartLine()
         show_sessions(self.watcher.count_states)
         self._allocations = Cache(
             self.slurm.accounting.read_allocations,

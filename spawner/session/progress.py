@@ -99,6 +99,7 @@ class Progress:
         self._keep = keep
         self._clock = clock
         self._facts: tuple[Fact, ...] = ()
+        self._line: StartStep | None = None
         self._n_dropped = 0
         self._n_readers = 0
         self._read_at = 0.0
@@ -132,6 +133,11 @@ class Progress:
     def facts(self) -> tuple[Fact, ...]:
         """The current lines of live status."""
         return self._facts
+
+    @property
+    def line(self) -> str:
+        """The place in line of a start that is not submitted yet, as a sentence; else empty."""
+        return "" if self._line is None or self._steps else self._line.message
 
     @property
     def last(self) -> StartStep | None:
@@ -175,6 +181,11 @@ class Progress:
             self._facts = facts
             self._wake()
 
+    def stand_in_line(self, message: str) -> None:
+        """Show the place in line until the first step; nothing of it is saved."""
+        self._line = StartStep(name="submitted", percent=0, message=message, at=self._clock())
+        self._wake()
+
     def finish(self) -> None:
         """End every reader's `news`."""
         self._is_finished = True
@@ -186,7 +197,7 @@ class Progress:
         Yields:
             News in their order.
         """
-        n_seen, facts = 0, self._facts
+        n_seen, facts, line = 0, self._facts, None
         self._n_readers += 1
         try:
             while True:
@@ -202,6 +213,10 @@ class Progress:
                 if is_told and self._steps and facts != self._facts:
                     facts = self._facts
                     yield ProgressUpdate(step=self._steps[-1], facts=facts, is_new=False)
+                if self._line is not line and not self._steps:
+                    line = self._line
+                    if line is not None:
+                        yield ProgressUpdate(step=line, facts=self._facts, is_new=False)
                 if self._is_finished:
                     return
                 await changed.wait()

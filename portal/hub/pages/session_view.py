@@ -72,10 +72,11 @@ def describe_session(spawner: Any) -> SessionView:
         return _describe_idle(spawner)
     facts = _facts(spawner)
     if spawner.pending:
+        sentence = spawner.start_progress.line or "The session is starting."
         return SessionView(
             state="Starting",
             tone="wait",
-            sentence="The session is starting. My Server shows its progress.",
+            sentence=f"{sentence} My Server shows its progress.",
             facts=facts,
             is_changing=True,
         )

@@ -71,7 +71,7 @@ def describe_start(spawner: Any, now: datetime | None = None) -> StartView:
     progress: Progress = spawner.start_progress
     log = progress.log
     current = log[-1].name if log else START_STEPS[0][0]
-    steps = _steps(current, log[-1].message if log else "")
+    steps = _steps(current, log[-1].message if log else progress.line)
     return StartView(
         steps=steps,
         facts=tuple(

@@ -28,6 +28,25 @@ async def test_a_page_that_is_opened_late_shows_the_steps_before() -> None:
     assert [news.step.message for news in await read(progress)] == ["a", "b", "c"]
 
 
+async def test_the_place_in_line_is_shown_until_the_first_step_and_is_not_saved() -> None:
+    kept: list[str] = []
+    progress = Progress(keep=lambda: kept.append("a step"))
+    page = asyncio.ensure_future(read(progress))
+    for place in (2, 1):
+        progress.stand_in_line(f"number {place} in line")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert not kept
+    progress.add_step("submitted", 10, "a")
+    progress.stand_in_line("late")
+    progress.finish()
+
+    news = await page
+    assert [one.step.message for one in news] == ["number 2 in line", "number 1 in line", "a"]
+    assert [one.is_new for one in news] == [False, False, True]
+    assert progress.line == ""
+
+
 async def test_the_same_step_is_shown_once() -> None:
     progress = Progress()
     for _ in range(3):

@@ -10,6 +10,7 @@ import pytest
 from portal.hub.pages.session_view import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.errors import JobEndedError
+from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
@@ -37,6 +38,7 @@ def spawner(**changes: Any) -> Any:
         "is_suspended": False,
         "ending": None,
         "user_options": {},
+        "start_progress": Progress(),
     }
     return SimpleNamespace(**known | changes)
 
@@ -98,6 +100,18 @@ def test_a_session_in_the_queue_has_no_node_and_no_time_left_yet() -> None:
     assert view.state == "Starting"
     assert view.is_changing
     assert facts(view) == {"GPUs": "2", "Slurm job": "17"}
+
+
+async def test_a_start_that_stands_in_line_is_told_its_place() -> None:
+    progress = Progress()
+    progress.stand_in_line("Your start is number 7 of 20 in line.")
+
+    view = describe_session(spawner(pending="spawn", start_progress=progress))
+
+    assert view.sentence == "Your start is number 7 of 20 in line. My Server shows its progress."
+    progress.add_step("submitted", 10, "Job 17 was submitted.")
+    view = describe_session(spawner(pending="spawn", start_progress=progress))
+    assert view.sentence == "The session is starting. My Server shows its progress."
 
 
 def test_a_session_of_which_slurm_has_not_told_yet_shows_what_is_known() -> None:

@@ -48,6 +48,17 @@ def test_a_fact_is_text_with_times_in_it() -> None:
     assert html.index("14:21") < html.index("14:20 CET")
 
 
+def test_a_start_that_stands_in_line_shows_its_place_below_the_first_step() -> None:
+    spawner = starting()
+    spawner.start_progress.stand_in_line("Your start is number 7 of 20 in line.")
+
+    view = describe_start(spawner, NOW)
+
+    assert view.steps[0].state == "now"
+    assert view.steps[0].message == "Your start is number 7 of 20 in line."
+    assert view.log == ()
+
+
 def test_the_steps_before_the_current_one_are_done() -> None:
     view = describe_start(starting("submitted", "queued", "running"), NOW)
 
