@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import Any
 from urllib.parse import urlencode
 
 from jupyterhub import handlers
@@ -41,6 +42,19 @@ class FormHandler(SpawnHandler):
         self._forget_link()
         started: Awaitable[None] = super().post(user_name, server_name, display_name)
         return started
+
+    async def _wrap_spawn_single_user(
+        self, user: Any, *arguments: Any, **options: Any
+    ) -> Awaitable[None] | None:
+        # JupyterHub waits 1 s for the first error of a start, then sends the browser to its page,
+        # where it is unknown until the account is rechecked. So this comes first; JupyterHub
+        # rechecks a user once in a request.
+        if self.authenticator.refresh_pre_spawn and not await self.refresh_auth(user, force=True):
+            raise HTTPError(403, f"auth has expired for {user.name}, login again")
+        answer: Awaitable[None] | None = await super()._wrap_spawn_single_user(
+            user, *arguments, **options
+        )
+        return answer
 
     def _forget_link(self) -> None:
         # JupyterHub would start what the address says, and pass it on to the notebook server.
