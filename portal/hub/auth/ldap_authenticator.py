@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,7 +27,10 @@ from portal.hub.settings.site import LoginSettings
 
 # So that the user's own answer is there within answer_timeout_s.
 ANSWER_RESERVE_S = 0.3
-N_LDAP_THREADS = 32
+N_LDAP_THREADS = 16
+# Threads that check passwords are busy with Python, too. At each query of its database the event
+# loop would wait 5 ms, Python's own interval, for each of them.
+SWITCH_INTERVAL_S = 0.0005
 READER_PASSWORD = "LDAP_READER_PASSWORD"  # noqa: S105 (the name of a variable)
 
 
@@ -75,6 +79,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._directory = LdapServers(self.servers)
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self._ldap_threads = ThreadPoolExecutor(N_LDAP_THREADS, thread_name_prefix="ldap")
 
     async def authenticate(self, handler: Any, data: dict[str, str]) -> dict[str, Any] | None:
