@@ -97,6 +97,11 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         known = await self.cluster.read_reservations()
         return {name: known[name] for name in self.reservations if name in known}
 
+    def account_of(self, options: JobOptions) -> str | None:
+        """Return the Slurm account of a session; None if it is not known."""
+        named = options.name("account") or self.req_account
+        return named or AccountingLimits(self.user.name, self.cluster.associations).default_account
+
     async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         """Return when a session would start; nothing is submitted.
 

@@ -81,6 +81,14 @@ class Catalog:
             self._known[key] = work_out()
         return cast("T", self._known[key])
 
+    def known(self, key: Hashable) -> Any:
+        """Return what was kept for `key`; None if nothing was."""
+        return self._known.get(key)
+
+    def keep(self, key: Hashable, result: object) -> None:
+        """Keep a result for `key`, of any type, for as long as this is the newest catalog."""
+        self._known[key] = result
+
     @classmethod
     def parse(cls, text: str) -> Catalog:
         """Return the catalog in the output of sinfo; empty for no line.

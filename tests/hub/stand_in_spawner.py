@@ -129,6 +129,9 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         own = self.limits.under(ceiling) if ceiling.max_gpus else self.limits
         return OwnedLimits(site=self.limits, groups=self.limits, own=own)
 
+    def account_of(self, options: JobOptions) -> str | None:
+        return None
+
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
         minutes = self.cluster.forecast_min.get(user_options["gpus"])
         if minutes is None:

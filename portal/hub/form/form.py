@@ -91,14 +91,15 @@ class _Form:
         )
 
     async def _read_catalog(self, spawner: Any) -> tuple[Catalog, str]:
-        # Not cancelled after the wait: its answer serves the next form.
-        reading = asyncio.ensure_future(spawner.read_catalog())
-        done, _ = await asyncio.wait({reading}, timeout=_CATALOG_WAIT_S)
-        if done:
-            self._catalog, self._last_answer = reading.result(), self._clock()
+        # Cancels only the wait: the answer serves the next form.
+        try:
+            async with asyncio.timeout(_CATALOG_WAIT_S):
+                self._catalog = await spawner.read_catalog()
+        except TimeoutError:
+            pass
+        else:
+            self._last_answer = self._clock()
             return self._catalog, ""
-        # Reads the exception of an answer that nobody awaits, so that asyncio does not log it.
-        reading.add_done_callback(lambda task: task.cancelled() or task.exception())
         if self._catalog is None:
             raise SlurmUnavailableError(
                 f"Slurm did not respond within {_CATALOG_WAIT_S:g} seconds. Try again in a minute."

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from portal.hub.form.defaults import select
 from portal.hub.form.fields import Field, advanced_fields, main_fields
+from portal.hub.form.forecasts import read_forecasts
 from portal.hub.form.gpu_choices import Choice, GpuChoices, make_gpu_choices
 from portal.hub.form.start_times import Start, describe_start, with_alternative
 from spawner.amounts import format_option_hours
@@ -119,7 +120,17 @@ async def describe_form(
         ),
     )
     fields = catalog.once(("fields", *key), lambda: main_fields(catalog, bounds, selected))
-    known = {} if as_of else await _read_forecasts(spawner, offer, selected, wait_s)
+    known: Mapping[int, Forecast] = {}
+    if not as_of:
+        account = spawner.account_of(selected)
+        known = await read_forecasts(
+            spawner,
+            catalog,
+            offer,
+            partial(options_of, selected),
+            shared_by=None if account is None else (*key, account),
+            wait_s=wait_s,
+        )
     reservations = None if as_of else await _read_reservations(spawner)
     chosen = options_of(selected, offer.chosen)
     return FormView(
@@ -153,43 +164,14 @@ def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOp
     return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
 
 
-async def _read_forecasts(
-    spawner: Any, offer: GpuChoices, selected: JobOptions, wait_s: float
-) -> dict[int, Forecast]:
-    asking = {
-        choice.n_gpus: asyncio.ensure_future(_ask(spawner, options_of(selected, choice.n_gpus)))
-        for choice in _by_importance(offer)
-    }
-    if not asking:
-        return {}
-    # What is late is not cancelled, so that its answer is cached for the next time.
-    await asyncio.wait(asking.values(), timeout=wait_s)
-    answers = {n: task.result() for n, task in asking.items() if task.done()}
-    return {n: answer for n, answer in answers.items() if answer is not None}
-
-
 async def _read_reservations(spawner: Any) -> Mapping[str, Reservation] | None:
     try:
-        known: Mapping[str, Reservation] = await asyncio.wait_for(
-            spawner.read_reservations(), _RESERVATIONS_WAIT_S
-        )
+        # Without a task of its own, which each form would pay for.
+        async with asyncio.timeout(_RESERVATIONS_WAIT_S):
+            known: Mapping[str, Reservation] = await spawner.read_reservations()
     except (TimeoutError, PortalError):
         return None
     return known
-
-
-async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
-    try:
-        forecast: Forecast | None = await spawner.forecast(options)
-    except PortalError:
-        return None
-    return forecast
-
-
-def _by_importance(offer: GpuChoices) -> Iterable[Choice]:
-    # If Slurm's quota of questions runs out, the marked choice and those that wait have been asked.
-    choices = (choice for choice in offer.choices if not choice.refusal)
-    return sorted(choices, key=lambda choice: (choice.n_gpus != offer.chosen, choice.starts_now))
 
 
 def _describe_starts(

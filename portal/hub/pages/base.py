@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +64,13 @@ class PortalView:
 
     def static(self, name: str) -> str:
         """Return the URL of a static file, which browsers may keep: it changes with the content."""
-        content = (STATIC_DIR / name).read_bytes()
-        return f"{self.static_url}{name}?v={hashlib.sha256(content).hexdigest()[:16]}"
+        # Each page asks for several; an update of the portal restarts the hub.
+        return f"{self.static_url}{name}?v={_version(name)}"
+
+
+@functools.cache
+def _version(name: str) -> str:
+    return hashlib.sha256((STATIC_DIR / name).read_bytes()).hexdigest()[:16]
 
 
 def cookie_options(public_url: str) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class PageSide(SiteTraits):
         self.known_reservations: dict[str, Reservation] = {}
         self.own: Limits | None = None
         self.forecasts: dict[str, Forecast] = {}
+        self.n_asked = 0
+        self.account: str | None = None
 
     async def read_reservations(self) -> dict[str, Reservation]:
         return self.known_reservations
@@ -93,7 +95,11 @@ class PageSide(SiteTraits):
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
         return OwnedLimits(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
 
+    def account_of(self, options: JobOptions) -> str | None:
+        return self.account
+
     async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
+        self.n_asked += 1
         return self.forecasts.get(user_options["gpus"])
 
     async def read_catalog(self) -> Catalog:
@@ -245,6 +251,69 @@ def test_a_choice_that_slurm_would_refuse_cannot_be_chosen_and_says_why() -> Non
 
     assert page.disabled("gpus") == ["4"]
     assert "Your account may not do this." in page.text
+
+
+def colleagues(**answers: datetime | Rejection) -> tuple[PageSide, PageSide]:
+    """Return two users who see the same catalog, each with Slurm's answer by "gpus_N"."""
+    first, second = PageSide(node_line("node01")), PageSide(node_line("node01"))
+    catalog = Catalog.parse(node_line("node01"))
+
+    async def read_catalog() -> Catalog:
+        return catalog
+
+    for spawner in (first, second):
+        spawner.read_catalog = read_catalog  # type: ignore[method-assign]
+        spawner.account = "research"
+        for name, answer in answers.items():
+            spawner.forecasts[name[-1]] = Forecast(answer=answer, made_at=NOON)
+    return first, second
+
+
+def test_users_of_one_account_share_the_forecasts_until_the_next_catalog() -> None:
+    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=NOON)
+
+    assert show(first, wait_s=1).text == show(second, wait_s=1).text
+
+    assert (first.n_asked, second.n_asked) == (4, 0)
+    assert show(second, wait_s=1).text.count(" starts now") == 4
+
+
+def test_users_of_another_account_have_forecasts_of_their_own() -> None:
+    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=NOON)
+    second.account = "teaching"
+
+    for spawner in (first, second):
+        show(spawner, wait_s=1)
+
+    assert (first.n_asked, second.n_asked) == (4, 4)
+
+
+def test_who_has_no_known_account_shares_no_forecast() -> None:
+    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=NOON)
+    first.account = second.account = None
+
+    for spawner in (first, second):
+        show(spawner, wait_s=1)
+
+    assert (first.n_asked, second.n_asked) == (4, 4)
+
+
+def test_a_refusal_may_be_about_one_user_so_nobody_else_sees_it() -> None:
+    refusal = Rejection(diagnosis=Diagnosis(sentence="You may not do this.", next_step="Ask."))
+    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON, gpus_4=refusal)
+    second.forecasts["4"] = Forecast(answer=NOON, made_at=NOON)
+
+    assert show(first, wait_s=1).disabled("gpus") == ["4"]
+    assert show(second, wait_s=1).disabled("gpus") == []
+
+
+def test_a_forecast_that_is_still_missing_is_asked_for_by_the_next_form() -> None:
+    first, second = colleagues(gpus_1=NOON, gpus_2=NOON, gpus_3=NOON)
+
+    for spawner in (first, second):
+        show(spawner, wait_s=1)
+
+    assert (first.n_asked, second.n_asked) == (4, 4)
 
 
 def test_the_form_does_not_wait_for_a_slurm_that_forecasts_slowly() -> None:
