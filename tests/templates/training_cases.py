@@ -49,10 +49,12 @@ def make_optimizer():
     return keras.optimizers.Adam(0.01, clipnorm=0.5)
 
 
-def train_on_ranks():
+def train_on_ranks(long_step_s=1.0):
     """Runs on a rank: every step on its part of the same global batch."""
     import portal.launch.horovod_keras as hvd
+    from portal.launch.worker import cycle_time
 
+    cycle_time.LONG_STEP_S = long_step_s
     hvd.init()
     model = make_model()
     if hvd.rank() != 0:
@@ -70,7 +72,11 @@ def train_on_ranks():
         verbose=0,
         callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0)],
     )
-    return {"weights": model.get_weights(), "average_of_ranks": metrics["mine"]}
+    return {
+        "weights": model.get_weights(),
+        "average_of_ranks": metrics["mine"],
+        "cycle_time_ms": os.environ["HOROVOD_CYCLE_TIME"],
+    }
 
 
 def train_alone():
@@ -83,8 +89,8 @@ def train_alone():
 
 
 def case_gradients():
-    """Two ranks against one process with the same global batch."""
-    return compare_with_one_process()
+    """Two ranks, whose Horovod starts again, against one process with the same global batch."""
+    return compare_with_one_process(long_step_s=0.0)
 
 
 def case_gradients_on_two_nodes():
@@ -116,6 +122,7 @@ def compare_with_one_process(**shape):
         ),
         "largest_weight": max(float(np.abs(a).max()) for a in alone),
         "average_of_ranks": [rank["average_of_ranks"] for rank in (first, *others)],
+        "cycle_times_ms": [rank["cycle_time_ms"] for rank in (first, *others)],
     }
 
 
