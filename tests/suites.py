@@ -139,7 +139,8 @@ SUITES = (
     # As site. A fault that did not hold once did not hold, and its moments are random.
     replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),
     Suite(name="nfs", folder="nfs", is_default=False),
-    Suite(name="bench", folder="benchmarks", is_default=False),
+    # A figure that misses its aim is measured again by hand, with a look at the machine.
+    replace(on_request("bench", folder="benchmarks"), is_tried_again=False),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}
 

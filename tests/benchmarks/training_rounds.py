@@ -1,48 +1,56 @@
-"""Trains the same network from a cell and from a shell, on the node of a session.
+"""Trains the same network in several ways, on the node of a session.
 
-    training_rounds.py horovod|torch N_ROUNDS     prints one line of JSON for each training
-    training_rounds.py --rank horovod|torch FILE  what horovodrun and torchrun start
+    training_rounds.py SERIES N_ROUNDS     prints one line of JSON for each training
+    training_rounds.py --rank SERIES FILE  what srun, horovodrun and torchrun start
 
-Every rank has one thread. The clock starts before the call or the command, and again at each step.
+Every rank has one thread and one core. The clock starts before the call or the command, and again
+at each step.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-BATCH_SIZE = 128
-N_WARMUP_STEPS = 5
-N_STEPS = 40
 N_RANKS = 2
-# The same for both ways, so that only the way to start differs.
+DIGITS_BATCH_SIZE = 128
+N_DIGITS_STEPS = 60
+# 102 MB of gradients are averaged in each step, so that a step must not be too short.
+RESNET50_BATCH_SIZE = 16
+N_RESNET50_STEPS = 4
+# The portal has chosen Horovod's cycle time by then.
+N_WARMUP_STEPS = 6
+# The same for all ways, so that only the way to start differs.
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
     "TF_NUM_INTEROP_THREADS": "1",
-    "HOROVOD_CYCLE_TIME": "20",
     "TF_CPP_MIN_LOG_LEVEL": "3",
+    "GLOO_SOCKET_IFNAME": "lo",
 }
 
 
-def train_horovod():
-    """Runs on a rank: returns when its first step was over, and images/s of all ranks."""
+def prepare_rank():
+    """Gives a rank one thread and one core; call it before a framework is imported."""
     os.environ.update(SETTINGS)
+    # With run() the portal chooses; the other ways get the value that it begins with.
+    os.environ.setdefault("HOROVOD_CYCLE_TIME", "5")
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[int(os.environ["LOCAL_RANK"]) % len(cores)]})
+
+
+def train_digits_horovod():
+    """Runs on a rank: returns when its first step was over, and images/s of all ranks."""
+    prepare_rank()
     import keras
-    import numpy as np
     from keras import layers
 
-    import portal.launch.horovod_keras as hvd
-
-    hvd.init()
-    chance = np.random.default_rng(hvd.rank())
-    images = chance.random((BATCH_SIZE, 28, 28, 1), dtype=np.float32)
-    labels = chance.integers(0, 10, BATCH_SIZE)
-    model = keras.Sequential(
+    network = keras.Sequential(
         [
             keras.Input((28, 28, 1)),
             layers.Conv2D(32, 3, padding="same", activation="relu"),
@@ -54,18 +62,60 @@ def train_horovod():
             layers.Dense(10, activation="softmax"),
         ]
     )
-    optimizer = keras.optimizers.SGD(0.01)
-    model.compile(
-        optimizer=hvd.DistributedOptimizer(optimizer),
+    return fit(network, DIGITS_BATCH_SIZE, N_DIGITS_STEPS)
+
+
+def train_resnet50_horovod():
+    """Runs on a rank: as `train_digits_horovod`."""
+    prepare_rank()
+    import keras
+
+    return fit(keras.applications.ResNet50(weights=None), RESNET50_BATCH_SIZE, N_RESNET50_STEPS)
+
+
+def fit(network, batch_size, n_steps):
+    """Trains with Horovod on random images, as the templates do."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    import portal.launch.horovod_keras as hvd
+
+    class Clock(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 0:
+                self.first_step_at = time.time()
+            if batch == N_WARMUP_STEPS:
+                self.began_s = time.perf_counter()
+            if batch == N_WARMUP_STEPS + n_steps:
+                self.took_s = time.perf_counter() - self.began_s
+
+    hvd.init()
+    chance = np.random.default_rng(hvd.rank())
+    images = chance.random((batch_size, *network.input_shape[1:]), dtype=np.float32)
+    labels = chance.integers(0, network.output_shape[-1], batch_size)
+    network.compile(
+        optimizer=hvd.DistributedOptimizer(keras.optimizers.SGD(0.01)),
         loss="sparse_categorical_crossentropy",
         jit_compile=False,
     )
-    return timed(lambda: model.train_on_batch(images, labels), hvd.size())
+    clock = Clock()
+    network.fit(
+        tf.data.Dataset.from_tensors((images, labels)).cache().repeat(),
+        steps_per_epoch=1 + N_WARMUP_STEPS + n_steps,
+        verbose=0,
+        callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), clock],
+    )
+    return {
+        "first_step_at": clock.first_step_at,
+        "images_per_s": hvd.size() * batch_size * n_steps / clock.took_s,
+        "cycle_time_ms": float(os.environ["HOROVOD_CYCLE_TIME"]),
+    }
 
 
-def train_torch():
-    """Runs on a rank: as `train_horovod`."""
-    os.environ.update(SETTINGS)
+def train_digits_torch():
+    """Runs on a rank: as `train_digits_horovod`."""
+    prepare_rank()
     import torch
     import torch.distributed as dist
     from torch import nn
@@ -73,8 +123,8 @@ def train_torch():
 
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    images = torch.rand((BATCH_SIZE, 1, 28, 28))
-    labels = torch.randint(0, 10, (BATCH_SIZE,))
+    images = torch.rand((DIGITS_BATCH_SIZE, 1, 28, 28))
+    labels = torch.randint(0, 10, (DIGITS_BATCH_SIZE,))
     network = nn.Sequential(
         *(nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Conv2d(32, 64, 3, padding=1), nn.ReLU()),
@@ -89,39 +139,65 @@ def train_torch():
         nn.functional.cross_entropy(model(images), labels).backward()
         optimizer.step()
 
-    found = timed(step, dist.get_world_size())
-    # A rank that goes while its neighbour still reduces takes it down.
-    dist.barrier()
-    dist.destroy_process_group()
-    return found
-
-
-TRAININGS = {"horovod": train_horovod, "torch": train_torch}
-
-
-def timed(step, n_ranks):
     step()
     first_step_at = time.time()
     for _ in range(N_WARMUP_STEPS):
         step()
-    began = time.perf_counter()
-    for _ in range(N_STEPS):
+    began_s = time.perf_counter()
+    for _ in range(N_DIGITS_STEPS):
         step()
-    images_per_s = n_ranks * BATCH_SIZE * N_STEPS / (time.perf_counter() - began)
+    n_images = dist.get_world_size() * DIGITS_BATCH_SIZE * N_DIGITS_STEPS
+    images_per_s = n_images / (time.perf_counter() - began_s)
+    # A rank that goes while its neighbour still reduces takes it down.
+    dist.barrier()
+    dist.destroy_process_group()
     return {"first_step_at": first_step_at, "images_per_s": images_per_s}
 
 
-def from_a_cell(framework, n_ranks):
+TRAININGS = {
+    "horovod": train_digits_horovod,
+    "torch": train_digits_torch,
+    "resnet50": train_resnet50_horovod,
+}
+
+
+def from_a_cell(series, n_ranks):
     from portal.launch import run
 
     began = time.time()
-    found = run(TRAININGS[framework], gpus=n_ranks)
-    return {"first_step_s": found["first_step_at"] - began, "images_per_s": found["images_per_s"]}
+    found = run(TRAININGS[series], gpus=n_ranks)
+    return since(began, found)
 
 
-def from_a_shell(framework):
+def from_srun(series):
+    """Starts the ranks by srun alone, with a rendezvous that is there already."""
+    from portal.launch.rendezvous.store import Store
+    from portal.launch.task.environment import step_environment
+
+    with Store() as store, socket.socket() as probe:
+        address, port = store.horovod_address
+        probe.bind(("127.0.0.1", 0))
+        torch_port = probe.getsockname()[1]
+        probe.close()
+        srun = [
+            *("srun", "--overlap", "--overcommit", f"--ntasks={N_RANKS}", "--nodes=1"),
+            *("--mem=0", "--cpu-bind=none", "--mpi=none", "--kill-on-bad-exit=1", "--quiet"),
+        ]
+        return from_command(
+            series,
+            [*srun, sys.executable],
+            {
+                **step_environment(os.environ),
+                "HOROVOD_GLOO_RENDEZVOUS_ADDR": address,
+                "HOROVOD_GLOO_RENDEZVOUS_PORT": str(port),
+                "MASTER_PORT": str(torch_port),
+            },
+        )
+
+
+def from_launcher(series):
+    """Starts the ranks by horovodrun or torchrun, as in a terminal of the notebook server."""
     programs = Path(sys.executable).parent
-    result = Path("shell.json").absolute()
     starters = {
         "horovod": [
             *(programs / "horovodrun", "-np", str(N_RANKS), "-H", f"localhost:{N_RANKS}"),
@@ -129,34 +205,71 @@ def from_a_shell(framework):
         ],
         "torch": [programs / "torchrun", "--standalone", "--nproc-per-node", str(N_RANKS)],
     }
-    # Slurm's variables mean the session's one task here, as in a terminal of the notebook server.
-    environ = {**os.environ, **SETTINGS, "PATH": f"{programs}:{os.environ['PATH']}"}
+    return from_command(series, starters[series], os.environ)
+
+
+def from_command(series, starter, environ):
+    result = Path("found.json").absolute()
+    result.unlink(missing_ok=True)
+    programs = Path(sys.executable).parent
+    environ = {**environ, **SETTINGS, "PATH": f"{programs}:{os.environ['PATH']}"}
     began = time.time()
     subprocess.run(
-        [*starters[framework], __file__, "--rank", framework, result],
+        [*starter, __file__, "--rank", series, result],
         env=environ,
         stdout=sys.stderr,
         check=True,
         timeout=300,
     )
-    found = json.loads(result.read_text())
-    return {"first_step_s": found["first_step_at"] - began, "images_per_s": found["images_per_s"]}
+    return since(began, json.loads(result.read_text()))
+
+
+def since(began, found):
+    return {**found, "first_step_s": found.pop("first_step_at") - began}
+
+
+def name_rank(environ):
+    """Gives the rank's place the names of Horovod and PyTorch, whoever started it."""
+    if "HOROVOD_RANK" in environ:
+        environ["LOCAL_RANK"] = environ["HOROVOD_LOCAL_RANK"]
+    elif "RANK" not in environ:
+        rank, size = environ["SLURM_PROCID"], environ["SLURM_NTASKS"]
+        for prefix in ("", "LOCAL_"):
+            environ[f"HOROVOD_{prefix}RANK"] = environ[f"{prefix}RANK"] = rank
+            environ[f"HOROVOD_{prefix}SIZE"] = size
+        environ.update(
+            {
+                "HOROVOD_CROSS_RANK": "0",
+                "HOROVOD_CROSS_SIZE": "1",
+                "HOROVOD_HOSTNAME": "localhost",
+                "HOROVOD_CONTROLLER": "gloo",
+                "HOROVOD_CPU_OPERATIONS": "gloo",
+                "HOROVOD_GLOO_IFACE": "lo",
+                "WORLD_SIZE": size,
+                "MASTER_ADDR": "127.0.0.1",
+            }
+        )
+
+
+def ways_of(series):
+    ways = {"cell": lambda: from_a_cell(series, N_RANKS)}
+    if series != "resnet50":
+        ways |= {"srun": lambda: from_srun(series), "launcher": lambda: from_launcher(series)}
+    if series != "torch":
+        ways["cell_1_rank"] = lambda: from_a_cell(series, 1)
+    return ways
 
 
 def main(argv):
     if argv[0] == "--rank":
+        name_rank(os.environ)
         found = TRAININGS[argv[1]]()
-        if os.environ.get("HOROVOD_RANK", os.environ.get("RANK")) == "0":
+        if os.environ.get("HOROVOD_RANK", os.environ["LOCAL_RANK"]) == "0":
             Path(argv[2]).write_text(json.dumps(found))
         return
-    framework, n_rounds = argv[0], int(argv[1])
+    series, n_rounds = argv[0], int(argv[1])
+    ways = ways_of(series)
     for number in range(n_rounds):
-        ways = {
-            "cell": lambda: from_a_cell(framework, N_RANKS),
-            "shell": lambda: from_a_shell(framework),
-        }
-        if framework == "horovod":
-            ways["cell_1_rank"] = lambda: from_a_cell(framework, 1)
         # What comes first in a round takes turns, as the machine may be busy for a while.
         first = number % len(ways)
         for name in [*list(ways)[first:], *list(ways)[:first]]:

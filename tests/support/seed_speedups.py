@@ -30,8 +30,12 @@ STUDIES = (
 )
 
 
-def prediction_errors_percent() -> list[float]:
-    """Return how far each prediction from 1 and 8 GPUs is from what was published, in percent."""
+def prediction_errors() -> list[tuple[Study, int, float]]:
+    """Return how far each prediction from 1 and 8 GPUs is from what was published.
+
+    Returns:
+        The study, the number of GPUs and the error in percent.
+    """
     from portal.launch.scaling.step_time import Point, fit_step_time
 
     errors = []
@@ -39,5 +43,6 @@ def prediction_errors_percent() -> list[float]:
         points = [Point(n_gpus=1, step_s=1.0), Point(n_gpus=8, step_s=8 / study.on_8)]
         model = fit_step_time(points)
         for n_gpus, speedup in study.on_more.items():
-            errors.append(100 * abs(model.predict(n_gpus).speedup / speedup - 1))
+            error = 100 * abs(model.predict(n_gpus).speedup / speedup - 1)
+            errors.append((study, n_gpus, error))
     return errors

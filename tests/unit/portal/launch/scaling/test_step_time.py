@@ -6,7 +6,7 @@ import pytest
 
 from portal.launch.advice import advise
 from portal.launch.scaling.step_time import Point, fit_step_time
-from tests.support.seed_speedups import STUDIES, prediction_errors_percent
+from tests.support.seed_speedups import STUDIES, prediction_errors
 
 
 def points(compute_s: float, bandwidth_s: float, latency_s: float, *counts: int) -> list[Point]:
@@ -58,8 +58,12 @@ def test_one_number_of_gpus_is_not_enough(counts):
 
 
 def test_published_speedups_on_16_and_32_gpus_are_predicted_from_1_and_8():
-    assert len(prediction_errors_percent()) == 10
-    assert statistics.mean(prediction_errors_percent()) < 10
+    errors = [error for _, _, error in prediction_errors()]
+
+    assert len(errors) == 10
+    assert statistics.mean(errors) < 10
+    # Caffe2 in FP16 on 32 GPUs.
+    assert 18 < max(errors) < 19
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
