@@ -34,6 +34,7 @@ from portal.server.kernels.import_path import drop_relative_paths
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
+from portal.server.kernels.without_packages import KernelsWithoutPackages
 from portal.server.ports.handlers import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
 from portal.server.ports.handlers import ROUTE as PORT_ROUTE
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
@@ -152,15 +153,23 @@ class PortalServer(ExtensionApp):
 
     def _offer_environments(self) -> None:
         connections_dir = self._keep_kernels_private()
+        without_packages = KernelsWithoutPackages(
+            self.private_dir / "without-packages",
+            shipped=Path(sys.prefix) / "share/jupyter/kernels",
+            home=Path.home(),
+            log=self.log,
+        )
         self.kernels = Kernels(
             self.private_dir / "environments",
             site=site_path(),
             home=Path.home(),
             node=probe_node(os.environ, connections_dir),
+            without_packages=without_packages,
             log=self.log,
         )
         # Appended, so that no environment can replace one of the shipped kernels.
-        self.serverapp.kernel_spec_manager.kernel_dirs.append(str(self.kernels.folder))
+        for kernels in (without_packages, self.kernels):
+            self.serverapp.kernel_spec_manager.kernel_dirs.append(str(kernels.folder))
         self.kernels.start()
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:

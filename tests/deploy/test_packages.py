@@ -223,3 +223,7 @@ def test_r_installs_into_a_folder_of_the_user(home: Path, tmp_path: Path) -> Non
 
     assert said.split()[-1] == "tiny"
     assert list(home.glob("R/*/*/tinyr/DESCRIPTION"))
+
+    cell = "cat(requireNamespace('tinyr', quietly = TRUE))"
+    argv = [SERVER / "bin/python", "-c", RUN_CELL, "ir", cell]
+    assert as_nobody(argv, home, PORTAL_PACKAGES="off").split()[-1] == "FALSE"

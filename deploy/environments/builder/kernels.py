@@ -24,12 +24,14 @@ R_START = Path("portal/environments/r_start.sh")
 # R's own folder for what its user installs, which R leaves out until somebody makes it. A package
 # in it that keeps the kernel from starting is named in the session's log.
 _START_R = (
-    "local({ own <- strsplit(Sys.getenv('R_LIBS_USER'), ':', fixed = TRUE)[[1]][1]; "
-    "if (!is.na(own) && Sys.getenv('PORTAL_PACKAGES') != 'off') { "
-    "dir.create(own, showWarnings = FALSE, recursive = TRUE); "
-    ".libPaths(c(own, .libPaths())) }; "
+    "local({ own <- strsplit(Sys.getenv('R_LIBS_USER'), ':', fixed = TRUE)[[1]]; "
+    "if (Sys.getenv('PORTAL_PACKAGES') == 'off') { "
+    ".libPaths(setdiff(.libPaths(), normalizePath(own, mustWork = FALSE))) "
+    "} else if (length(own)) { "
+    "dir.create(own[1], showWarnings = FALSE, recursive = TRUE); "
+    ".libPaths(c(own[1], .libPaths())) }; "
     "tryCatch(loadNamespace('IRkernel'), error = function(e) stop('The R kernel does not start "
-    "with your packages in ', own, ': ', conditionMessage(e), ' Move that folder away.')) }); "
+    "with your packages in ', own[1], ': ', conditionMessage(e), ' Move that folder away.')) }); "
     "IRkernel::main()"
 )
 

@@ -16,6 +16,7 @@ from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import Environment, Language
 from portal.environments.probe import quick_problem, try_environment
 from portal.environments.registry import OWN_PATH, read_registry
+from portal.server.kernels.without_packages import KernelsWithoutPackages
 
 _MAX_LOGO_BYTES = 1024 * 1024
 # A trial starts an interpreter, which competes with the user's work for the session's cores.
@@ -58,12 +59,21 @@ class Kernels:
     Args:
         folder: For the kernelspecs; one of the folders that the notebook server searches.
         site: The site's registry file.
+        without_packages: Is kept up to date, too.
     """
 
     def __init__(
-        self, folder: Path, *, site: Path, home: Path, node: Node, log: logging.Logger
+        self,
+        folder: Path,
+        *,
+        site: Path,
+        home: Path,
+        node: Node,
+        without_packages: KernelsWithoutPackages,
+        log: logging.Logger,
     ) -> None:
         self.folder = folder
+        self._without_packages = without_packages
         self._site = site
         self._home = home
         self._node = node
@@ -111,6 +121,7 @@ class Kernels:
     def _follow(self) -> None:
         seen: tuple[int, ...] | None = None
         while True:
+            self._without_packages.refresh()
             stamps = tuple(_stamp(path) for path in (self._site, self._home / OWN_PATH))
             if stamps != seen:
                 seen = stamps

@@ -11,6 +11,7 @@ import pytest
 
 from portal.environments.command import Node
 from portal.server.kernels.kernels import Kernels
+from portal.server.kernels.without_packages import KernelsWithoutPackages
 
 LOG = logging.getLogger("test_kernels")
 
@@ -30,7 +31,16 @@ def environment(tmp_path: Path) -> Path:
 def kernels_of(folder: Path, table: str) -> Kernels:
     registry = folder / "environments.toml"
     registry.write_text(f"[site]\n{table}\n")
-    return Kernels(folder / "kernels", site=registry, home=folder, node=Node(), log=LOG)
+    return Kernels(
+        folder / "kernels",
+        site=registry,
+        home=folder,
+        node=Node(),
+        without_packages=KernelsWithoutPackages(
+            folder / "without", shipped=folder / "absent", home=folder, log=LOG
+        ),
+        log=LOG,
+    )
 
 
 def test_what_an_environment_has_now_counts_before_what_it_had_when_it_was_added(
