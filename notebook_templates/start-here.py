@@ -121,6 +121,10 @@ except TensorBoardError as error:
 # | feed it faster from storage | the folder `data` |
 # | serve a trained model faster | the folder `inference` |
 # | know how many GPUs are worth using | the folder `scaling` |
+# | submit a job script | `slurm/sample.job` |
+#
+# A package that this kernel lacks you install in a cell, such as `%pip install einops`; it stays
+# installed.
 #
 # All paths are below `templates`. Your changes are kept: a new release of a template never
 # overwrites them. The launcher shows all of them by framework; `README.md` in this folder has the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -135,6 +136,17 @@ async def test_a_job_that_a_cell_submits_has_its_own_shape(server: NotebookServe
     )
 
     assert shown.splitlines()[-1] == "a step with no cores for a task"
+
+
+async def test_the_template_of_a_job_script_runs_as_it_is(server: NotebookServer) -> None:
+    template = Path(__file__).parents[2] / "notebook_templates/slurm/sample.job"
+    (server.root / "template.job").write_text(template.read_text())
+
+    shown = await run_cell(
+        server, "python3", "!sbatch --wait --output=template.out template.job; cat template.out"
+    )
+
+    assert re.fullmatch(r"task 0 of 1 on \S+: GPU \d+", shown.splitlines()[-1])
 
 
 async def test_a_kernel_leaves_no_core_file_and_the_gpus_to_others(server: NotebookServer) -> None:
