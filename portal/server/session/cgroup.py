@@ -56,6 +56,13 @@ class Source(Protocol):
     def memory_limit_mib(self) -> int | None:
         """Return the memory limit in MiB, or None if there is none."""
 
+    def n_killed_for_memory(self) -> int:
+        """Return how many processes of the job were killed because its memory was full.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+
 
 class CgroupV1:
     """The job's cgroups of version 1.
@@ -81,6 +88,12 @@ class CgroupV1:
         """Return the memory limit in MiB, or None if there is none."""
         return _limit_mib((self._memory_dir / "memory.limit_in_bytes").read_text())
 
+    def n_killed_for_memory(self) -> int:
+        """Return how many processes of the job were killed because its memory was full."""
+        # Counted in the step's own folder, not in those above it.
+        files = self._memory_dir.rglob("memory.oom_control")
+        return sum(_stat(path, "oom_kill") for path in files)
+
 
 class CgroupV2:
     """The job's cgroup of version 2."""
@@ -99,6 +112,10 @@ class CgroupV2:
     def memory_limit_mib(self) -> int | None:
         """Return the memory limit in MiB, or None if there is none."""
         return _limit_mib((self._folder / "memory.max").read_text())
+
+    def n_killed_for_memory(self) -> int:
+        """Return how many processes of the job were killed because its memory was full."""
+        return _stat(self._folder / "memory.events", "oom_kill")
 
 
 class Processes:
@@ -131,6 +148,10 @@ class Processes:
     def memory_limit_mib(self) -> int | None:
         """Return None: processes have no common limit."""
         return None
+
+    def n_killed_for_memory(self) -> int:
+        """Return 0: nothing kills them together."""
+        return 0
 
     def _processes(self) -> list[psutil.Process]:
         own = psutil.Process()

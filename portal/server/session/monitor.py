@@ -12,6 +12,7 @@ from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
 from portal.server.session.cgroup import find_allotment, find_source
+from portal.server.session.dead_kernels import DeadKernels
 from portal.server.session.gpus import Gpus
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
 from portal.server.session.resource_usage import Meter, Sample
@@ -41,6 +42,7 @@ class SessionMonitor:
         is_kernel_busy: Returns whether a kernel computes or starts.
         stop_server: Stops the notebook server, in case the hub does not answer.
         tell_suspension: Tells every open tab that the server is about to be suspended.
+        dead_kernels: Says why kernels have died.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class SessionMonitor:
         is_kernel_busy: Callable[[], bool],
         stop_server: Callable[[], None],
         tell_suspension: Callable[[], None],
+        dead_kernels: DeadKernels,
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -63,6 +66,7 @@ class SessionMonitor:
         self._stop_server = stop_server
         self._tell_suspension = tell_suspension
         self._is_suspended = False
+        self._dead_kernels = dead_kernels
         self._log = log
         self._input_s = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -103,7 +107,11 @@ class SessionMonitor:
         idle = self._idle.view()
         return {
             "clock": time_left.as_json(),
-            "notices": (*self.clock.notices, *([SUSPENDED] if self._is_suspended else ())),
+            "notices": (
+                *self.clock.notices,
+                *([SUSPENDED] if self._is_suspended else ()),
+                *self._dead_kernels.notices(),
+            ),
             "meter": self._describe_now(),
             "idle": {
                 "state": idle.state.value,
@@ -211,6 +219,13 @@ def make_session_monitor(serverapp: Any) -> SessionMonitor:
         )
         return any(state in {"busy", "starting", "restarting"} for state in states)
 
+    async def notebook_of(kernel_id: str) -> str:
+        sessions = await serverapp.session_manager.list_sessions()
+        paths = (one["path"] for one in sessions if one["kernel"]["id"] == kernel_id)
+        return next(paths, "")
+
+    dead_kernels = DeadKernels(find_source(os.environ), notebook_of, serverapp.log)
+    dead_kernels.watch(kernels)
     return SessionMonitor(
         os.environ,
         is_kernel_busy=is_kernel_busy,
@@ -218,5 +233,6 @@ def make_session_monitor(serverapp: Any) -> SessionMonitor:
         tell_suspension=lambda: events.emit(
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
         ),
+        dead_kernels=dead_kernels,
         log=serverapp.log,
     )

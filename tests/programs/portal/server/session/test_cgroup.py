@@ -48,12 +48,15 @@ def test_version_1_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
         memory__usage_in_bytes=f"{300 * MIB}\n",
         memory__limit_in_bytes=f"{96 * 1024 * MIB}\n",
         memory__stat=f"cache 1\ntotal_inactive_file {100 * MIB}\n",
+        memory__oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
     )
+    put(tmp_path / "memory/slurm/uid_20001/job_42/step_batch", memory__oom_control="oom_kill 2\n")
 
     source = find_source(JOB, proc=proc, cgroups=tmp_path)
 
     assert isinstance(source, CgroupV1)
     assert source.read() == Usage(cpu_s=2.5, memory_bytes=200 * MIB)
+    assert source.n_killed_for_memory() == 2
     assert find_allotment({"SLURM_CPUS_ON_NODE": "16"}, source) == Allotment(16, 96 * 1024)
 
 
@@ -66,12 +69,14 @@ def test_version_2_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
         memory__current=f"{300 * MIB}\n",
         memory__max="max\n",
         memory__stat=f"anon 1\ninactive_file {100 * MIB}\n",
+        memory__events="max 7\noom 1\noom_kill 1\n",
     )
 
     source = find_source(JOB, proc=proc, cgroups=tmp_path)
 
     assert isinstance(source, CgroupV2)
     assert source.read() == Usage(cpu_s=1.5, memory_bytes=200 * MIB)
+    assert source.n_killed_for_memory() == 1
     environment = {"SLURM_CPUS_ON_NODE": "4", "PORTAL_SESSION_MEMORY_MIB": "4000"}
     assert find_allotment(environment, source) == Allotment(4, 4000)
 

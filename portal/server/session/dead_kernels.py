@@ -1,0 +1,168 @@
+"""Says in words why a kernel has died: JupyterLab's dialog only says that it appears to have."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from jupyter_client.ioloop import AsyncIOLoopKernelRestarter
+from traitlets.config import Config
+
+from portal.server.session.cgroup import Source
+
+NOTICE_S = 300.0
+_REASONS: Mapping[int, str] = {
+    signal.SIGABRT: "aborted (SIGABRT), as compiled code does when it cannot continue",
+    signal.SIGBUS: "crashed in compiled code (SIGBUS)",
+    signal.SIGFPE: "crashed in compiled code (SIGFPE)",
+    signal.SIGILL: (
+        "was stopped at an instruction that this node's processor lacks (SIGILL); a package was "
+        "compiled for another processor"
+    ),
+    signal.SIGINT: "was ended by SIGINT",
+    signal.SIGSEGV: "crashed in compiled code, such as that of a package (SIGSEGV)",
+    signal.SIGTERM: "was ended by SIGTERM",
+}
+_KILLED = "was killed (SIGKILL), most often because memory was full"
+_OUT_OF_MEMORY = "was killed because the session's memory was full"
+_SAVE_MEMORY = (
+    "Use smaller batches, shut down kernels that you do not need, or start a session with more "
+    "memory."
+)
+_RESTARTED = "It has been restarted; what was in its memory is lost."
+_GIVEN_UP = "It died again each time it was restarted. To try once more: Kernel, Restart Kernel."
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    sentence: str
+    began_s: float
+    n_deaths: int
+
+
+class DeadKernels:
+    """Remembers kernels of the session that have died in the last five minutes.
+
+    Args:
+        source: Counts processes that were killed for want of memory.
+        notebook_of: Returns the path of the notebook of a kernel's id, or "".
+        clock: Seconds of a clock that only goes forward.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        notebook_of: Callable[[str], Awaitable[str]],
+        log: logging.Logger,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._n_killed = self._count_killed()
+        self._notebook_of = notebook_of
+        self._log = log
+        self._clock = clock
+        self._notices: dict[str, _Notice] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def notices(self) -> list[str]:
+        """Return a sentence or two for each kernel that has died lately."""
+        oldest_s = self._clock() - NOTICE_S
+        self._notices = {k: n for k, n in self._notices.items() if n.began_s > oldest_s}
+        return [notice.sentence for notice in self._notices.values()]
+
+    def watch(self, kernel_manager: Any) -> None:
+        """Hear of the deaths of all kernels that `kernel_manager` starts from now on."""
+        tell = self._tell_soon
+
+        class Restarter(AsyncIOLoopKernelRestarter):
+            """Restarts a kernel that has died, and tells with which status it did."""
+
+            def __init__(self, **arguments: Any) -> None:
+                super().__init__(**arguments)
+                self.add_callback(lambda: self._tell(is_restarted=True), "restart")
+                self.add_callback(lambda: self._tell(is_restarted=False), "dead")
+
+            def _tell(self, *, is_restarted: bool) -> None:
+                kernel = self.kernel_manager
+                process = getattr(kernel.provisioner, "process", None)
+                status = getattr(process, "returncode", None)
+                tell(kernel.kernel_id, status, is_restarted)
+
+        section = {"restarter_class": Restarter}
+        kernel_manager.update_config(Config({"AsyncIOLoopKernelManager": section}))
+
+    def _tell_soon(self, kernel_id: str, status: int | None, is_restarted: bool) -> None:
+        task = asyncio.get_running_loop().create_task(self.note(kernel_id, status, is_restarted))
+        # The loop itself keeps no reference.
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def note(self, kernel_id: str, status: int | None, is_restarted: bool) -> None:
+        """Note the death of a kernel.
+
+        Args:
+            kernel_id: Its id, which stays the same when it is restarted.
+            status: Its exit status, negative for a signal; None if not known.
+            is_restarted: Whether it is restarted now.
+        """
+        n_killed = self._count_killed()
+        is_out_of_memory = n_killed > self._n_killed
+        self._n_killed = n_killed
+        last = self._notices.get(kernel_id)
+        n_deaths = last.n_deaths + 1 if last and last.began_s > self._clock() - NOTICE_S else 1
+        sentence = describe_death(
+            await self._notebook_of(kernel_id),
+            status,
+            is_out_of_memory=is_out_of_memory,
+            is_restarted=is_restarted,
+            n_deaths=n_deaths,
+        )
+        self._log.warning("%s", sentence)
+        self._notices[kernel_id] = _Notice(sentence, self._clock(), n_deaths)
+
+    def _count_killed(self) -> int:
+        try:
+            return self._source.n_killed_for_memory()
+        except (OSError, ValueError):
+            return 0
+
+
+def describe_death(
+    notebook: str,
+    status: int | None,
+    *,
+    is_out_of_memory: bool,
+    is_restarted: bool,
+    n_deaths: int = 1,
+) -> str:
+    """Return what the user is told about a kernel that has died.
+
+    Args:
+        notebook: Path of its notebook, or "".
+        status: Its exit status, negative for a signal; None if not known.
+        is_out_of_memory: Whether a process of the session has been killed for want of memory.
+        is_restarted: Whether it is restarted now.
+        n_deaths: Times that it has died lately, this one included.
+    """
+    name = PurePosixPath(notebook).name
+    subject = f"The kernel of {name}" if name else "A kernel of this session"
+    advice = [_SAVE_MEMORY] if status == -signal.SIGKILL else []
+    times = [f"It has died {n_deaths} times in a few minutes."] if n_deaths > 1 else []
+    end = _RESTARTED if is_restarted else _GIVEN_UP
+    return " ".join([f"{subject} {_reason(status, is_out_of_memory)}.", *times, *advice, end])
+
+
+def _reason(status: int | None, is_out_of_memory: bool) -> str:
+    if status is None:
+        return "has died"
+    if status >= 0:
+        return f"ended by itself with exit status {status}"
+    if status == -signal.SIGKILL:
+        return _OUT_OF_MEMORY if is_out_of_memory else _KILLED
+    return _REASONS.get(-status, f"was ended by signal {-status}")

@@ -1,0 +1,112 @@
+"""What the user is told about a kernel that has died."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+
+import pytest
+
+from portal.server.session.cgroup import Usage
+from portal.server.session.dead_kernels import NOTICE_S, DeadKernels, describe_death
+
+
+class Source:
+    """A job's cgroup, which counts what the test says."""
+
+    def __init__(self) -> None:
+        self.n_killed = 3
+
+    def read(self) -> Usage:
+        return Usage(0.0, 0)
+
+    def memory_limit_mib(self) -> int | None:
+        return None
+
+    def n_killed_for_memory(self) -> int:
+        return self.n_killed
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+async def notebook_of(kernel_id: str) -> str:
+    return {"k1": "work/digits.ipynb"}.get(kernel_id, "")
+
+
+@pytest.fixture
+def source() -> Source:
+    return Source()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def dead(source: Source, clock: Clock) -> DeadKernels:
+    return DeadKernels(source, notebook_of, logging.getLogger("test"), clock)
+
+
+def note(dead: DeadKernels, kernel_id: str, status: int | None) -> str:
+    asyncio.run(dead.note(kernel_id, status, is_restarted=True))
+    return dead.notices()[-1]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (-signal.SIGSEGV, "crashed in compiled code, such as that of a package (SIGSEGV)."),
+        (-signal.SIGABRT, "aborted (SIGABRT)"),
+        (-signal.SIGRTMIN, f"was ended by signal {signal.SIGRTMIN:d}."),
+        (3, "ended by itself with exit status 3."),
+        (None, "has died."),
+    ],
+)
+def test_the_reason_is_said_in_words(dead: DeadKernels, status: int | None, words: str) -> None:
+    said = note(dead, "k1", status)
+
+    assert said.startswith("The kernel of digits.ipynb ")
+    assert words in said
+    assert said.endswith("It has been restarted; what was in its memory is lost.")
+
+
+def test_a_kernel_that_was_killed_for_its_memory_is_told_from_one_that_was_only_killed(
+    dead: DeadKernels, source: Source
+) -> None:
+    assert "most often because memory was full" in note(dead, "k1", -signal.SIGKILL)
+
+    source.n_killed += 1
+
+    said = note(dead, "k2", -signal.SIGKILL)
+    assert "A kernel of this session was killed because the session's memory was full." in said
+    assert "Use smaller batches" in said
+
+
+def test_a_second_death_is_another_notice_in_place_of_the_first(dead: DeadKernels) -> None:
+    note(dead, "k1", -signal.SIGSEGV)
+
+    assert "It has died 2 times in a few minutes." in note(dead, "k1", -signal.SIGSEGV)
+    assert len(dead.notices()) == 1
+
+
+def test_a_notice_is_taken_away_after_a_while(dead: DeadKernels, clock: Clock) -> None:
+    note(dead, "k1", -signal.SIGSEGV)
+
+    clock.now_s += NOTICE_S
+
+    assert dead.notices() == []
+
+
+def test_a_kernel_that_is_given_up_says_what_to_do() -> None:
+    said = describe_death("a.ipynb", 1, is_out_of_memory=False, is_restarted=False)
+
+    assert said.endswith("To try once more: Kernel, Restart Kernel.")
