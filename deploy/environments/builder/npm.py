@@ -36,5 +36,5 @@ def install_locked(
     folder.mkdir(parents=True)
     for name in LOCKED:
         shutil.copy(recipe_dir / name, folder)
-    argv = [plan.node_dir / "bin/npm", "ci", *options, *_OPTIONS]
+    argv: list[str | Path] = [plan.node_dir / "bin/npm", "ci", *options, *_OPTIONS]
     run(argv, log=log, cwd=folder, env=npm_environment(plan), next_step=NPM_HINT)
