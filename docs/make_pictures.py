@@ -85,14 +85,7 @@ class Studio:
             self._login = page.context.storage_state()
 
     def of(self, user: str) -> Studio:
-        """Return a studio of another user.
-
-        Args:
-            user: A demo user.
-
-        Returns:
-            The studio, in the same browser.
-        """
+        """Return the studio of another demo user, in the same browser."""
         return Studio(self._browser, user)
 
     @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -11,12 +10,11 @@ from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
 from spawner.hub import locked_database, port_api, session_api, state_disk, unreachable
-from spawner.hub.environment_mixin import EnvironmentMixin
+from spawner.hub.session_mixin import SessionMixin
 from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import describe_gpus
 from spawner.session.database import LateSave
-from spawner.session.database_lock import DatabaseLockedError
 from spawner.session.limit_numbers import explain_refusal
 from spawner.session.progress import Progress
 from spawner.session.readiness import proven, wait_for_answer
@@ -29,8 +27,6 @@ from spawner.session.start_line import describe_place
 from spawner.session.start_metrics import counted_start, expect_start
 from spawner.session.start_status import update_status_of
 from spawner.slurm.job_script import build_job
-from spawner.slurm.jobs import JobRecord
-from spawner.slurm.states import JobState
 
 # At import, which comes before the hub builds its routes.
 port_api.register()
@@ -40,7 +36,7 @@ locked_database.register()
 unreachable.register()
 
 
-class SlurmGPUSpawner(EnvironmentMixin):
+class SlurmGPUSpawner(SessionMixin):
     """Starts a notebook server as a Slurm job of the user, on one node, with its GPUs.
 
     batchspawner's settings `req_partition`, `req_account`, `req_qos`, `req_reservation`,
@@ -58,7 +54,6 @@ class SlurmGPUSpawner(EnvironmentMixin):
     is_hidden = False
     is_left_alone = False
     ending: SessionEnd | None = None
-    _job: SessionJob | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._progress = Progress(keep=self._keep_steps)
@@ -68,52 +63,6 @@ class SlurmGPUSpawner(EnvironmentMixin):
         self._late_save = LateSave(lambda: self._rows, self._save_job, self.log)
         # Its first spawner: no sooner does a hub tell a spawner what is in its configuration.
         self._unused_traits.warn(self.config, type(self), self.log)
-
-    @property
-    def session(self) -> Session | None:
-        """The session that starts or runs; None if there is none."""
-        return None if self._job is None else self._job.session
-
-    @property
-    def job_record(self) -> JobRecord | None:
-        """Slurm's last answer about the session's job."""
-        return None if self._job is None else self._job.record
-
-    @property
-    def left_s(self) -> int | None:
-        """Seconds until the session's time limit; None if it does not run or has no limit."""
-        return None if self._job is None else self._job.left_s
-
-    @property
-    def is_suspended(self) -> bool:
-        """Whether Slurm has suspended the session's processes until somebody resumes them."""
-        record = self.job_record
-        return record is not None and record.state is JobState.SUSPENDED
-
-    @property
-    def start_progress(self) -> Progress:
-        """The steps of the start so far, and its live status."""
-        return self._progress
-
-    async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield the steps of the start, for JupyterHub's page.
-
-        Yields:
-            "progress" in percent, "message" as a sentence, "step" by its name, "at" in seconds
-            since 1970, "facts" at that moment, and whether the step "is_new".
-        """
-        async for news in self._progress.news():
-            yield news.to_event()
-
-    @property
-    def certificate(self) -> str:
-        """Certificate of the session's server, as PEM; empty for plain HTTP."""
-        return "" if self._job is None else self._job.session.certificate
-
-    @property
-    def needs_certificate(self) -> bool:
-        """Whether the session's server has to report a certificate."""
-        return self._job is not None and self._job.session.has_tls
 
     async def start(self) -> str:
         """Submit the job and wait until its server answers, however long the queue is.
@@ -231,39 +180,6 @@ class SlurmGPUSpawner(EnvironmentMixin):
             # After a restart the hub no longer knows the server's token, only its row.
             self._rows.revoke_token(self._job.session.token_id)
 
-    def owns_token(self, token_id: int) -> bool:
-        """Return whether the session's server holds this token; false also without a session.
-
-        Args:
-            token_id: Row of the token in the hub's database; 0 for none.
-        """
-        return self._job is not None and self._job.session.token_id == token_id != 0
-
-    def take_port(self, port: int, certificate: str = "") -> bool:
-        """Take the port and certificate that the server reports; see `SessionJob.take_port`."""
-        return self._job is not None and self._job.take_port(port, certificate)
-
-    def poll_soon(self) -> None:
-        """Query Slurm about the job at once, because its server seems to be gone."""
-        if self._job is not None:
-            self.cluster.watcher.poll_soon()
-
-    def change_session(self, **changes: Any) -> None:
-        """Save `changes` of the session, new values by field."""
-        if self._job is not None:
-            self._job.session = self._job.session.changed(**changes)
-            self._save(self._job.session)
-
-    def set_end(self, *, left_s: int, ends_at: str) -> None:
-        """Set a new end of the session that Slurm has just accepted.
-
-        Args:
-            left_s: Seconds until the end.
-            ends_at: The end, as squeue writes it.
-        """
-        if self._job is not None:
-            self._job.set_end(left_s=left_s, ends_at=ends_at)
-
     def load_state(self, state: dict[str, Any]) -> None:
         """Restore the session in a saved state.
 
@@ -328,17 +244,6 @@ class SlurmGPUSpawner(EnvironmentMixin):
             read_secret=lambda: self.api_token,
             log=self.log,
         )
-
-    def _save(self, session: Session) -> None:
-        self.job_id = str(session.job_id or "")
-        try:
-            self._rows.save(session, self._progress)
-        except DatabaseLockedError:
-            self._late_save.begin()
-
-    def _save_job(self) -> None:
-        if self._job is not None:
-            self._rows.save(self._job.session, self._progress)
 
     def _keep_steps(self) -> None:
         if self._job is not None:

@@ -1,0 +1,117 @@
+"""The spawner's part that pages, routes and metrics use: the session that starts or runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from spawner.hub.environment_mixin import EnvironmentMixin
+from spawner.session.database import LateSave
+from spawner.session.database_lock import DatabaseLockedError
+from spawner.session.progress import Progress
+from spawner.session.session import Session
+from spawner.session.session_job import SessionJob
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import JobState
+
+
+class SessionMixin(EnvironmentMixin):
+    """Shows the session, and takes what its server and its extensions report.
+
+    `_progress` is that of the start, `_late_save` saves once the database is no longer locked,
+    `_job` is the session's job, None without a session.
+    """
+
+    _progress: Progress
+    _late_save: LateSave
+    _job: SessionJob | None = None
+
+    @property
+    def session(self) -> Session | None:
+        """The session that starts or runs; None if there is none."""
+        return None if self._job is None else self._job.session
+
+    @property
+    def job_record(self) -> JobRecord | None:
+        """Slurm's last answer about the session's job."""
+        return None if self._job is None else self._job.record
+
+    @property
+    def left_s(self) -> int | None:
+        """Seconds until the session's time limit; None if it does not run or has no limit."""
+        return None if self._job is None else self._job.left_s
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether Slurm has suspended the session's processes until somebody resumes them."""
+        record = self.job_record
+        return record is not None and record.state is JobState.SUSPENDED
+
+    @property
+    def start_progress(self) -> Progress:
+        """The steps of the start so far, and its live status."""
+        return self._progress
+
+    async def progress(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the steps of the start, for JupyterHub's page.
+
+        Yields:
+            "progress" in percent, "message" as a sentence, "step" by its name, "at" in seconds
+            since 1970, "facts" at that moment, and whether the step "is_new".
+        """
+        async for news in self._progress.news():
+            yield news.to_event()
+
+    @property
+    def certificate(self) -> str:
+        """Certificate of the session's server, as PEM; empty for plain HTTP."""
+        return "" if self._job is None else self._job.session.certificate
+
+    @property
+    def needs_certificate(self) -> bool:
+        """Whether the session's server has to report a certificate."""
+        return self._job is not None and self._job.session.has_tls
+
+    def owns_token(self, token_id: int) -> bool:
+        """Return whether the session's server holds this token; false also without a session.
+
+        Args:
+            token_id: Row of the token in the hub's database; 0 for none.
+        """
+        return self._job is not None and self._job.session.token_id == token_id != 0
+
+    def take_port(self, port: int, certificate: str = "") -> bool:
+        """Take the port and certificate that the server reports; see `SessionJob.take_port`."""
+        return self._job is not None and self._job.take_port(port, certificate)
+
+    def poll_soon(self) -> None:
+        """Query Slurm about the job at once, because its server seems to be gone."""
+        if self._job is not None:
+            self.cluster.watcher.poll_soon()
+
+    def change_session(self, **changes: Any) -> None:
+        """Save `changes` of the session, new values by field."""
+        if self._job is not None:
+            self._job.session = self._job.session.changed(**changes)
+            self._save(self._job.session)
+
+    def set_end(self, *, left_s: int, ends_at: str) -> None:
+        """Set a new end of the session that Slurm has just accepted.
+
+        Args:
+            left_s: Seconds until the end.
+            ends_at: The end, as squeue writes it.
+        """
+        if self._job is not None:
+            self._job.set_end(left_s=left_s, ends_at=ends_at)
+
+    def _save(self, session: Session) -> None:
+        self.job_id = str(session.job_id or "")
+        try:
+            self._rows.save(session, self._progress)
+        except DatabaseLockedError:
+            self._late_save.begin()
+
+    def _save_job(self) -> None:
+        if self._job is not None:
+            self._rows.save(self._job.session, self._progress)
