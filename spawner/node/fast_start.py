@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
 from types import ModuleType
@@ -14,21 +13,20 @@ _HUB_DATABASE = "jupyterhub.orm"
 def skip_unneeded_startup() -> None:
     """Load what a server needs of JupyterHub and JupyterLab without the rest.
 
-    Call it before anything else imports them. JupyterHub's log, which the server shares, imports a
-    page of the hub, and with it the hub's pages and database; JupyterLab runs Node, if there
-    is one, to learn the registry that it would build from. The classic page prints a banner of
-    eleven lines, which would be the last in the job's log. A node needs none of it.
+    Call it before anything else imports them.
 
     Source:
-        Our measurement with `python -X importtime`: 0.4 s and 0.5 s of the 1.9 s of a start, with
-        JupyterHub 6.1.1 and JupyterLab 4.6.
+        Our measurement, from the start of the program to its first answer: medians of 10 starts
+        with and without each patch in turn, on 2 busy cores, with JupyterHub 6.1.1 and JupyterLab
+        4.6.6. With both patches a start takes 1.0 s of CPU and 93 MiB.
     """
     _load_hub_log()
     _ask_node_nothing()
-    _print_no_banner()
 
 
 def _load_hub_log() -> None:
+    # JupyterHub's log, which the server shares, imports a page of the hub, and with it the hub's
+    # pages and database: 0.2 s of CPU and 24 MiB in each session, 17 MiB of it the database.
     _load_when_used(_HUB_DATABASE)
     pages = ModuleType(_HUB_PAGES)
     # The log skips requests to this class; no handler of a session is one.
@@ -56,10 +54,6 @@ def _load_when_used(name: str) -> None:
 def _ask_node_nothing() -> None:
     import jupyterlab.commands
 
+    # JupyterLab runs Node, if there is one, to learn the registry that it would build from: 0.4 s
+    # of CPU, and 1.5 s until the first answer.
     jupyterlab.commands._yarn_config = lambda _logger: {"yarn config": {}, "npm config": {}}
-
-
-def _print_no_banner() -> None:
-    if importlib.util.find_spec("nbclassic") is not None:
-        page = importlib.import_module("nbclassic.notebookapp")
-        vars(page)["print"] = lambda *_words: None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import os
 import random
@@ -41,8 +40,6 @@ def main() -> None:
         sys.exit(1)
     # Before anything is loaded that may print much.
     limit_log(settings.log_mib * _MIB)
-    # Modules that load here stay, and collecting garbage meanwhile takes a fifth of the start.
-    gc.disable()
     # The warning of sbatch's --signal may come before the server handles it; by default it kills.
     signal.signal(signal.SIGUSR1, lambda *_: log.info("The time limit is near"))
     environment = os.environ
@@ -212,11 +209,6 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             # could switch it on again.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
             self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
-
-        def start_ioloop(self) -> None:
-            # Everything is loaded by now.
-            gc.enable()
-            super().start_ioloop()
 
         def _find_http_port(self) -> None:
             """Keep the port that is taken; Jupyter would look for a free one."""
