@@ -18,7 +18,7 @@ _REQUEUED = (
     "Slurm took the session's job off its node and put it back into the queue, which ended its "
     "notebook server and kernels."
 )
-_ANEW = "Start a new session; your saved files are kept."
+_START_NEW = "Start a new session; your saved files are kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class SessionEnd:
     @classmethod
     def of_requeue(cls, job_id: int) -> SessionEnd:
         """Return the ending, now, of a session whose job Slurm has put back into the queue."""
-        error = JobEndedError(f"{_REQUEUED} {_ANEW}", next_step=_ANEW, job_id=job_id)
+        error = JobEndedError(f"{_REQUEUED} {_START_NEW}", next_step=_START_NEW, job_id=job_id)
         return cls(at=time.time(), error=error)
 
     def to_state(self) -> dict[str, Any]:
