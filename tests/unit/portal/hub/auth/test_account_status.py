@@ -97,3 +97,34 @@ def test_a_name_service_that_does_not_answer_is_no_account_that_is_gone(
     monkeypatch.setattr(unix_accounts, "_is_surely_nobody", lambda _: False)
     with pytest.raises(OSError, match="did not answer"):
         unix_accounts.read_account("ada")
+
+
+async def test_what_was_answered_is_returned_whole_and_again_while_nothing_answers() -> None:
+    site = Site(LoginPermission.UNKNOWN)
+    assert (await site.standings.of("ada")) == AccountStatus(verdict=LoginPermission.UNKNOWN)
+    first = await site.standings.of("ada")
+
+    site.now_s += NO_ANSWER_AGE_S - 1
+
+    assert await site.standings.of("grace") is first
+    assert site.asked == ["ada"]
+
+
+async def test_a_refusal_holds_although_nothing_answers_meanwhile() -> None:
+    site = Site(LoginPermission.MAY_NOT)
+    await site.standings.of("ada")
+    site.verdict = LoginPermission.UNKNOWN
+    await site.standings.of("grace")
+
+    assert (await site.standings.of("ada")).verdict is LoginPermission.MAY_NOT
+    assert (await site.standings.of("grace")).verdict is LoginPermission.UNKNOWN
+    assert site.asked == ["ada", "grace"]
+
+
+async def test_who_may_log_in_is_checked_each_time() -> None:
+    site = Site(LoginPermission.MAY)
+
+    for _ in range(3):
+        assert (await site.standings.of("ada")).verdict is LoginPermission.MAY
+
+    assert site.asked == ["ada"] * 3

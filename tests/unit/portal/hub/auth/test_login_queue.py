@@ -67,3 +67,95 @@ async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(LoginQueueFullError):
         await turns.wait(attempt())
+
+
+class StandInThrottle(LoginThrottle):
+    """Lets the test say whose turn it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused: LoginAttempt | None = None
+        self.next: list[LoginAttempt] = []
+        self.pauses_s: list[float] = []
+        self.left: list[LoginAttempt] = []
+        self.n_looks = 0
+
+    def arrive(self, attempt: LoginAttempt) -> LoginAttempt | None:
+        return self.refused
+
+    def next_attempts(self) -> list[LoginAttempt]:
+        self.n_looks += 1
+        found, self.next = self.next, []
+        return found
+
+    def next_check_s(self) -> float | None:
+        return self.pauses_s.pop(0) if self.pauses_s else None
+
+    def leave(self, attempt: LoginAttempt) -> None:
+        self.left.append(attempt)
+
+
+async def test_when_too_many_wait_the_one_that_the_throttle_names_is_refused() -> None:
+    throttle = StandInThrottle()
+    queue = LoginQueue(throttle)
+    first, second = attempt(), attempt()
+    waiting = asyncio.create_task(queue.wait(first))
+    await asyncio.sleep(0)
+    throttle.refused, throttle.next = first, [second]
+
+    await asyncio.wait_for(queue.wait(second), 10)
+
+    with pytest.raises(LoginQueueFullError):
+        await asyncio.wait_for(waiting, 10)
+    assert throttle.left == [first]
+
+
+async def test_a_turn_that_has_to_be_spaced_out_comes_by_itself() -> None:
+    throttle = StandInThrottle()
+    queue = LoginQueue(throttle)
+    one = attempt()
+    throttle.pauses_s = [0.01]
+    waiting = asyncio.create_task(queue.wait(one))
+    await asyncio.sleep(0)
+    assert throttle.n_looks == 1
+    throttle.next = [one]
+
+    await asyncio.wait_for(waiting, 10)
+
+    assert throttle.n_looks == 2
+
+
+async def test_of_several_looks_to_come_only_the_last_is_taken() -> None:
+    throttle = StandInThrottle()
+    queue = LoginQueue(throttle)
+    first, second = attempt(), attempt()
+    throttle.pauses_s = [0.01, 0.02]
+    waiting = [asyncio.create_task(queue.wait(one)) for one in (first, second)]
+    await asyncio.sleep(0)
+    assert throttle.n_looks == 2
+    throttle.next = [first, second]
+
+    await asyncio.wait_for(asyncio.gather(*waiting), 10)
+
+    assert throttle.n_looks == 3
+
+
+async def test_who_leaves_is_forgotten_by_the_throttle() -> None:
+    throttle = StandInThrottle()
+    queue = LoginQueue(throttle)
+    one = attempt()
+    waiting = asyncio.create_task(queue.wait(one))
+    await asyncio.sleep(0)
+
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert throttle.left == [one]
+
+
+async def test_an_outcome_reaches_the_throttle() -> None:
+    queue, taken = await busy_turns()
+
+    queue.finish(taken[0], Outcome.WRONG)
+
+    assert queue.throttle._n_wrong(taken[0].pair) == 1
