@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         type=int,
-        default=40,
+        default=15,
         metavar="N",
         help="try at most N mutants of each module; 0 tries all; default: %(default)s",
     )

@@ -82,14 +82,15 @@ def read_outcome(exit_code: int | None) -> Outcome:
     Source:
         status_by_exit_code in mutmut/stats.py
     """
-    if exit_code is None or exit_code == 2:
+    # 2: interrupted; 255: pytest did not start, which mutmut takes for the end of its time.
+    if exit_code in (None, 2, 255):
         return Outcome.NOT_RUN
     if exit_code == 0:
         return Outcome.SURVIVED
     if exit_code in (5, 33):
         return Outcome.NO_TESTS
     # SIGXCPU and SIGKILL, with which mutmut ends what takes too long.
-    if exit_code in (-24, -9, 24, 36, 152, 255):
+    if exit_code in (-24, -9, 24, 36, 152):
         return Outcome.TIMED_OUT
     return Outcome.KILLED
 
@@ -130,6 +131,9 @@ def run_mutants(
             (folder / "pyproject.toml").write_text(settings)
             # With another limit mutmut tries again what was ended for its time, and no more.
             run_mutmut(module, folder, n_most, draw)
+            outcomes = {mutant.outcome for mutant in read_mutants(module, folder)}
+            if Outcome.TIMED_OUT not in outcomes:
+                break
         done.write_text(str(n_most))
     return read_mutants(module, folder)
 

@@ -22,10 +22,16 @@ def sample(names: Iterable[str], n_most: int) -> set[str]:
     return set(by_hash[: n_most or None])
 
 
+def functions_of(tests: Iterable[str]) -> list[str]:
+    """Return the tests without their parameters, whose names pytest may not find again."""
+    return sorted({test.partition("[")[0] for test in tests})
+
+
 def main(n_most: int) -> None:
     """Run mutmut in the current folder; what has a result already is left alone."""
     # Only here: mutmut has to be started as a program, and then changes the process.
     import mutmut.__main__ as program
+    from mutmut.runners.harness import PytestRunner
 
     collect = program.collect_source_file_mutation_data
 
@@ -34,7 +40,13 @@ def main(n_most: int) -> None:
         chosen = sample((name for _, name, _ in mutants), n_most)
         return [mutant for mutant in mutants if mutant[1] in chosen], data
 
+    arguments_of = PytestRunner._pytest_args_regular_run
+
+    def whole_functions(runner: PytestRunner, tests: Iterable[str]) -> list[str]:
+        return arguments_of(runner, functions_of(tests))
+
     program.collect_source_file_mutation_data = collect_sample
+    PytestRunner._pytest_args_regular_run = whole_functions
     program.cli(["run", "--max-children", "1"])
 
 

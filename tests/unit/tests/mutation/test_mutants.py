@@ -86,6 +86,7 @@ def test_each_mutant_says_what_it_changes_and_how_it_ended(folder: Path) -> None
         (-24, Outcome.TIMED_OUT),
         (36, Outcome.TIMED_OUT),
         (2, Outcome.NOT_RUN),
+        (255, Outcome.NOT_RUN),
         (None, Outcome.NOT_RUN),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutation.sampled_mutmut import sample
+from tests.mutation.sampled_mutmut import functions_of, sample
 
 NAMES = [f"module.x_f__mutmut_{n}" for n in range(200)]
 
@@ -20,3 +20,9 @@ def test_few_new_mutants_leave_most_of_a_sample_as_it_is() -> None:
 
 def test_zero_chooses_all() -> None:
     assert sample(NAMES, 0) == set(NAMES)
+
+
+def test_a_test_is_run_with_all_its_parameters() -> None:
+    tests = ["tests/test_a.py::test_it[a]", "tests/test_a.py::test_it[[1]::b]", "tests/b.py::test"]
+
+    assert functions_of(tests) == ["tests/b.py::test", "tests/test_a.py::test_it"]
