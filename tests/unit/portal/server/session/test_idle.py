@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.session.idle import (
+    SAVE_S,
+    IdlePolicy,
+    IdleState,
+    IdleView,
+    IdleWatch,
+    Observation,
+    is_used,
+)
 from spawner.session_settings import SessionSettings
 
 POLICY = IdlePolicy(after_s=600, warning_s=120, gpu_percent=5.0, cpu_percent=5.0, save_s=30)
@@ -118,3 +126,61 @@ def test_the_policy_is_off_by_default() -> None:
     session = SessionMonitor(IdlePolicy.of(SessionSettings()))
 
     assert session.go_on(48 * 3600) is IdleState.USED
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_in_use"),
+    [
+        ({}, False),
+        ({"gpu_percents": (4.9, None)}, False),
+        ({"gpu_percents": (None, 5.0)}, True),
+        ({"programs_percent": 4.9}, False),
+        ({"programs_percent": 5.0}, True),
+        ({"gpu_percents": ()}, False),
+    ],
+    ids=str,
+)
+def test_what_is_at_its_limit_counts_as_used(seen: dict[str, object], is_in_use: bool) -> None:
+    nothing = SessionMonitor().nothing
+
+    assert is_used(POLICY, replace(nothing, **seen)) is is_in_use  # type: ignore[arg-type]
+
+
+def test_pages_get_the_time_without_use_and_the_time_until_the_end() -> None:
+    session = SessionMonitor()
+    views = []
+    for seconds in (100, 500, 60, 60, 10, 20, 20):
+        session.go_on(seconds)
+        views.append(session.watch.view())
+
+    assert [(view.state, view.idle_s, view.ends_in_s) for view in views] == [
+        (IdleState.USED, 100, None),
+        (IdleState.WARNED, 600, 150),
+        (IdleState.WARNED, 660, 90),
+        (IdleState.SAVING, 720, 30),
+        (IdleState.SAVING, 730, 20),
+        (IdleState.OVER, 750, 30),
+        (IdleState.OVER, 770, 10),
+    ]
+
+
+def test_the_settings_of_the_site_are_the_policy() -> None:
+    settings = SessionSettings(
+        idle_after_s=600, idle_warning_s=20, idle_gpu_percent=7.0, idle_cpu_percent=8.0
+    )
+
+    assert IdlePolicy.of(settings) == IdlePolicy(
+        after_s=600, warning_s=20, gpu_percent=7.0, cpu_percent=8.0, save_s=20
+    )
+    assert IdlePolicy.of(replace(settings, idle_warning_s=9999)).save_s == SAVE_S
+
+
+def test_a_session_that_is_kept_begins_anew() -> None:
+    session = SessionMonitor()
+    session.go_on(700)
+
+    session.watch.keep(700.0)
+
+    assert session.watch.view() == IdleView(state=IdleState.USED, idle_s=0, ends_in_s=None)
+    assert session.go_on(595, input_s=0) is IdleState.USED
+    assert session.go_on(5) is IdleState.WARNED

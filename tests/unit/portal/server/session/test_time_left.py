@@ -154,3 +154,96 @@ async def test_what_the_hub_announces_stays_while_the_hub_is_away() -> None:
     hub.is_away, now_s[0], hub.notices = False, 2 * ANSWER_AGE_S, []
     await clock.read()
     assert clock.notices == ()
+
+
+def test_what_the_job_says_of_its_start_may_be_missing_or_odd() -> None:
+    settings = {"PORTAL_WALLTIME_S": "60"}
+
+    assert find_end({**settings, "SLURM_JOB_START_TIME": "soon"}, 2000) == 2060
+    assert find_end({**settings, "SLURM_JOB_END_TIME": "0"}, 2000) == 2060
+    assert find_end({"SLURM_JOB_START_TIME": "1000"}, 2000) is None
+
+
+async def test_before_the_hubs_first_answer_nothing_can_be_extended() -> None:
+    hub = FakeHub()
+    hub.is_away = True
+    clock = SessionClock(hub, {"PORTAL_WALLTIME_S": "60"}, now=lambda: 0.0)
+
+    left = await clock.read()
+
+    assert left.as_json() == {
+        "left_s": 60,
+        "warnings_s": left.warnings_s,
+        "n_signals": 0,
+        "step_s": 0,
+        "n_left": 0,
+    }
+    assert clock.notices == ()
+
+
+async def test_an_answer_may_leave_out_what_has_not_changed() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.notices = ["New disks until noon."]
+    clock = SessionClock(hub, {}, now=lambda: now_s[0])
+    await clock.read()
+
+    async def says_little() -> dict[str, Any]:
+        return {"left_s": None}
+
+    hub.read_session = says_little  # type: ignore[method-assign]
+    now_s[0] = ANSWER_AGE_S
+    left = await clock.read()
+
+    assert (left.left_s, left.step_s, left.n_left) == (540, 3600, 1)
+    assert clock.notices == ("New disks until noon.",)
+
+
+async def test_the_time_left_ends_at_zero() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    clock = SessionClock(hub, {}, now=lambda: now_s[0])
+    await clock.read()
+    hub.is_away, now_s[0] = True, 601.0
+
+    assert (await clock.read()).left_s == 0
+
+
+@pytest.mark.parametrize(("left_s", "n_asked"), [(2415, 2), (2416, 1)])
+async def test_ten_minutes_before_the_first_warning_the_hub_is_asked_more_often(
+    left_s: int, n_asked: int
+) -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.left_s = left_s
+    clock = SessionClock(hub, {"PORTAL_SETTINGS": '{"warnings_s": [1800]}'}, now=lambda: now_s[0])
+    await clock.read()
+
+    now_s[0] = NEAR_ANSWER_AGE_S
+    await clock.read()
+
+    assert hub.n_asked == n_asked
+
+
+async def test_a_session_without_a_limit_asks_seldom() -> None:
+    hub, now_s = FakeHub(), [0.0]
+    hub.left_s = None
+    clock = SessionClock(hub, {}, now=lambda: now_s[0])
+    assert (await clock.read()).left_s is None
+
+    now_s[0] = NEAR_ANSWER_AGE_S
+    await clock.read()
+
+    assert hub.n_asked == 1
+
+
+async def test_a_tab_that_closes_cancels_the_question_for_no_other() -> None:
+    hub = FakeHub()
+    hub.answer_after = asyncio.Event()
+    clock = SessionClock(hub, {}, now=lambda: 0.0)
+    tabs = [asyncio.ensure_future(clock.read()) for _ in range(2)]
+    await hub.asked.wait()
+
+    tabs[0].cancel()
+    await asyncio.wait([tabs[0]])
+    hub.answer_after.set()
+
+    assert (await tabs[1]).left_s == 600
+    assert hub.n_asked == 1
