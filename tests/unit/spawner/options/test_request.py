@@ -17,6 +17,8 @@ from spawner.options.request import (
 from spawner.options.traits import SiteTraits
 from spawner.session.job_plan import plan_of
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.gres import SHARD
+from spawner.slurm.resources import Resources
 from tests.unit.spawner.options.test_job_options import node, partition
 
 
@@ -148,3 +150,100 @@ def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:
     assert limits_of(traits, ["students", "staff"], user="ada").max_gpus == 2
     assert limits_of(traits, [], user="ada").max_walltime_s == 3 * 3600
     assert limits_of(traits).max_gpus is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "walltime_s"), [({}, 8 * 3600), ({"hours": 24}, 24 * 3600), ({"hours": 1}, 3600)]
+)
+def test_a_session_lasts_as_long_as_asked_or_as_the_site_says(
+    catalog: Catalog, asked: dict[str, object], walltime_s: int
+) -> None:
+    traits = Traits(max_walltime_s=48 * 3600, default_walltime_s=8 * 3600)
+
+    assert request_of(traits, asked, catalog).walltime_s == walltime_s
+
+
+def test_the_sites_default_is_cut_to_what_the_partition_allows(catalog: Catalog) -> None:
+    traits = Traits(max_walltime_s=48 * 3600, default_walltime_s=48 * 3600)
+
+    assert request_of(traits, {}, catalog).walltime_s == 24 * 3600
+
+
+def test_a_length_that_is_too_long_for_a_partition_names_it(catalog: Catalog) -> None:
+    traits = Traits(max_walltime_s=48 * 3600, partitions=["dense"])
+
+    with pytest.raises(OptionsError) as refused:
+        request_of(traits, {"hours": 30}, catalog)
+
+    assert str(refused.value) == (
+        "You asked for 30 hours; a session in the partition dense may last at most 24 hours. "
+        "Ask for a shorter one."
+    )
+
+
+def test_a_rescue_session_is_small_and_of_a_fixed_length(catalog: Catalog) -> None:
+    traits = Traits(
+        rescue_walltime_s=900, rescue_cores=2, rescue_memory_mib=2048, partitions=["dense"]
+    )
+
+    request = request_of(traits, {"rescue": "1"}, catalog)
+
+    assert request.resources == Resources(n_gpus=0, n_cores=2, memory_mib=2048)
+    assert (request.walltime_s, request.partition) == (900, "dense")
+    assert request.options.is_rescue
+
+
+def test_a_site_without_rescue_sessions_says_so(catalog: Catalog) -> None:
+    with pytest.raises(OptionsError) as refused:
+        request_of(Traits(rescue_walltime_s=0), {"rescue": "1"}, catalog)
+
+    assert str(refused.value) == ("This site offers no rescue sessions. Ask the administrators.")
+
+
+def test_the_limits_of_the_site_are_those_of_its_settings() -> None:
+    traits = Traits(
+        max_gpus=4,
+        allow_cpu_only=True,
+        default_walltime_s=3600,
+        max_walltime_s=7200,
+        partitions=["jupyter", "dense"],
+        gpu_types=["v100"],
+        accounts=["physics"],
+    )
+
+    limits = limits_of(traits)
+
+    assert (limits.max_gpus, limits.min_gpus) == (4, 0)
+    assert (limits.default_walltime_s, limits.max_walltime_s) == (3600, 7200)
+    assert (limits.partitions, limits.gpu_types) == (("jupyter", "dense"), ("v100",))
+    assert limits.names("account") == ("physics",)
+    assert limits_of(Traits()).min_gpus == 1
+    assert limits_of(Traits()).partitions == ()
+
+
+def test_a_refusal_of_a_number_names_what_the_user_can_get(catalog: Catalog) -> None:
+    with pytest.raises(OptionsError, match=r"Choose a whole number, 1 to 3\."):
+        request_of(Traits(max_gpus=3), {"gpus": "many"}, catalog)
+
+
+def test_a_rule_of_a_partition_is_fitted_to_nodes_with_enough_gpus(catalog: Catalog) -> None:
+    traits = Traits(cores_per_gpu=100, memory_mib_per_gpu=10**6)
+
+    # n3 has two GPUs, n2 eight: what a session gets has to fit on any that can hold it.
+    assert shape_of(traits, catalog, n_gpus=4, partition="dense").memory_mib_per_gpu == 48_000
+    assert shape_of(traits, catalog, n_gpus=0, partition="dense").cores_per_gpu == 5
+    assert shape_of(traits, catalog, n_gpus=1, partition="jupyter").cores_per_gpu == 10
+    shards = shape_of(traits, catalog, n_gpus=1, partition="dense", gpu_type=SHARD)
+    assert (shards.cores_per_gpu, shards.memory_mib_per_gpu, shards.reason) == (100, 10**6, "")
+
+
+def test_a_rule_with_an_unknown_key_is_shown_whole(catalog: Catalog) -> None:
+    traits = Traits(partition_shapes={"dense": {"gpus": 2, "cores": 2}})
+
+    with pytest.raises(SettingsError) as refused:
+        shape_of(traits, catalog, n_gpus=1, partition="dense")
+
+    assert str(refused.value) == (
+        "partition_shapes of 'dense' has the keys cores, gpus. "
+        "Use cores_per_gpu and memory_mib_per_gpu."
+    )
