@@ -650,3 +650,20 @@ async def test_whoever_waits_for_an_answer_learns_whether_it_came(cluster: FakeC
     one = watch(watcher, cluster)
     assert await asyncio.wait_for(answer, 10)
     watcher.forget(one)
+
+
+async def test_requests_for_a_look_that_come_close_together_share_one(
+    clock: Clock, cluster: FakeCluster, watcher: Watcher
+) -> None:
+    watch(watcher, cluster)
+    await clock.advance(5)
+    before = len(cluster.asked_at)
+
+    for _ in range(4):
+        watcher.poll_soon()
+        await clock.advance(0.04)
+    assert len(cluster.asked_at) == before + 1
+    await clock.advance(1)
+
+    assert len(cluster.asked_at) == before + 2
+    assert cluster.asked_at[-1] - cluster.asked_at[-2] == pytest.approx(0.2)

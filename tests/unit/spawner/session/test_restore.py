@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spawner.session import restore
 from spawner.session.restore import keep, resume_start
 from tests.support.eventually import eventually_async
 
@@ -122,6 +123,25 @@ async def test_nothing_is_decided_before_the_hubs_own_check_has_ended() -> None:
 
     spawner._check_pending = False
     assert await outcome_of(spawner) == ["goes on"]
+
+
+async def test_a_check_of_the_hub_that_does_not_end_is_named_in_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restore, "_CHECK_TIMEOUT_S", 0.01)
+    spawner = FakeSpawner()
+    spawner._check_pending = True
+
+    keep(spawner)  # type: ignore[arg-type]
+
+    async def is_told() -> bool:
+        return bool(caplog.messages)
+
+    await eventually_async(is_told, 10, every_s=0.01)
+    assert caplog.messages == [
+        "second could not be taken up: JupyterHub's check at start-up did not end"
+    ]
+    assert spawner.done == []
 
 
 async def test_a_session_that_cannot_be_looked_at_is_named_in_the_log(
