@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.benchmarks.machine import read_machine
 from tests.benchmarks.report import RESULTS_DIR, Table
+from tests.mutation.modules import MODULES
 from tests.mutation.sampled_mutmut import SEED
 from tests.mutation.score import Score, total
 
@@ -68,8 +69,13 @@ def report_of(
                 )
             )
         ],
-        "notes": [_sample_note(n_most, tool), *NOTES],
+        "notes": [_sample_note(n_most, tool), *NOTES, *_missing(scores)],
     }
+
+
+def _missing(scores: Mapping[str, Score]) -> list[str]:
+    missing = [f"`{module.path}`" for module in MODULES if module.path not in scores]
+    return [f"Not measured in this run: {', '.join(missing)}."] if missing else []
 
 
 def _counts(score: Score) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.mutation.modules import MODULES
 from tests.mutation.report import report_of
 from tests.mutation.score import Score
 
@@ -35,3 +36,13 @@ def test_a_report_says_whether_all_mutants_were_tried() -> None:
     assert "at most 50 of each module" in sampled["notes"][0]
     assert whole["sample"] is None
     assert whole["notes"][0] == "All mutants of mutmut 3.8.1."
+
+
+def test_a_report_names_the_modules_that_it_lacks() -> None:
+    whole = {module.path: Score(n_killed=1) for module in MODULES}
+    part = {path: score for path, score in whole.items() if path not in SCORES}
+
+    assert not [n for n in report_of(whole, 15, {}, "")["notes"] if "Not measured" in n]
+    assert report_of(part, 15, {}, "")["notes"][-1] == (
+        "Not measured in this run: `spawner/options/limits.py`, `portal/launch/probe.py`."
+    )
