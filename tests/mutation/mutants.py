@@ -219,16 +219,17 @@ def change_of(name: str, spans: Mapping[str, Sequence[int]], lines: Sequence[str
     function = mutated.rpartition("__mutmut_")[0]
     original = f"{function}__mutmut_orig"
     before, after = (lines[spans[key][0] - 1 : spans[key][1]] for key in (original, mutated))
-    # The first line with the name of the function differs in any case.
-    before = [line.replace(original, function) for line in before]
-    after = [line.replace(mutated, function) for line in after]
+    # "x_joined" is a function, "xǁLimitsǁmost" a method.
+    is_method = function.startswith("xǁ")
+    *parts, plain = function[2:].split("ǁ") if is_method else [function[2:]]
+    # The first line has the name of the function, which differs in any case.
+    before = [line.replace(original, plain) for line in before]
+    after = [line.replace(mutated, plain) for line in after]
     while before and after and before[0] == after[0]:
         del before[0], after[0]
     while before and after and before[-1] == after[-1]:
         del before[-1], after[-1]
-    # "x_joined" is a function, "xǁLimitsǁproblem" a method.
-    words = function.removeprefix("x").removeprefix("_") if "ǁ" not in function else function[2:]
-    return Change(words.replace("ǁ", "."), _joined(before), _joined(after))
+    return Change(".".join([*parts, plain]), _joined(before), _joined(after))
 
 
 def _joined(lines: Sequence[str]) -> str:
