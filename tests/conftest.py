@@ -1,7 +1,9 @@
-"""After a failed test on the cluster: what the parts of the portal said."""
+"""After a failed test on the cluster: what the parts of the portal said. And another order."""
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -13,6 +15,34 @@ LOG_NAMES = ("hub", "slurmctld", "node01", "node02")
 SESSION_LOGS = "*/.local/state/data-scientist-portal/logs/session-*.log"
 N_LINES = 40
 N_BYTES = 64_000
+# Elsewhere a test may lean on those before it in its file.
+ANY_ORDER = {"unit", "programs"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --shuffle."""
+    parser.addoption(
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="run the files in another order; in unit and programs the tests of a file, too",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffle the tests, if that is asked for."""
+    if config.getoption("--shuffle") is None:
+        return
+    chance = random.Random(config.getoption("--shuffle"))
+    files = defaultdict(list)
+    for item in items:
+        files[item.path].append(item)
+    shuffled = list(files.values())
+    chance.shuffle(shuffled)
+    for tests in shuffled:
+        if ANY_ORDER & set(tests[0].path.parts):
+            chance.shuffle(tests)
+    items[:] = [test for tests in shuffled for test in tests]
 
 
 def tail(path: Path) -> str:

@@ -1,7 +1,8 @@
 """A spawner for tests of the pages: the page side of SlurmGPUSpawner, with a cluster set by hand.
 
 Its server is a process on this host that answers and does nothing else; how sessions become Slurm
-jobs is tested with the real spawner.
+jobs is tested with the real spawner. tests/unit/tests/hub/test_stand_in_spawner.py holds the
+stand-in to what the real one offers the pages.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,10 +25,10 @@ from spawner.client.storage import Space
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
-from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import limits_of, normal_form, shape_of
+from spawner.options.request import Request, limits_of, normal_form
 from spawner.options.traits import SiteTraits
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
@@ -65,11 +66,8 @@ STEPS = [
 class Cluster:
     """What the stand-in reads from the file that STAND_IN_CLUSTER names; tests write it."""
 
-    def __init__(self) -> None:
-        self.path = Path(os.environ["STAND_IN_CLUSTER"])
-
     def __getattr__(self, name: str) -> Any:
-        return json.loads(self.path.read_text())[name]
+        return json.loads(Path(os.environ["STAND_IN_CLUSTER"]).read_text())[name]
 
     @property
     def forecasts(self) -> Any:
@@ -110,6 +108,8 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     left_s: int | None = None
     is_suspended = False
     most_gpus = 4
+    # The settings name none, and these are traits of batchspawner's.
+    req_account = req_partition = req_qos = ""
 
     @property
     def ending(self) -> SessionEnd | None:
@@ -121,7 +121,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     def limits(self) -> Limits:
         return limits_of(self)
 
-    async def read_reservations(self) -> dict[str, Reservation]:
+    async def read_reservations(self) -> Mapping[str, Reservation]:
         return {}
 
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
@@ -132,7 +132,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     def account_of(self, options: JobOptions) -> str | None:
         return None
 
-    async def forecast(self, user_options: dict[str, str]) -> Forecast | None:
+    async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         minutes = self.cluster.forecast_min.get(user_options["gpus"])
         if minutes is None:
             return None
@@ -203,19 +203,15 @@ def end_of_job(message: str) -> JobEndedError:
 
 
 async def take_options(spawner: StandInSpawner, user_options: dict[str, Any]) -> None:
-    """Refuse what the real spawner refuses."""
     try:
         catalog = await spawner.read_catalog()
-        limits = spawner.limits
-        options = JobOptions.parse(user_options, max_gpus=most_gpus(catalog, limits))
-        shape = shape_of(spawner, catalog, n_gpus=options.n_gpus, partition="jupyter")
-        options.check(catalog, limits, shape)
+        request = Request.check(spawner, user_options, catalog, spawner.limits)
     except PortalError as error:
         raise StartFailedError(error) from error
     spawner.session = Session(
         mark="0",
         user=spawner.user.name,
-        n_gpus=options.n_gpus,
-        walltime_s=limits.first_walltime_s,
+        n_gpus=request.resources.n_gpus,
+        walltime_s=request.walltime_s,
         job_id=4711,
     )

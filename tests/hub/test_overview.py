@@ -41,7 +41,7 @@ def logged_in(hub: PrivateHub, name: str) -> Iterator[Browser]:
 def start(browser: Browser, name: str) -> None:
     browser.choose(name, gpus="2")
     eventually(lambda: "Stop My Server" in words(browser.get("/hub/home")), timeout_s=20)
-    eventually(lambda: "node01" in words(browser.get("/hub/home")), timeout_s=20)
+    eventually(lambda: "Running" in words(browser.get("/hub/home")), timeout_s=20)
 
 
 def send(browser: Browser, path: str, **fields: str) -> requests.Response:
@@ -113,13 +113,16 @@ def test_a_session_with_a_name_is_removed_to_make_room_for_another(ada: Browser)
     assert send(ada, "/hub/portal/remove-session/long-run").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["", "..%2F..%2Fadmin", "a%20b", "%3Cscript%3E", "a/b"])
-def test_a_name_that_is_none_leads_to_no_other_place(ada: Browser, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("", 200), ("..%2F..%2Fadmin", 400), ("a%20b", 400), ("%3Cscript%3E", 400), ("a/b", 400)],
+)
+def test_a_name_that_is_none_leads_to_no_other_place(ada: Browser, name: str, status: int) -> None:
     page = ada.get(f"/hub/portal/new-session?name={name}")
 
     assert page.url.startswith(f"{ada.hub.url}/hub/")
     assert "<script>" not in page.url
-    assert page.status_code < 500
+    assert page.status_code == status
 
 
 def test_every_user_sees_what_is_free_and_nobody_elses_name(
@@ -180,8 +183,8 @@ def test_a_user_stops_nobody_else(ada: Browser, grace: Browser) -> None:
     start(grace, "grace")
 
     for path in ("/hub/cluster/stop/grace", "/hub/portal/stop/grace"):
-        assert send(ada, path, message="x").status_code in {403, 404}
-    assert ada.get("/hub/cluster/stop/grace").status_code in {403, 404}
+        assert send(ada, path, message="x").status_code == 404
+    assert ada.get("/hub/cluster/stop/grace").status_code == 404
     forged = ada.http.post(f"{ada.hub.url}/hub/portal/stop/ada", data={}, timeout=30)
 
     assert forged.status_code == 403, "a form of another site carries no token"

@@ -83,9 +83,13 @@ def test_a_file_that_no_file_system_can_have_is_not_found(hub: PrivateHub, path:
     said_in_words(answer)
 
 
-@pytest.mark.parametrize("path", ["/hub/%ff%fe", "/%ff%fe", "/hub/user/%ff%fe/", "/hub/api/%ff"])
+@pytest.mark.parametrize(
+    ("path", "status"),
+    # The second leads below /hub/, where it is refused.
+    [("/hub/%ff%fe", 400), ("/%ff%fe", 302), ("/hub/user/%ff%fe/", 400), ("/hub/api/%ff", 400)],
+)
 def test_bytes_that_are_no_text_are_answered_with_an_error_of_the_asker(
-    hub: PrivateHub, path: str
+    hub: PrivateHub, path: str, status: int
 ) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", api_port(hub), timeout=10)
     connection.request("GET", path)
@@ -93,7 +97,7 @@ def test_bytes_that_are_no_text_are_answered_with_an_error_of_the_asker(
     text = answer.read().decode("utf-8", "replace")
     connection.close()
 
-    assert 300 <= answer.status < 500
+    assert answer.status == status
     assert "Traceback" not in text
 
 

@@ -179,8 +179,9 @@ def test_no_route_leads_to_all_ports_of_the_node(
 ) -> None:
     answer = session.ask(path.format(port=neighbour.port), method)
 
-    # Of an address with a slash at its end the server knows two methods, whatever it is.
-    assert answer.status_code in ({404} if method == "GET" else {404, 405})
+    # The server has a handler for every address with a slash at its end, but of few methods.
+    is_unknown_method = path.endswith("/") and method in {"DELETE", "OPTIONS", "HEAD"}
+    assert answer.status_code == (405 if is_unknown_method else 404)
     assert neighbour.arrived() == ""
 
 
@@ -207,7 +208,7 @@ def test_an_own_programs_page_needs_the_login_and_what_it_loads_the_key_alone(
     told = own_program.arrived()
     stranger = requests.get(url, timeout=30, allow_redirects=False)
 
-    assert stranger.status_code in {302, 403}
+    assert stranger.status_code == 302
     assert session.token not in told
     assert own_program.arrived() == told
 
@@ -226,14 +227,18 @@ def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None
 
 
 @pytest.mark.parametrize(
-    "path", ["absent", "tree/absent", "files/absent", "lab", "tree", "portal/jobs"]
+    ("path", "status"),
+    [
+        *((path, 404) for path in ("absent", "tree/absent", "files/absent")),
+        *((path, 200) for path in ("lab", "tree", "portal/jobs")),
+    ],
 )
-def test_no_page_holds_the_sessions_token(session: Session, path: str) -> None:
+def test_no_page_holds_the_sessions_token(session: Session, path: str, status: int) -> None:
     environ = Path(f"/proc/{session.pid()}/environ").read_bytes().split(b"\0")
     (token,) = (v[21:].decode() for v in environ if v.startswith(b"JUPYTERHUB_API_TOKEN="))
 
     page = session.ask(path)
 
-    assert page.status_code in {200, 404}
+    assert page.status_code == status
     assert "<html" in page.text
     assert token not in page.text
