@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -206,10 +207,27 @@ def test_6_an_administrator_stops_a_session_with_a_message(grace: Page, ada: Pag
     expect(messages).to_have_count(0)
 
 
+def accounted_gpu_hours(user: str) -> float:
+    """Return a user's GPU hours of this month, by what sacct says of each job."""
+    month = f"{datetime.now():%Y-%m-01}"
+    argv = ["sacct", "-X", "-n", "-P", "--duplicates", f"--user={user}", f"--starttime={month}"]
+    argv += ["--endtime=now", "--format=ElapsedRaw,AllocTRES"]
+    said = subprocess.run(argv, check=True, capture_output=True, text=True, timeout=30).stdout
+    jobs = re.findall(r"^(\d+)\|.*gres/gpu=(\d+)", said, re.MULTILINE)
+    return sum(int(elapsed_s) * int(n_gpus) for elapsed_s, n_gpus in jobs) / 3600
+
+
 def test_7_the_session_that_ended_counts_in_the_gpu_hours(ada: Page) -> None:
     usage = ada.get_by_role("region", name="Your GPU hours")
+    month = re.compile(r"This month\s*(?:less than )?([0-9.,]+) GPU hours")
 
-    expect(usage).to_contain_text(re.compile(r"This month\s*(less than )?[0-9.]+ GPU hours"))
+    expect(usage).to_contain_text(month)
+    shown = float(month.search(usage.inner_text())[1].replace(",", ""))
+
+    accounted = accounted_gpu_hours("ada")
+    assert accounted > 0
+    # Rounded to a tenth, and asked for five minutes ago at most, when 2 GPUs were still held.
+    assert accounted - 0.1 <= shown <= accounted + 0.1 + 2 * 5 / 60
 
 
 def test_8_a_session_is_stopped_with_javascript_switched_off(chromium: Browser) -> None:
