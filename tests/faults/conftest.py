@@ -6,7 +6,7 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -97,11 +97,22 @@ def stage(pytestconfig: pytest.Config) -> Stage:
 
 
 @pytest.fixture
-def record(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[Record]:
-    """What the test fills in; it is written down whatever comes of the test."""
+def record(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Record:
+    """What the test fills in."""
     name = request.node.callspec.id
-    kept = Record(fault=name, n_each=n_of_each(pytestconfig))
     print(f"\n{name} ...", flush=True)
-    yield kept
-    print(kept.sentence(), flush=True)
-    add(Path(os.environ[RESULTS_VARIABLE]), kept)
+    return Record(fault=name, n_each=n_of_each(pytestconfig))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write down what came of a fault, unless it was interrupted."""
+    report = yield
+    record = item.funcargs.get("record")
+    if call.when == "call" and record is not None:
+        record.load = os.getloadavg()[0]
+        print(record.sentence(), flush=True)
+        add(Path(os.environ[RESULTS_VARIABLE]), record)
+    return report

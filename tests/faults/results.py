@@ -46,6 +46,7 @@ class Record:
         n_ended: Sessions that the fault ended by its nature.
         wrongs: What was not as it must be at the end.
         is_over: Whether everybody could start again.
+        load: Load of the machine at the end.
     """
 
     fault: str
@@ -57,6 +58,7 @@ class Record:
     n_ended: int = 0
     wrongs: list[str] = field(default_factory=list)
     is_over: bool = False
+    load: float = 0.0
 
     @property
     def held(self) -> bool:
@@ -129,6 +131,12 @@ def write_report(records: Sequence[Record], seed: int) -> None:
         },
         "words": WORDS,
         "tables": [{"title": "Each fault", "columns": COLUMNS, "rows": rows}],
-        "notes": [*NOTES, f"Seed of the random moments of the last run: {seed}."],
+        "notes": [*NOTES, *_of_last_run(records, seed)],
     }
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _of_last_run(records: Sequence[Record], seed: int) -> list[str]:
+    loads = sorted(record.load for record in records)
+    busy = [f"The load of the machine was {loads[0]:.1f} to {loads[-1]:.1f}."] if loads else []
+    return [f"Seed of the random moments of the last run: {seed}.", *busy]

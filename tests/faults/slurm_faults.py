@@ -205,7 +205,7 @@ FAULTS = (
         name="preemption",
         what="a node's sessions preempted by a job (PreemptMode=CANCEL)",
         strike=preempt,
-        says="preempt",
+        says="higher priority",
     ),
     Fault(
         name="partition-removed",
