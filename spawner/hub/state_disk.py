@@ -107,18 +107,20 @@ def _stopped_in_the_end(original: Callable[..., Any]) -> Callable[..., Any]:
             self.db.rollback()
             # JupyterHub leaves it set, and the session would be pending for ever.
             spawner._stop_pending = False
-            retry = asyncio.ensure_future(_stop_again(self, server_name, spawner))
+            retry = asyncio.ensure_future(_stop_again(self, server_name))
             _retries.add(retry)
             retry.add_done_callback(_retries.discard)
             raise
 
-    async def _stop_again(user: Any, name: str, spawner: Any) -> None:
-        while user.spawners.get(name) is spawner and spawner.server is not None:
+    async def _stop_again(user: Any, name: str) -> None:
+        while True:
             await asyncio.sleep(RETRY_S)
-            # Another start or stop has taken over, or the job runs on after all.
-            if spawner.pending or await spawner.poll() is None:
-                return
+            # JupyterHub may have thrown this object away; the row in the database is what counts.
+            spawner = user.spawners[name]
             try:
+                # Another start or stop has taken over, or the job runs on after all.
+                if spawner.server is None or spawner.pending or await spawner.poll() is None:
+                    return
                 await original(user, name)
             except SQLAlchemyError as error:
                 user.db.rollback()

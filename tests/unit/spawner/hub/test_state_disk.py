@@ -59,11 +59,26 @@ def test_an_error_of_sqlite_on_a_full_disk_counts(
     assert not is_full(Exception("disk I/O error"), None)
 
 
+class Spawners(dict[str, Any]):
+    """As JupyterHub's: one that was thrown away is made anew from its row."""
+
+    def __init__(self, spawner: Any) -> None:
+        super().__init__({"": spawner})
+        self._spawner = spawner
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = SimpleNamespace(**vars(self._spawner))
+        return self[name]
+
+
 class FakeUser:
     """A user whose session JupyterHub stops, on a disk that is full for a while."""
 
-    def __init__(self, *, n_failures: int, exit_status: int | None = 1) -> None:
+    def __init__(
+        self, *, n_failures: int, exit_status: int | None = 1, is_thrown_away: bool = False
+    ) -> None:
         self.n_failures = n_failures
+        self.is_thrown_away = is_thrown_away
         self.n_asked = self.n_rolled_back = 0
         self.db = SimpleNamespace(rollback=self._roll_back)
 
@@ -77,7 +92,7 @@ class FakeUser:
             poll=poll,
             log=logging.getLogger("hub"),
         )
-        self.spawners = {"": self.spawner}
+        self.spawners = Spawners(self.spawner)
 
     def _roll_back(self) -> None:
         self.n_rolled_back += 1
@@ -88,24 +103,27 @@ async def stop(user: Any, server_name: str = "") -> None:
     user.n_asked += 1
     user.spawner._stop_pending = True
     if user.n_asked <= user.n_failures:
+        if user.is_thrown_away:
+            user.spawners.clear()
         raise StateDiskFullError
     user.spawner._stop_pending = False
     user.spawner.server = None
     user.spawners.clear()
 
 
+@pytest.mark.parametrize("is_thrown_away", [False, True])
 async def test_a_stop_that_could_not_be_kept_is_tried_again_until_there_is_room(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, is_thrown_away: bool
 ) -> None:
     monkeypatch.setattr(state_disk, "RETRY_S", 0.0)
-    user = FakeUser(n_failures=3)
+    user = FakeUser(n_failures=3, is_thrown_away=is_thrown_away)
 
     with pytest.raises(StateDiskFullError):
         await state_disk._stopped_in_the_end(stop)(user)
     assert not user.spawner._stop_pending, "nobody stays pending"
 
     async def is_done() -> bool:
-        return not user.spawners and not state_disk._retries
+        return user.spawner.server is None and not state_disk._retries
 
     await eventually_async(is_done, 10)
     assert (user.n_asked, user.n_rolled_back) == (4, 3)
