@@ -1,5 +1,6 @@
-"""Bring up the campaign's cluster: bring_up.py N_NODES N_USERS, as root of a machine of its own.
+"""Bring up the campaign's cluster: bring_up.py N_RUNNING N_WAITING N_USERS.
 
+Run it as root of a machine of its own.
 It is what deploy/up makes, with more users, and a second partition whose jobs can be made to wait.
 The hub's state is on a small disk of its own, which can be filled.
 """
@@ -19,11 +20,12 @@ RUNNING, WAITING = "jupyter", "waiting"
 STATE_DISK_MIB = 64
 
 
-def main(n_nodes: int, n_users: int) -> int:
+def main(n_running: int, n_waiting: int, n_users: int) -> int:
     """Bring it up.
 
     Args:
-        n_nodes: Nodes of four simulated GPUs; the last one is the second partition's.
+        n_running: Nodes of four simulated GPUs of the first partition.
+        n_waiting: Nodes of the second partition.
         n_users: Users beside the demo's.
 
     Returns:
@@ -40,11 +42,11 @@ def main(n_nodes: int, n_users: int) -> int:
     from deploy.one_machine.layout import HUB_STATE_DIR, PORTAL_TOML, SLURM_DIR
 
     run("mount", "--mkdir", *tmpfs(STATE_DISK_MIB), str(HUB_STATE_DIR))
-    status = up(["--simulated-nodes", str(n_nodes)])
+    status = up(["--simulated-nodes", str(n_running + n_waiting)])
     if status != 0:
         return status
     conf = SLURM_DIR / "slurm.conf"
-    conf.write_text(with_second_partition(conf.read_text(), n_nodes))
+    conf.write_text(with_second_partition(conf.read_text(), n_running, n_waiting))
     run("scontrol", "reconfigure")
     with PORTAL_TOML.open("a") as file:
         file.write(f"\n[partitions.{WAITING}]\n")
@@ -62,20 +64,22 @@ def tmpfs(size_mib: int) -> tuple[str, ...]:
     return ("-t", "tmpfs", "-o", f"size={size_mib}m,mode=700", "tmpfs")
 
 
-def with_second_partition(conf: str, n_nodes: int) -> str:
-    """Give the last node to a partition of its own.
+def with_second_partition(conf: str, n_running: int, n_waiting: int) -> str:
+    """Give the last nodes to a partition of their own.
 
     Args:
         conf: Text of slurm.conf.
-        n_nodes: At least 2.
+        n_running: Nodes of the first partition, at least 1.
+        n_waiting: Nodes of the second one, at least 1.
 
     Returns:
         The text with both partitions.
     """
     (line,) = (li for li in conf.splitlines() if li.startswith(f"PartitionName={RUNNING} "))
-    first = line.replace("Nodes=ALL", f"Nodes=node[01-{n_nodes - 1:02}]")
+    first = line.replace("Nodes=ALL", f"Nodes=node[01-{n_running:02}]")
     second = line.replace(f"PartitionName={RUNNING}", f"PartitionName={WAITING}")
-    second = second.replace("Nodes=ALL Default=YES", f"Nodes=node{n_nodes:02}")
+    last = f"node[{n_running + 1:02}-{n_running + n_waiting:02}]"
+    second = second.replace("Nodes=ALL Default=YES", f"Nodes={last}")
     return conf.replace(line, f"{first}\n{second}")
 
 
@@ -85,4 +89,4 @@ def run(*argv: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(*map(int, sys.argv[1:])))

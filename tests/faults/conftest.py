@@ -70,11 +70,18 @@ def bring_up(machine: Machine, n_users_each: int) -> None:
     make_room(machine)
     for below, path in (("portal", "/opt/data-scientist-portal"), ("storage", "/srv/isilon")):
         add_layer(machine, f"/built/{below}", path)
-    # Holders and starters share the first nodes; the last one is for those who wait.
-    n_nodes = -(-2 * n_users_each // GPUS_PER_NODE) + 1
-    words = ("/usr/bin/python3", "-B", str(BRING_UP), str(n_nodes), str(3 * n_users_each))
+    # Holders and starters share the first nodes; the last ones are for those who wait.
+    n_running, n_waiting = n_nodes_for(2 * n_users_each), n_nodes_for(n_users_each)
+    numbers = map(str, (n_running, n_waiting, 3 * n_users_each))
+    words = ("/usr/bin/python3", "-B", str(BRING_UP), *numbers)
     machine.run(*words, timeout_s=BRING_UP_TIMEOUT_S)
-    print(f"a cluster of {n_nodes} nodes: {time.monotonic() - before_s:.0f} s", flush=True)
+    took_s = time.monotonic() - before_s
+    print(f"a cluster of {n_running + n_waiting} nodes: {took_s:.0f} s", flush=True)
+
+
+def n_nodes_for(n_sessions: int) -> int:
+    """Return how many nodes sessions of one GPU each need."""
+    return -(-n_sessions // GPUS_PER_NODE)
 
 
 def in_machine(machine: Machine, results: Path, *argv: str) -> list[str]:

@@ -106,10 +106,12 @@ def jobs_of(member: Member) -> list[QueuedJob]:
 
 def fill(partition: str) -> None:
     """Take all nodes of a partition."""
-    if not succeeds("squeue", "-h", "-n", BLOCKER) or not output("squeue", "-h", "-n", BLOCKER):
+    if not output("squeue", "-h", "-n", BLOCKER):
         words = ("--exclusive", "--mem=0", "--chdir=/", "--output=/dev/null", "--time=23:00:00")
         sbatch = ("sbatch", f"--job-name={BLOCKER}", f"--partition={partition}", "--uid=ada")
-        run(*sbatch, *words, "--wrap=exec sleep infinity")
+        # A line for each state that nodes are in.
+        n_nodes = sum(map(int, output("sinfo", "-h", "-p", partition, "-o", "%D").split()))
+        run(*sbatch, f"--nodes={n_nodes}", *words, "--wrap=exec sleep infinity")
     running = ("squeue", "-h", "-n", BLOCKER, "-t", "RUNNING")
     eventually(lambda: output(*running), timeout_s=60)
 
@@ -131,8 +133,3 @@ def output(*argv: str) -> str:
     """Return what a program prints, also if it fails."""
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     return done.stdout.strip()
-
-
-def succeeds(*argv: str) -> bool:
-    """Return whether a program ends with status 0."""
-    return subprocess.run(argv, capture_output=True, timeout=60, check=False).returncode == 0
