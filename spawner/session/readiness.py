@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ssl
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,9 @@ from jupyterhub.objects import Server
 from jupyterhub.utils import url_path_join, wait_for_http_server
 
 from spawner.certificates import client_context
+
+# Many times what a server needs for its first answer, on a busy node, too.
+MOST_WAIT_S = 30.0
 
 
 async def wait_for_answer(spawner: Any, url: str) -> None:
@@ -21,12 +26,20 @@ async def wait_for_answer(spawner: Any, url: str) -> None:
         TimeoutError: If it did not answer in the time that a start may take.
     """
     base_url = spawner.server.base_url if spawner.server is not None else "/"
-    await wait_for_http_server(
-        # A notebook server answers this without a login.
-        url_path_join(url, base_url, "api"),
-        timeout=spawner.running_start_timeout_s,
-        ssl_context=context_of(spawner),
-    )
+    timeout_s = spawner.running_start_timeout_s
+    async with asyncio.timeout(timeout_s):
+        while True:
+            # One request of JupyterHub's waits 5 minutes for an answer, and one connection that
+            # got lost while the server began to listen would be the end of the start.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(MOST_WAIT_S):
+                    await wait_for_http_server(
+                        # A notebook server answers this without a login.
+                        url_path_join(url, base_url, "api"),
+                        timeout=timeout_s,
+                        ssl_context=context_of(spawner),
+                    )
+                    return
 
 
 def context_of(spawner: Any) -> ssl.SSLContext | None:
