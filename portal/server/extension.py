@@ -17,6 +17,7 @@ from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.commands import VARIABLE, offer_commands, terminal_shell
+from portal.server.full_disk import keep_readable
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplatesHandler
 from portal.server.home.home import Home
@@ -75,6 +76,7 @@ class PortalServer(ExtensionApp):
         # Before anything is started from here: all children inherit the environment.
         prepare_environment(os.environ)
         leave_no_core_files()
+        keep_readable(self.serverapp.contents_manager)
         self.private_dir = self._make_private_dir()
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)

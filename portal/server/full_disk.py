@@ -1,0 +1,105 @@
+"""A full home: notebooks stay readable, and a save that fails says what to do.
+
+Jupyter notes at each reading of a notebook when its signature was last seen, in a database in the
+home. If that fails it answers 500, and after a failed save it replaces the database by an empty
+one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from nbformat.sign import SQLiteSignatureStore
+from tornado.web import HTTPError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_SECRET_BYTES = 1024
+
+
+class PatientSignatureStore(SQLiteSignatureStore):
+    """Jupyter's signatures of trusted notebooks; what cannot be saved counts for this session."""
+
+    def __init__(self, db_file: str, **kwargs: Any) -> None:
+        self._unsaved: set[tuple[str, str]] = set()
+        super().__init__(db_file, **kwargs)
+
+    def check_signature(self, digest: str, algorithm: str) -> bool:
+        """Return whether a signature is known, although its use may not be saved."""
+        try:
+            if super().check_signature(digest, algorithm):
+                return True
+        except sqlite3.OperationalError:
+            self.db.rollback()
+            # Only known signatures are written.
+            return True
+        return (algorithm, digest) in self._unsaved
+
+    def store_signature(self, digest: str, algorithm: str) -> None:
+        """Keep a signature."""
+        try:
+            super().store_signature(digest, algorithm)
+        except sqlite3.OperationalError:
+            self.db.rollback()
+            self._unsaved.add((algorithm, digest))
+
+
+def keep_readable(contents: Any) -> None:
+    """Let notebooks be read, and say in a sentence why one cannot be saved.
+
+    Args:
+        contents: Jupyter's contents manager, changed in place.
+    """
+    notary = contents.notary
+    try:
+        # Made at the first need, and saved in the home.
+        _ = notary.secret
+    except OSError:
+        # An empty file would be taken for the secret.
+        with contextlib.suppress(OSError):
+            Path(notary.secret_file).unlink()
+        notary.secret = os.urandom(_SECRET_BYTES)
+    if isinstance(notary.store, SQLiteSignatureStore):
+        notary.store.close()
+        notary.store_factory = lambda: PatientSignatureStore(notary.db_file, parent=notary)
+        notary.store = notary.store_factory()
+    if asyncio.iscoroutinefunction(contents.save):
+        contents.save = _explained(contents.save)
+
+
+def describe_full(path: str) -> str:
+    """Return what to do about a file that could not be saved; `path` is Jupyter's."""
+    return (
+        f"{PurePosixPath(path).name} could not be saved: the disk of its folder is full. What you"
+        " see is not lost while this page is open. Open a terminal and delete what you no longer"
+        " need with rm; 'du -sh ~/* ~/.[!.]*' shows what is large, often ~/.cache and"
+        " ~/.local/share/Trash, where the file browser puts what it deletes. Then save again."
+    )
+
+
+def _explained(original: Any) -> Any:
+    async def save(model: dict[str, Any], path: str = "") -> Any:
+        try:
+            return await original(model, path)
+        except (HTTPError, OSError) as error:
+            if not any(_is_full(cause) for cause in _causes(error)):
+                raise
+            raise HTTPError(507, describe_full(path), reason="Insufficient Storage") from error
+
+    return save
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,69 @@
+"""A home that is full while its user works: what can be read, and what a failed save says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.mounts import SmallDisk, small_disk
+from tests.support.notebook_server import NotebookServer
+
+Setting = tuple[NotebookServer, SmallDisk]
+
+
+@pytest.fixture
+def full_server(tmp_path: Path, tensorboard_python: Path) -> Iterator[Setting]:
+    (tmp_path / "home").mkdir()
+    with small_disk(tmp_path / "home") as disk:
+        server = NotebookServer(tmp_path, tensorboard_python)
+        try:
+            yield server, disk
+        finally:
+            server.stop()
+
+
+def notebook(source: str, *, trusted: bool = True) -> dict[str, Any]:
+    cell = {
+        "cell_type": "code",
+        "execution_count": 1,
+        "metadata": {"trusted": trusted},
+        "outputs": [],
+        "source": source,
+    }
+    content = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    return {"type": "notebook", "content": content}
+
+
+def send(server: NotebookServer, method: str, **options: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/api/contents/a.ipynb"
+    return server.http.request(method, url, timeout=60, **options)
+
+
+def source_of(answer: requests.Response) -> str:
+    return str(answer.json()["content"]["cells"][0]["source"])
+
+
+def test_a_notebook_stays_readable_and_a_failed_save_says_what_to_delete(
+    full_server: Setting,
+) -> None:
+    server, disk = full_server
+    assert send(server, "PUT", json=notebook("first")).ok
+    disk.fill()
+
+    refused = send(server, "PUT", json=notebook("second" * 100_000))
+    read = send(server, "GET")
+
+    assert refused.status_code == 507, refused.text
+    assert "a.ipynb could not be saved: the disk of its folder is full" in refused.json()["message"]
+    assert "Trash" in refused.json()["message"]
+    assert read.status_code == 200, read.text
+    assert source_of(read) == "first", "the file is as it was"
+    assert read.json()["content"]["cells"][0]["metadata"]["trusted"], "and is still trusted"
+
+    disk.free()
+    assert send(server, "PUT", json=notebook("third")).ok
+    assert source_of(send(server, "GET")) == "third"
