@@ -40,6 +40,8 @@ HUB_API_PORT = 8081
 HUB_TIMEOUT_S = 90
 HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
 SECRET_BYTES = 32
+# Pages have to come while the sessions on the same processor start.
+NICE = -10
 
 # The one program that users reach. It becomes the proxy, with the site's settings.
 PROXY = Daemon(
@@ -50,6 +52,7 @@ PROXY = Daemon(
         str(HUB_ENVIRONMENT_DIR / "bin" / "dsportal"),
         *("run", "proxy", "--settings", str(PORTAL_TOML)),
     ),
+    nice=NICE,
 )
 # It restarts without ending a session: the proxy and the jobs are not its children.
 HUB = Daemon(
@@ -62,6 +65,7 @@ HUB = Daemon(
     ),
     stop_timeout_s=30,
     umask=0o077,
+    nice=NICE,
 )
 
 

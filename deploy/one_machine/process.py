@@ -42,6 +42,7 @@ class Daemon:
         stop_signal: The signal that ends it in an orderly way.
         umask: Permission bits that new files do not get.
         stop_timeout_s: How long it may take to end; then it is killed.
+        nice: Its priority for the processor, which its children inherit, from -20 (first) to 19.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Daemon:
     stop_signal: signal.Signals = signal.SIGTERM
     umask: int = 0o022
     stop_timeout_s: float = 20
+    nice: int = 0
 
 
 def ensure_started(daemon: Daemon) -> bool:
@@ -71,6 +73,8 @@ def ensure_started(daemon: Daemon) -> bool:
         return False
     stop(daemon)
     process = _spawn(daemon)
+    if daemon.nice:
+        _set_priority(process.pid, daemon.nice)
     pid = _only_child(process, daemon) if daemon.is_parent else process.pid
     start_ticks = start_ticks_of(pid)
     if start_ticks is None:
@@ -134,6 +138,15 @@ def _spawn(daemon: Daemon) -> subprocess.Popen[bytes]:
             start_new_session=True,
             umask=daemon.umask,
         )
+
+
+def _set_priority(pid: int, nice: int) -> None:
+    # A container may not let root do that; then all programs are equal.
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, pid, nice)
+        # Where the kernel shares the processor out among login sessions, of which each daemon and
+        # each job is one, nice counts only within them, and this between them.
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
 
 
 def output_path(name: str) -> Path:

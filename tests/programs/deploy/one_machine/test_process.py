@@ -47,6 +47,17 @@ def sleeper(run_dir: Path) -> Iterator[Daemon]:
     stop(SLEEPER)
 
 
+def test_a_daemon_has_the_priority_that_it_is_given(run_dir: Path) -> None:
+    daemon = Daemon(name="nice", argv=("sleep", "60"), nice=7)
+    ensure_started(daemon)
+    try:
+        record = running("nice")
+        assert record is not None
+        assert os.getpriority(os.PRIO_PROCESS, record.pid) == 7
+    finally:
+        stop(daemon)
+
+
 def test_a_pid_file_says_what_was_written() -> None:
     assert parse_record(format_record(RECORD)) == RECORD
 
