@@ -37,8 +37,8 @@ class PatientSignatureStore(SQLiteSignatureStore):
                 return True
         except sqlite3.OperationalError:
             self.db.rollback()
-            # Only known signatures are written.
-            return True
+            if self._reads(digest, algorithm):
+                return True
         return (algorithm, digest) in self._unsaved
 
     def store_signature(self, digest: str, algorithm: str) -> None:
@@ -48,6 +48,14 @@ class PatientSignatureStore(SQLiteSignatureStore):
         except sqlite3.OperationalError:
             self.db.rollback()
             self._unsaved.add((algorithm, digest))
+
+    def _reads(self, digest: str, algorithm: str) -> bool:
+        question = "SELECT id FROM nbsignatures WHERE algorithm = ? AND signature = ?"
+        try:
+            return self.db.execute(question, (algorithm, digest)).fetchone() is not None
+        except sqlite3.OperationalError:
+            # What cannot be read is not trusted.
+            return False
 
 
 def keep_readable(contents: Any) -> None:
