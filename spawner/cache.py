@@ -12,12 +12,15 @@ from spawner.errors import PortalError
 
 Key = TypeVarTuple("Key")
 Value = TypeVar("Value")
+# By how much longer a value is fresh than the one before it, while callers keep asking.
+_GROWTH = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept(Generic[Value]):
     value: Value
     received_s: float
+    fresh_s: float
     expires_s: float
 
 
@@ -30,6 +33,10 @@ class Cache(Generic[*Key, Value]):
     Args:
         request: Fetches the value of a key; never returns None.
         fresh_s: Seconds until a value expires.
+        busy_factor: While callers keep asking, each value is fresh for longer than the one before
+            it, up to `fresh_s` times this factor, 1 or more: so many callers cost few requests, and
+            a single one gets a new value. After a pause of that length or `expire` it is `fresh_s`
+            again.
         stale_s: Seconds for which `latest` still returns a value.
         failure_s: Seconds for which a PortalError of `request` is raised again without another
             request, `fresh_s` at most; 0 for none.
@@ -42,6 +49,7 @@ class Cache(Generic[*Key, Value]):
         request: Callable[[*Key], Awaitable[Value]],
         *,
         fresh_s: float,
+        busy_factor: float = 1.0,
         stale_s: float = float("inf"),
         failure_s: float = 0.0,
         n_kept: int = 2000,
@@ -49,6 +57,7 @@ class Cache(Generic[*Key, Value]):
     ) -> None:
         self._request = request
         self._fresh_s = fresh_s
+        self._most_fresh_s = fresh_s * busy_factor
         self._stale_s = stale_s
         # A failure that outlived a value would keep the next good answer out.
         self._failure_s = min(failure_s, fresh_s)
@@ -99,10 +108,10 @@ class Cache(Generic[*Key, Value]):
         """Keep a value as if it had been requested now."""
         now_s = self._clock()
         # An update in place would keep the old position, and the first ones go first.
-        self._kept.pop(key, None)
+        fresh_s = self._next_fresh_s(self._kept.pop(key, None), now_s)
         while len(self._kept) >= self._n_kept:
             del self._kept[next(iter(self._kept))]
-        self._kept[key] = _Kept(value, received_s=now_s, expires_s=now_s + self._fresh_s)
+        self._kept[key] = _Kept(value, received_s=now_s, fresh_s=fresh_s, expires_s=now_s + fresh_s)
 
     def expire(self, *key: *Key) -> None:
         """Request the value again at the next `get`; it stays the `latest`."""
@@ -113,6 +122,11 @@ class Cache(Generic[*Key, Value]):
         """Drop values and failures whose key `is_meant` picks."""
         self._kept = {key: kept for key, kept in self._kept.items() if not is_meant(*key)}
         self._failures = {key: one for key, one in self._failures.items() if not is_meant(*key)}
+
+    def _next_fresh_s(self, last: _Kept[Value] | None, now_s: float) -> float:
+        if last is None or now_s - last.expires_s > self._most_fresh_s:
+            return self._fresh_s
+        return min(last.fresh_s * _GROWTH, self._most_fresh_s)
 
     def _requested(self, key: tuple[*Key]) -> asyncio.Task[Value]:
         task = self._requests.get(key)

@@ -22,6 +22,8 @@ _STARTS_AT = re.compile(
     r"\bJob [0-9]+ to start at (?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\b"
 )
 
+_BUSY_FACTOR = 3.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
@@ -95,7 +97,7 @@ class Forecaster:
         now: Current time, in the time zone in which sbatch prints.
         asks_per_minute: Most questions to Slurm in a minute; 0 for none. One costs about as
             much as a submit.
-        fresh_s: Seconds until an answer expires.
+        fresh_s: Seconds until an answer expires; three times as long while many users ask.
         stale_s: Seconds for which an expired answer is still used if Slurm may not or cannot be
             asked.
         at_once: Most questions to Slurm at the same time, 1 or more.
@@ -117,7 +119,13 @@ class Forecaster:
         self._clock = clock
         self._now = now
         self._bucket = _TokenBucket(asks_per_minute, clock)
-        self._known = Cache(self._ask_slurm, fresh_s=fresh_s, stale_s=stale_s, clock=clock)
+        self._known = Cache(
+            self._ask_slurm,
+            fresh_s=fresh_s,
+            busy_factor=_BUSY_FACTOR,
+            stale_s=stale_s,
+            clock=clock,
+        )
 
     async def forecast(self, question: ForecastQuery) -> Forecast | None:
         """Return when a session would start.

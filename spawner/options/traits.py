@@ -109,7 +109,10 @@ class SiteTraits(ChoiceTraits):
     ).tag(config=True)
 
     catalog_age_s = Float(
-        DEFAULTS.catalog_age_s, min=0.0, help="Seconds for which the output of sinfo is reused."
+        DEFAULTS.catalog_age_s,
+        min=0.0,
+        help="""Seconds for which the output of sinfo is reused. While many users ask, up to six
+        times as long, unless a session begins or ends.""",
     ).tag(config=True)
 
     forecasts_per_minute = Integer(
@@ -122,7 +125,8 @@ class SiteTraits(ChoiceTraits):
     forecast_age_s = Float(
         DEFAULTS.forecast_age_s,
         min=1.0,
-        help="Seconds for which a forecast of a start is reused.",
+        help="""Seconds for which a forecast of a start is reused. While many users ask, up to three
+        times as long.""",
     ).tag(config=True)
 
     associations_age_s = Float(

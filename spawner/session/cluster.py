@@ -41,6 +41,8 @@ _SIGHT_AGE_S = 60.0
 _FAILURE_AGE_S = 30.0
 # GPUs in use, which explain the wait for a limit; a new session has its number in time.
 _GPUS_IN_USE_AGE_S = 10.0
+# Half a minute while many users choose GPUs; sinfo of a thousand nodes is work for slurmctld.
+_CATALOG_BUSY_FACTOR = 6.0
 _SETTING = "data_scientist_portal_cluster"
 
 
@@ -111,7 +113,9 @@ class Cluster:
             self.slurm.storage.read_spaces, fresh_s=traits.storage_age_s, failure_s=_FAILURE_AGE_S
         )
         self._log = log
-        self._catalog = Cache(self.slurm.read_catalog, fresh_s=traits.catalog_age_s)
+        self._catalog = Cache(
+            self.slurm.read_catalog, fresh_s=traits.catalog_age_s, busy_factor=_CATALOG_BUSY_FACTOR
+        )
         self._associations = Cache(
             self.slurm.accounting.read_associations, fresh_s=traits.associations_age_s
         )

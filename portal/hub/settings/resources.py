@@ -132,8 +132,8 @@ class ForecastSettings:
     """When a session would start, as Slurm forecasts it (sbatch --test-only)."""
 
     asks_per_minute: int = setting(
-        "Most queries to Slurm per minute, over all users; answers are shared for a minute."
-        " 0: the form shows only what is free.",
+        "Most queries to Slurm per minute, over all users; answers are shared for a minute,"
+        " or three while many users ask. 0: the form shows only what is free.",
         default=DEFAULTS.forecasts_per_minute,
         lowest=0,
         highest=6000,

@@ -23,10 +23,13 @@ class Source:
         self.error: PortalError | None = None
         self.now_s = 0.0
 
-    def cache(self, *, failure_s: float = 0, stale_s: float = 1000) -> Cache[str, int]:
+    def cache(
+        self, *, failure_s: float = 0, stale_s: float = 1000, busy_factor: float = 1
+    ) -> Cache[str, int]:
         return Cache(
             self.ask,
             fresh_s=300,
+            busy_factor=busy_factor,
             stale_s=stale_s,
             failure_s=failure_s,
             n_kept=2,
@@ -198,3 +201,41 @@ async def test_values_and_failures_can_be_forgotten(source: Source) -> None:
 
     assert await cache.get("ada") == 2
     assert await cache.get("grace") == 7
+
+
+async def ask_every_second(source: Source, cache: Cache[str, int], n_seconds: int) -> list[float]:
+    """Return when the source was asked."""
+    asked_s = []
+    for _ in range(n_seconds):
+        n_before = source.n_asked
+        await cache.get("ada")
+        if source.n_asked > n_before:
+            asked_s.append(source.now_s)
+        source.now_s += 1
+    return asked_s
+
+
+async def test_while_callers_keep_asking_values_are_fresh_for_longer(source: Source) -> None:
+    cache = source.cache(busy_factor=6)
+
+    assert await ask_every_second(source, cache, 6000) == [0, 300, 1200, 3000, 4800]
+
+
+async def test_after_a_pause_a_value_is_fresh_as_at_first(source: Source) -> None:
+    cache = source.cache(busy_factor=6)
+    await ask_every_second(source, cache, 1201)
+    source.now_s = 10_000
+
+    assert await ask_every_second(source, cache, 400) == [10_000, 10_300]
+
+
+async def test_what_was_made_to_expire_is_fresh_as_at_first(source: Source) -> None:
+    cache = source.cache(busy_factor=6)
+    await ask_every_second(source, cache, 1201)
+    cache.expire("ada")
+
+    assert await ask_every_second(source, cache, 400) == [1201, 1501]
+
+
+async def test_without_a_factor_every_value_expires_equally_soon(source: Source) -> None:
+    assert await ask_every_second(source, source.cache(), 1000) == [0, 300, 600, 900]
