@@ -9,7 +9,7 @@ from typing import Any
 from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
-from spawner.hub import locked_database, port_api, session_api, state_disk, unreachable
+from spawner.hub import locked_database, port_api, preload, session_api, state_disk, unreachable
 from spawner.hub.session_mixin import SessionMixin
 from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
@@ -34,6 +34,7 @@ session_api.register()
 state_disk.register()
 locked_database.register()
 unreachable.register()
+preload.register()
 
 
 class SlurmGPUSpawner(SessionMixin):

@@ -1,0 +1,76 @@
+"""A restarted hub takes its sessions up with a few queries, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from jupyterhub import orm
+from jupyterhub.app import JupyterHub
+from sqlalchemy import event
+from sqlalchemy.orm import Session as Database
+
+from spawner.hub import preload
+from spawner.hub.preload import load_users_with_sessions
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    session: Database = orm.new_session_factory("sqlite:///:memory:")()
+    yield session
+    session.close()
+
+
+def add_user(database: Database, name: str, *, is_running: bool) -> None:
+    server = orm.Server(proto="http", ip="127.0.0.1", port=80, base_url="/") if is_running else None
+    user = orm.User(name=name)
+    database.add(orm.Spawner(name="", user=user, server=server))
+    database.commit()
+
+
+def count_queries(database: Database) -> int:
+    """Return the queries for taking up all running sessions, as JupyterHub does it."""
+    n_queries = 0
+
+    def count(*_: object) -> None:
+        nonlocal n_queries
+        n_queries += 1
+
+    engine = database.get_bind()
+    database.expunge_all()
+    event.listen(engine, "before_cursor_execute", count)
+    try:
+        users = load_users_with_sessions(database)
+        for spawner in database.query(orm.Spawner).filter(orm.Spawner.server_id.is_not(None)):
+            assert spawner.user in users
+            assert [*spawner.user.orm_spawners.values()] == [spawner]
+            assert spawner.server.port == 80
+            assert spawner.oauth_client is None
+    finally:
+        event.remove(engine, "before_cursor_execute", count)
+    return n_queries
+
+
+def test_more_sessions_need_no_more_queries(database: Database) -> None:
+    for number in range(2):
+        add_user(database, f"a{number}", is_running=True)
+    n_for_two = count_queries(database)
+    for number in range(50):
+        add_user(database, f"b{number}", is_running=True)
+
+    assert count_queries(database) == n_for_two
+
+
+def test_users_without_a_session_are_not_loaded(database: Database) -> None:
+    add_user(database, "ada", is_running=True)
+    add_user(database, "grace", is_running=False)
+
+    assert [user.name for user in load_users_with_sessions(database)] == ["ada"]
+
+
+def test_the_hub_is_changed_once() -> None:
+    preload.register()
+    changed = JupyterHub.init_spawners
+    preload.register()
+
+    assert JupyterHub.init_spawners is changed
