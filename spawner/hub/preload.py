@@ -33,7 +33,8 @@ def load_users_with_sessions(database: Database) -> list[orm.User]:
         orm.User._orm_spawners.any(orm.Spawner.server_id.is_not(None))
     )
     spawners = selectinload(orm.User._orm_spawners)
-    return users.options(spawners.selectinload(orm.Spawner.oauth_client)).all()
+    found: list[orm.User] = users.options(spawners.selectinload(orm.Spawner.oauth_client)).all()
+    return found
 
 
 def _with_preload(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
