@@ -1,4 +1,4 @@
-"""Two hubs that differ in their spawner only: the portal's, and batchspawner as it comes."""
+"""Two hubs that differ in their spawner only, and two servers that differ in how they start."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
 from tests.support.private_hub import ACCOUNT, ADDRESS, ENVIRONMENTS, PrivateHub
 
-USER = "grace"
+PORTAL_USER = "grace"
+# Another one, so that Slurm's counts of their questions can be told apart.
+STOCK_USER = "ada"
 SERVER_ENVIRONMENT = ENVIRONMENTS / "server"
 SUDOERS = Path("/etc/sudoers.d/data-scientist-portal-benchmark")
 
@@ -64,37 +67,90 @@ server.serve_forever()
 """
 
 
+# What the portal starts in a job, but with JupyterHub's own server.
+_STOCK_SERVER_FOR_PORTAL = """\
+#!{python} -B
+import os
+from spawner.node import port_report, singleuser
+address = singleuser.find_address(os.environ)
+sock = singleuser.take_port(os.environ, address)
+port = sock.getsockname()[1]
+sock.close()
+os.environ["JUPYTERHUB_SERVICE_URL"] = singleuser.service_url(os.environ, address, port)
+port_report.Reporter(os.environ, port).report()
+os.execv({server!r}, [{server!r}])
+"""
+
+# What batchspawner's wrapper does, but with the portal's server.
+_PORTAL_SERVER_FOR_STOCK = """\
+#!{python} -B
+import json, os, sys
+os.environ["PORTAL_SETTINGS"] = json.dumps({{"port_min": 30000, "port_max": 32767}})
+from spawner.node import port_report, singleuser
+port_report.PORT_PATH = "batchspawner"
+sys.argv = sys.argv[:1]
+singleuser.main()
+"""
+
+
+class Server(Enum):
+    """What runs in a job.
+
+    Attributes:
+        PORTAL: The portal's server.
+        STOCK: JupyterHub's own; under batchspawner with its wrapper.
+        TRIVIAL: A small program that answers.
+    """
+
+    PORTAL = auto()
+    STOCK = auto()
+    TRIVIAL = auto()
+
+
 class PortalHub(PrivateHub):
     """The portal's spawner with room for many sessions of one user."""
+
+    user = PORTAL_USER
 
     def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
         return super().config_text(server, traits) + _MORE
 
-    def start_real(self) -> None:
-        """Start the hub; its sessions are JupyterLab."""
+    def serve(self, server: Server) -> None:
+        """Start the hub for sessions with a `server`."""
+        self.kill()
+        programs = {
+            Server.PORTAL: SERVER_ENVIRONMENT / "bin/dsportal-singleuser",
+            Server.STOCK: _write_program(self.shared / "stock-server", _STOCK_SERVER_FOR_PORTAL),
+        }
+        if server is Server.TRIVIAL:
+            self.start(cores_per_gpu=1, memory_mib_per_gpu=128, allow_cpu_only=True)
+            return
         self.start(
-            server_argv=[str(SERVER_ENVIRONMENT / "bin/dsportal-singleuser")],
+            server_argv=[str(programs[server])],
             cores_per_gpu=1,
             memory_mib_per_gpu=1024,
             allow_cpu_only=True,
         )
 
-    def start_trivial(self) -> None:
-        """Start the hub; its sessions are small servers."""
-        self.start(cores_per_gpu=1, memory_mib_per_gpu=128, allow_cpu_only=True)
-
 
 class StockHub(PrivateHub):
     """batchspawner's SlurmSpawner with its own defaults."""
 
-    _is_real = True
+    user = STOCK_USER
+    _server = Server.STOCK
 
     def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
-        trivial = self.shared / "stock-server"
+        trivial = self.shared / "trivial-server"
         trivial.write_text(_STOCK_TRIVIAL_SERVER)
         trivial.chmod(0o755)
+        ours = _write_program(self.shared / "portal-server", _PORTAL_SERVER_FOR_STOCK)
         python = f"{SERVER_ENVIRONMENT}/bin/python"
         real = f"/usr/bin/env PYTHONPATH={self._batchspawner_dir()} {python}"
+        wrappers = {
+            Server.STOCK: f"{real} -m batchspawner.singleuser",
+            Server.PORTAL: str(ours),
+            Server.TRIVIAL: str(trivial),
+        }
         return (
             super().config_text(server, {})
             + _MORE
@@ -102,20 +158,16 @@ class StockHub(PrivateHub):
                 address=ADDRESS,
                 hub_port=self.hub_port,
                 cmd=[str(SERVER_ENVIRONMENT / "bin/jupyterhub-singleuser")],
-                wrapper=f"{real} -m batchspawner.singleuser" if self._is_real else str(trivial),
-                memory_mib=1024 if self._is_real else 128,
+                wrapper=wrappers[self._server],
+                memory_mib=128 if self._server is Server.TRIVIAL else 1024,
                 n_cores=1,
             )
         )
 
-    def start_real(self) -> None:
-        """Start the hub; its sessions are JupyterLab."""
-        self._is_real = True
-        self.start()
-
-    def start_trivial(self) -> None:
-        """Start the hub; its sessions are small servers."""
-        self._is_real = False
+    def serve(self, server: Server) -> None:
+        """Start the hub for sessions with a `server`."""
+        self.kill()
+        self._server = server
         self.start()
 
     def _batchspawner_dir(self) -> Path:
@@ -127,12 +179,23 @@ class StockHub(PrivateHub):
         return target
 
 
+def _write_program(path: Path, template: str) -> Path:
+    path.write_text(
+        template.format(
+            python=SERVER_ENVIRONMENT / "bin/python",
+            server=str(SERVER_ENVIRONMENT / "bin/jupyterhub-singleuser"),
+        )
+    )
+    path.chmod(0o755)
+    return path
+
+
 @contextmanager
 def sudo_for_stock() -> Iterator[None]:
     """Let the hub's account run what batchspawner runs, as the benchmark's user, for a while."""
     programs = ", ".join(f"/usr/bin/{name}" for name in ("sbatch", "squeue", "scancel"))
-    text = f"Defaults:{ACCOUNT} !requiretty\n{ACCOUNT} ALL=({USER}) NOPASSWD:SETENV: {programs}\n"
-    SUDOERS.write_text(text)
+    rule = f"{ACCOUNT} ALL=({STOCK_USER}) NOPASSWD:SETENV: {programs}"
+    SUDOERS.write_text(f"Defaults:{ACCOUNT} !requiretty\n{rule}\n")
     os.chmod(SUDOERS, 0o440)
     try:
         yield

@@ -1,4 +1,4 @@
-"""From the start button to the first answer of the server: portal, batchspawner, bare sbatch."""
+"""From the request for a session to the first answer of its server, in five ways."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ import os
 import pwd
 import random
 import secrets
-import statistics
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
 from typing import Any
 
 import requests
 
 from spawner.slurm.job_script import JobPlan, build_job
 from spawner.slurm.resources import ResourcesPerGpu
-from tests.benchmarks.spawner.hubs import SERVER_ENVIRONMENT, USER, PortalHub, StockHub
+from tests.benchmarks.rounds import Rounds
+from tests.benchmarks.spawner.hubs import (
+    PORTAL_USER,
+    SERVER_ENVIRONMENT,
+    STOCK_USER,
+    PortalHub,
+    Server,
+    StockHub,
+)
 from tests.support.eventually import eventually
 from tests.support.private_hub import ADDRESS, free_ports
 
-N_ROUNDS = 20
 # slurmctld looks at new jobs this often, so that much of a start is chance.
 SLURM_TICK_S = 1.0
 POLL_S = 0.05
@@ -34,65 +40,60 @@ TIMEOUT_S = 180
 NODE_ADDRESSES = ("10.77.0.11", "10.77.0.12")
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Seconds of each round.
+class Way(StrEnum):
+    """A spawner with a server; the values are the columns of the report."""
 
-    Attributes:
-        portal_s: With the portal's spawner.
-        stock_s: With batchspawner.
-        bare_s: With sbatch alone.
-    """
-
-    portal_s: list[float]
-    stock_s: list[float]
-    bare_s: list[float]
-
-    @property
-    def vs_bare(self) -> float:
-        """Median of the portal over that of sbatch alone."""
-        return statistics.median(self.portal_s) / statistics.median(self.bare_s)
-
-    @property
-    def vs_stock(self) -> float:
-        """Median of the portal over that of batchspawner."""
-        return statistics.median(self.portal_s) / statistics.median(self.stock_s)
+    PORTAL = "portal, portal's server"
+    PORTAL_STOCK_SERVER = "portal, JupyterHub's server"
+    STOCK = "batchspawner, JupyterHub's server"
+    STOCK_PORTAL_SERVER = "batchspawner, portal's server"
+    BARE = "sbatch alone, portal's server"
 
 
-def measure_starts(portal: PortalHub, stock: StockHub) -> Starts:
-    """Start the same server in three ways, one after the other, several times.
-
-    Args:
-        portal: A hub with the portal's spawner, started for JupyterLab.
-        stock: A hub with batchspawner, started for JupyterLab.
+def measure_starts(n_rounds: int) -> dict[Way, Rounds]:
+    """Start a session in each way, one after the other, several times.
 
     Returns:
-        What it took.
+        Seconds from the request to the first answer of the session's server.
     """
-    starts = Starts([], [], [])
-    with stand_in_hub() as api_url:
-        # The first round warms the files of the server up and is left out.
-        for number in range(N_ROUNDS + 1):
-            for times_s, measure in (
-                (starts.portal_s, lambda: _hub_start_s(portal, {"gpus": 0})),
-                (starts.stock_s, lambda: _hub_start_s(stock, {})),
-                (starts.bare_s, lambda: _bare_start_s(api_url)),
-            ):
+    took_s: dict[Way, list[float]] = {way: [] for way in Way}
+    with ExitStack() as stack:
+        api_url = stack.enter_context(stand_in_hub())
+
+        def hub(cls: type[PortalHub | StockHub], server: Server) -> PortalHub | StockHub:
+            one = cls()
+            stack.callback(one.close)
+            one.serve(server)
+            one.rest("POST", f"/users/{one.user}").raise_for_status()
+            return one
+
+        hubs = {
+            Way.PORTAL: hub(PortalHub, Server.PORTAL),
+            Way.PORTAL_STOCK_SERVER: hub(PortalHub, Server.STOCK),
+            Way.STOCK: hub(StockHub, Server.STOCK),
+            Way.STOCK_PORTAL_SERVER: hub(StockHub, Server.PORTAL),
+        }
+        ways = [*Way]
+        # The first round warms the files of the servers up and is left out.
+        for number in range(n_rounds + 1):
+            first = number % len(ways)
+            for way in [*ways[first:], *ways[:first]]:
                 # Else each way would always begin at the same moment between two looks.
                 time.sleep(random.uniform(0, SLURM_TICK_S))
-                took_s = measure()
+                one_s = _bare_start_s(api_url) if way is Way.BARE else _hub_start_s(hubs[way])
                 if number:
-                    times_s.append(took_s)
-            print(f"start {number} of {N_ROUNDS}", flush=True)
-    return starts
+                    took_s[way].append(one_s)
+                print(f"start {number} of {n_rounds}, {way}: {one_s:.2f} s", flush=True)
+    return {way: Rounds(values, 2) for way, values in took_s.items()}
 
 
-def _hub_start_s(hub: PortalHub | StockHub, options: dict[str, Any]) -> float:
+def _hub_start_s(hub: PortalHub | StockHub) -> float:
     name = f"s{secrets.token_hex(4)}"
-    path = f"/users/{USER}/servers/{name}"
+    path = f"/users/{hub.user}/servers/{name}"
+    options = {} if isinstance(hub, StockHub) else {"gpus": 0}
     before = time.monotonic()
     threading.Thread(target=hub.rest, args=("POST", path, options)).start()
-    took_s = _first_answer_s(before, lambda: [f"{hub.public_url}/user/{USER}/{name}/api"])
+    took_s = _first_answer_s(before, lambda: [f"{hub.public_url}/user/{hub.user}/{name}/api"])
     hub.rest("DELETE", path, {"remove": True})
     eventually(lambda: not _jobs(), timeout_s=60)
     return took_s
@@ -100,19 +101,19 @@ def _hub_start_s(hub: PortalHub | StockHub, options: dict[str, Any]) -> float:
 
 def _bare_start_s(api_url: str) -> float:
     (port,) = free_ports(1)
-    account = pwd.getpwnam(USER)
-    base_url = f"/user/{USER}/bare/"
+    account = pwd.getpwnam(PORTAL_USER)
+    base_url = f"/user/{PORTAL_USER}/bare/"
     environment = {
         "HOME": account.pw_dir,
-        "USER": USER,
-        "LOGNAME": USER,
+        "USER": PORTAL_USER,
+        "LOGNAME": PORTAL_USER,
         "SHELL": "/bin/bash",
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "PORTAL_SETTINGS": json.dumps({"port_min": port, "port_max": port}),
         "JUPYTERHUB_API_TOKEN": secrets.token_hex(16),
         "JUPYTERHUB_API_URL": api_url,
-        "JUPYTERHUB_USER": USER,
+        "JUPYTERHUB_USER": PORTAL_USER,
         "JUPYTERHUB_SERVER_NAME": "bare",
         "JUPYTERHUB_SERVICE_PREFIX": base_url,
         "JUPYTERHUB_SERVICE_URL": f"http://127.0.0.1:0{base_url}",
@@ -173,7 +174,10 @@ def _first_answer_s(before: float, urls: Callable[[], list[str]]) -> float:
 
 def _jobs() -> str:
     return subprocess.run(
-        ["squeue", "-h", "-u", USER], check=True, capture_output=True, text=True
+        ["squeue", "-h", "-u", f"{PORTAL_USER},{STOCK_USER}"],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
 
 
