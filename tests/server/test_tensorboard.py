@@ -110,6 +110,18 @@ def test_its_scripts_come_packed_and_are_kept_by_the_browser(
     assert unpacked.content == script.content
 
 
+def test_its_fonts_which_are_compressed_already_come_as_they_are(
+    notebook_server: NotebookServer,
+) -> None:
+    board = notebook_server.open("logs")
+    path = re.findall(r"url\((font-[^)]+\.woff2)\)", notebook_server.page(board).text)[0]
+
+    font = notebook_server.page(board, path)
+
+    assert "Content-Encoding" not in font.headers
+    assert font.content.startswith(b"wOF2")
+
+
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_all_end_with_the_notebook_server(own_server: NotebookServer, end: str) -> None:
     own_server.open("logs")

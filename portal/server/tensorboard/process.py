@@ -305,10 +305,11 @@ class Assets:
         content = self._archive.read(name)
         is_versioned = "_file_hash=" in environ.get("QUERY_STRING", "")
         headers = {"Cache-Control": "private, max-age=86400" if is_versioned else "no-cache"}
-        if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", ""):
+        mimetype = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        # Fonts in woff2 are compressed already.
+        if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "") and not mimetype.startswith("font/"):
             content = gzip.compress(content, compresslevel=3)
             headers["Content-Encoding"] = "gzip"
-        mimetype = mimetypes.guess_type(name)[0] or "application/octet-stream"
         return Response(content, headers=headers, mimetype=mimetype)
 
 
