@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +72,13 @@ def main() -> None:
             _keep_picture(folder / name, name)
     report = make_report(json.loads(REPORT.read_text()) if REPORT.exists() else {}, records)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
+    if records:
+        from tests.benchmarks import history
+
+        names = {name for record in records.values() for name in record["figures"]}
+        history.append(
+            entry for entry in history.entries_of("templates", report) if entry.figure in names
+        )
     _write_tested(records)
     (DOCS_DIR / "gallery.md").write_text(render(report), encoding="utf-8")
     import make_benchmarks
@@ -90,8 +96,6 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
     Returns:
         The content of docs/benchmarks/templates.json.
     """
-    from tests.benchmarks.machine import read_machine
-
     notebooks = dict(earlier.get("notebooks", {})) | {
         name: _row(record) for name, record in records.items()
     }
@@ -104,14 +108,15 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         "seconds_all": round(sum(row["seconds"] for row in notebooks.values()), 1),
         **{name: value for name, value in sorted(handed_out.items()) if name != ACCURACY},
     }
-    loads = [row["load"] for row in notebooks.values() if row["load"]]
-    columns = ("notebook", "seconds", "accuracy", "date")
+    columns = ("notebook", "seconds", "accuracy", "date", "commit", "processor", "load before")
     rows = [
-        [f"`{name}`", row["seconds"], _percent(row), row["date"]] for name, row in notebooks.items()
+        [f"`{name}`", row["seconds"], _percent(row), row["date"], *_where(row)]
+        for name, row in notebooks.items()
     ]
     return {
         "title": "Template notebooks",
-        "machine": asdict(read_machine()) if records or not earlier else earlier["machine"],
+        # Of the newest row; each row has its own, as only some templates may have been run.
+        "machine": _newest_machine(records) or earlier.get("machine", ""),
         "date": max((row["date"] for row in notebooks.values()), default=""),
         "command": "tests/run templates",
         "figures": figures,
@@ -122,14 +127,31 @@ def make_report(earlier: Mapping[str, Any], records: Mapping[str, Any]) -> dict[
         ],
         "notes": [
             "Seconds are those of the cells, without the start of the kernel.",
-            f"The load of the machine was {min(loads, default=0)} to {max(loads, default=0)} "
-            "meanwhile.",
+            "Each row has the date and the machine of its own run. 'Load before' is the mean "
+            "number of processes that ran in the minute before; it is empty if not recorded.",
+            "A figure is that of one run, without a spread; `inference` and `storage` measure "
+            "INT8 and shards in rounds.",
         ],
     }
 
 
+def _newest_machine(records: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    newest = max(records.values(), key=lambda record: str(record["date"]), default={})
+    return newest.get("machine")
+
+
+def _where(row: Mapping[str, Any]) -> tuple[str, str, str | float]:
+    """Return commit, processor and load; rows of before 2026-11-22 have none."""
+    machine = row.get("machine")
+    if machine is None:
+        return "", "", ""
+    return machine["commit"][:7], machine["cpu"], row["load_before"]
+
+
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    row = {"seconds": record["seconds"], "date": record["date"], "load": record.get("load")}
+    row = {"seconds": record["seconds"], "date": record["date"]}
+    if "machine" in record:
+        row |= {"machine": record["machine"], "load_before": record["load"]}
     if ACCURACY in record["figures"]:
         row[ACCURACY] = record["figures"][ACCURACY]
     others = {name: value for name, value in record["figures"].items() if name != ACCURACY}
@@ -188,8 +210,8 @@ def render(report: Mapping[str, Any]) -> str:
     Returns:
         Markdown.
     """
-    measured = f"Measured on {report['machine']}, {report['date']}."
-    parts = [_TOP, " ".join([measured, *report["notes"]]) + "\n"]
+    measured = f"Measured on {_machine_name(report['machine'])}, {report['date']}."
+    parts = [_TOP, f"{measured} {report['notes'][0]}\n"]
     folders = sorted(
         {Path(name).parent.as_posix().removeprefix(".") for name in report["notebooks"]}
     )
@@ -197,6 +219,12 @@ def render(report: Mapping[str, Any]) -> str:
         parts.append(f"## {NAMES.get(folder, folder.capitalize())}\n")
         parts += _entries(report["notebooks"], folder)
     return "\n".join(parts)
+
+
+def _machine_name(machine: str | Mapping[str, Any]) -> str:
+    if isinstance(machine, str):
+        return machine
+    return f"{machine['n_cores']} cores of {machine['cpu']}, {machine['system']}"
 
 
 def _entries(notebooks: Mapping[str, Any], folder: str) -> Iterable[str]:

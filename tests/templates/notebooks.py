@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,12 +79,20 @@ def _moment(text: str) -> datetime:
 
 def execute(session: SlurmSession, name: str, environments: Path = ENVIRONMENTS) -> Executed:
     """Run a notebook as its user does, and keep it with its pictures under tests/output."""
+    load_before = os.getloadavg()[0]
     printed, path = run_notebook(session, name, environments)
     if not path.exists():
         pytest.fail(f"{name} did not run to its end within {HANGS_AFTER_S} s:\n{printed}")
     notebook = json.loads(path.read_text())
     found = Executed(cells=notebook["cells"], folder=path.parent)
-    tested.note(name, notebook, environments, seconds=found.seconds, figures=found.figures)
+    tested.note(
+        name,
+        notebook,
+        environments,
+        seconds=found.seconds,
+        figures=found.figures,
+        load_before=load_before,
+    )
     target = OUTPUT_DIR / name
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(path.read_bytes())

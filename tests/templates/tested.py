@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
+from dataclasses import asdict
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
+
+from tests.benchmarks.machine import read_machine
 
 FRAMEWORKS = ("horovod", "keras", "mxnet", "tensorflow", "tensorflow-cpu", "torch")
 _executed: dict[str, dict[str, Any]] = {}
@@ -20,6 +22,7 @@ def note(
     *,
     seconds: float,
     figures: dict[str, float],
+    load_before: float,
 ) -> None:
     """Note that a template was run.
 
@@ -29,6 +32,7 @@ def note(
         environments: Folder with the environment of that kernel.
         seconds: How long its cells took.
         figures: What it handed out.
+        load_before: Mean number of processes that ran in the minute before it.
     """
     kernel = notebook["metadata"]["kernelspec"]["name"]
     today = datetime.datetime.now(datetime.UTC).date()
@@ -37,7 +41,8 @@ def note(
         "versions": versions_of(environments / kernel),
         "seconds": round(seconds, 1),
         "figures": figures,
-        "load": round(os.getloadavg()[0], 1),
+        "load": round(load_before, 1),
+        "machine": asdict(read_machine()),
     }
 
 

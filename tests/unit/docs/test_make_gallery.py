@@ -18,6 +18,7 @@ RECORD = {
     "load": 1.5,
     "versions": {"keras": "3.15.1"},
     "figures": {"accuracy": 0.987, "int8_vs_fp32": 2.5},
+    "machine": {"commit": "cefa8c9f00", "is_dirty": False, "cpu": "AMD EPYC"},
 }
 MAKE_AGAIN = "run tests/run templates, then docs/make_gallery.py"
 
@@ -64,6 +65,20 @@ def test_a_run_of_one_template_leaves_the_others_as_they_were():
     later = make_gallery.make_report(earlier, {"horovod/digits.ipynb": RECORD | {"seconds": 7.5}})
 
     assert [row["seconds"] for row in later["notebooks"].values()] == [7.5, 12.5]
+
+
+def test_a_row_keeps_the_date_machine_and_load_of_its_own_run():
+    other = {"commit": "bbbbbbb000", "is_dirty": False, "cpu": "Intel Xeon"}
+    earlier = make_gallery.make_report({}, {"tensorflow/digits.ipynb": RECORD})
+    later = make_gallery.make_report(
+        earlier,
+        {"horovod/digits.ipynb": RECORD | {"date": "2026-11-23", "machine": other, "load": 0.1}},
+    )
+
+    rows = {row[0]: row[3:] for row in later["tables"][0]["rows"]}
+    assert rows["`tensorflow/digits.ipynb`"] == ["2026-11-21", "cefa8c9", "AMD EPYC", 1.5]
+    assert rows["`horovod/digits.ipynb`"] == ["2026-11-23", "bbbbbbb", "Intel Xeon", 0.1]
+    assert later["machine"] == other
 
 
 def test_a_template_that_is_gone_leaves_the_gallery():
