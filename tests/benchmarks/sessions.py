@@ -1,0 +1,88 @@
+"""Programs of a benchmark that run in a real session and print a line for each measurement."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.support.eventually import eventually
+from tests.templates.conftest import ENVIRONMENTS, SlurmSession
+
+SHARED_DIR = Path(__file__).resolve().parents[2] / "notebook_templates" / "shared"
+TIMEOUT_S = 1500
+# Seldom: each look takes time from what is measured.
+LOOK_EVERY_S = 5
+MARK = "FOUND "
+
+
+def measure_in_session(
+    program: Path, *words: str, environment: str, beside: Iterable[Path] = ()
+) -> list[dict[str, Any]]:
+    """Run a program in a session of its own, and print what it finds as it finds it.
+
+    Args:
+        program: Prints "FOUND " and a line of JSON for each measurement.
+        *words: Its arguments.
+        environment: Name of the environment whose Python runs it.
+        beside: Modules that it imports.
+
+    Returns:
+        The measurements, in their order.
+
+    Raises:
+        RuntimeError: If there are none: with what it printed.
+    """
+    session = SlurmSession("ada")
+    try:
+        for path in (program, *beside):
+            shutil.copy(path, session.programs_dir)
+        python = ENVIRONMENTS / environment / "bin" / "python"
+        job_id = session.submit(session.command_line(program.name, *words, python=python))
+        printed = _follow(session, job_id)
+    finally:
+        session.remove()
+    if not (rows := rows_of(printed)):
+        raise RuntimeError(printed)
+    return rows
+
+
+def rows_of(printed: str) -> list[dict[str, Any]]:
+    """Return the measurements among the lines that a program has printed so far."""
+    # The last line may be half written.
+    lines = [line for line in printed.splitlines(keepends=True) if line.endswith("\n")]
+    return [json.loads(line.removeprefix(MARK)) for line in lines if line.startswith(MARK)]
+
+
+def _follow(session: SlurmSession, job_id: str) -> str:
+    path = session.working_dir / f"job-{job_id}.txt"
+    n_seen = 0
+
+    def is_over() -> bool:
+        nonlocal n_seen
+        is_queued = _is_queued(job_id)
+        rows = rows_of(path.read_text(errors="replace")) if path.exists() else []
+        for row in rows[n_seen:]:
+            print(" ", ", ".join(f"{name} {_short(value)}" for name, value in row.items()))
+        print(end="", flush=True)
+        n_seen = len(rows)
+        return not is_queued
+
+    try:
+        eventually(is_over, timeout_s=TIMEOUT_S, every_s=LOOK_EVERY_S)
+    finally:
+        subprocess.run(["scancel", job_id], check=False)
+    return path.read_text(errors="replace")
+
+
+def _short(value: object) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _is_queued(job_id: str) -> bool:
+    words = ["squeue", "--noheader", f"--jobs={job_id}", "--states=PENDING,RUNNING,COMPLETING"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return bool(done.stdout.strip())
