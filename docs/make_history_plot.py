@@ -92,7 +92,9 @@ def _draw_panel(
     _text(svg, left, top + 12, name, weight="bold")
     first, last = line[0], line[-1]
     _text(svg, left, top + 28, f"{_run_name(first)} to {_run_name(last)}", "faint")
-    least = min(entry.median if entry.least is None else entry.least for entry in line)
+    # From zero on, so that small differences look small.
+    lowest = min(entry.median if entry.least is None else entry.least for entry in line)
+    least = min(0.0, lowest)
     most = max(entry.median if entry.most is None else entry.most for entry in line)
     bottom = top + PANEL_HEIGHT - MARGIN
     height = bottom - top - TITLE_HEIGHT - 8
