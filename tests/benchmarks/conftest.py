@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def rounds(request: pytest.FixtureRequest) -> int:
-    return int(request.config.getoption("--rounds"))
+    return int(request.config.getoption("--rounds", default=LEAST_ROUNDS))
 
 
 @pytest.fixture(scope="module", autouse=True)
