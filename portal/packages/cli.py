@@ -1,4 +1,4 @@
-"""The commands `dsportal packages list`, `reset`, `reinstall`, `off` and `on`."""
+"""The commands `dsportal packages list`, `pip`, `reset`, `reinstall`, `off` and `on`."""
 
 from __future__ import annotations
 
@@ -47,6 +47,10 @@ def add_commands(commands: Any) -> None:
     listing = actions.add_parser("list", help="list your packages and their size")
     listing.add_argument("kernel", nargs="?", help="only this one")
     listing.set_defaults(run=print_packages)
+    pip = actions.add_parser("pip", help="run pip for a kernel, as %%pip does in a cell")
+    pip.set_defaults(run=run_pip)
+    pip.add_argument("kernel", help="such as tensorflow")
+    pip.add_argument("words", nargs=argparse.REMAINDER, help="such as: install einops")
     reset = actions.add_parser("reset", help="remove your packages of all releases of a kernel")
     reset.set_defaults(run=reset_packages)
     reset.add_argument("kernel", help="such as tensorflow")
@@ -101,6 +105,24 @@ def print_packages(arguments: argparse.Namespace) -> int:
     if not n_shown:
         print("You have installed no packages. In a cell: %pip install NAME")
     return 0
+
+
+def run_pip(arguments: argparse.Namespace) -> int:
+    """Run pip for the user's packages of a kernel.
+
+    Args:
+        arguments: With `kernel` and `words`, pip's arguments.
+
+    Returns:
+        pip's exit status.
+
+    Raises:
+        PackagesError: If there is no such kernel, or the home cannot be written.
+    """
+    (kernel,) = _chosen(arguments.kernel)
+    _make(kernel)
+    overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+    return subprocess.run([overlay.pip, *arguments.words], check=False).returncode
 
 
 def reset_packages(arguments: argparse.Namespace) -> int:

@@ -81,7 +81,8 @@ def test_a_package_is_installed_from_a_cell_of_each_kernel(
 
 
 def test_what_a_user_installs_never_reaches_the_notebook_server(home: Path, wheels: Path) -> None:
-    run_cell(home, wheels, "python3", "%pip install tinypackage")
+    told = dsportal(home, wheels, "pip", "python3", "install", "--quiet", "tinypackage")
+    assert "Successfully" not in told
     said = run_cell(home, wheels, "python3", "import tinypackage; print(tinypackage.SAYS)")
     program = "import importlib.util; print(importlib.util.find_spec('tinypackage'))"
 
