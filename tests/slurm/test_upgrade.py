@@ -1,4 +1,4 @@
-"""Another version and back, with sessions open: from the previous commit's portal to this one."""
+"""Another version and back, with sessions open: from the last release to this one."""
 
 from __future__ import annotations
 
@@ -30,12 +30,21 @@ def git(*words: str) -> bytes:
     return subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
 
 
-def previous_package(folder: Path) -> Path:
-    """Return the packages of the previous commit."""
+def previous_version() -> str:
+    """Return the last release before this commit; if there is none, the last other version."""
     try:
-        packed = git("archive", "HEAD~1", *PACKAGES)
+        return git("describe", "--tags", "--abbrev=0", "HEAD^").decode().strip()
+    except subprocess.CalledProcessError:
+        # Not just the commit before: that may have changed documents or tests only.
+        return git("rev-list", "--max-count=1", "HEAD", "--", *PACKAGES).decode().strip() + "^"
+
+
+def previous_package(folder: Path) -> Path:
+    """Return the packages of the previous version."""
+    try:
+        packed = git("archive", previous_version(), *PACKAGES)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("git does not have the previous commit here")
+        pytest.skip("git does not have the previous version here")
     folder.mkdir()
     subprocess.run(["tar", "--extract", "--directory", folder], input=packed, check=True)
     return folder
