@@ -41,6 +41,7 @@ from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_view import describe_request, describe_session
+from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
@@ -141,6 +142,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         static_route(),
         handlers.choices_route(),
         stop_route(),
+        sign_out_route(),
         visit_route(),
         *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),

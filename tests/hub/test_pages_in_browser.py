@@ -157,6 +157,33 @@ def test_a_stop_after_a_logout_in_another_tab_asks_for_the_login_and_works_after
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
 
 
+def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+
+    page.wait_for_url(re.compile("/hub/login"))
+
+
+@pytest.mark.parametrize(
+    ("choice", "state"),
+    [("Sign out and keep it running", "Running"), ("Stop it and sign out", "Not running")],
+)
+def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
+    page: Page, choice: str, state: str
+) -> None:
+    start(page)
+    page.wait_for_url(re.compile("/user/ada"))
+    page.goto("/hub/home")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.locator(".portal-lead")).to_contain_text("keeps running after you have signed out")
+    expect(page.locator(".portal-facts")).to_contain_text("GPUs")
+
+    page.get_by_text(choice).click()
+
+    page.wait_for_url(re.compile("/hub/login"))
+    log_in(page)
+    expect(page.locator("#session-state")).to_have_text(state)
+
+
 def test_the_form_says_that_its_user_is_signed_out(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     expect(page.locator("input[name=gpus]").first).to_be_visible()

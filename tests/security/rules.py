@@ -59,6 +59,7 @@ HUB: dict[str, Who] = {
     r"/hub/portal/choices/([^/]+)$": Who.OWNER,
     r"/hub/portal/stop/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/remove-session/([^/]+)$": Who.USERS,
+    r"/hub/portal/sign-out$": Who.USERS,
     r"/hub/api/users/([^/]+)$": Who.OWNER,
     r"/hub/api/users/([^/]+)/server$": Who.OWNER,
     r"/hub/api/users/([^/]+)/server/progress$": Who.OWNER,

@@ -1,0 +1,45 @@
+"""Signing out: says which sessions keep running, and offers to stop them first."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jupyterhub.handlers import BaseHandler
+from tornado.web import authenticated
+
+from portal.hub.pages.home import SessionCard, describe_cards
+from portal.hub.pages.stop_handler import stop_session
+
+ROUTE = r"/portal/sign-out"
+
+
+class SignOutHandler(BaseHandler):
+    """Asks before a sign-out that leaves sessions running; Tornado checks the POST's XSRF token."""
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def get(self) -> None:
+        """Show the sessions that keep running; without any, sign out at once."""
+        cards = running_sessions(self.current_user)
+        if not cards:
+            self.redirect(self.settings["logout_url"])
+            return
+        self.finish(await self.render_template("sign_out.html", cards=cards))
+
+    @authenticated  # type: ignore[untyped-decorator]
+    async def post(self) -> None:
+        """Stop all sessions of the user, then sign out."""
+        user = self.current_user
+        names = [card.name for card in running_sessions(user)]
+        await asyncio.gather(*(stop_session(self, user.name, name) for name in names))
+        self.redirect(self.settings["logout_url"])
+
+
+def running_sessions(user: Any) -> list[SessionCard]:
+    """Return the cards of the sessions of a user that are running, starting or stopping."""
+    return [card for card in describe_cards(user) if card.is_active]
+
+
+def sign_out_route() -> tuple[str, type[SignOutHandler]]:
+    """Return the route to which the button of all pages leads."""
+    return (ROUTE, SignOutHandler)
