@@ -38,6 +38,13 @@ def log_in(page: Page) -> None:
     page.wait_for_url(re.compile("/hub/home"))
 
 
+def sign_out(page: Page) -> None:
+    """On a screen that is wide enough to show the button."""
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.goto("/hub/home")
+    page.get_by_role("button", name="Sign out").click()
+
+
 def start(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     page.get_by_role("button", name="Start").click()
@@ -158,7 +165,7 @@ def test_a_stop_after_a_logout_in_another_tab_asks_for_the_login_and_works_after
 
 
 def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
 
     page.wait_for_url(re.compile("/hub/login"))
 
@@ -172,8 +179,7 @@ def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
 ) -> None:
     start(page)
     page.wait_for_url(re.compile("/user/ada"))
-    page.goto("/hub/home")
-    page.get_by_role("button", name="Sign out").click()
+    sign_out(page)
     expect(page.locator(".portal-lead")).to_contain_text("keeps running after you have signed out")
     expect(page.locator(".portal-facts")).to_contain_text("GPUs")
 
