@@ -6,12 +6,16 @@ stands in for Slurm's commands, so that only the hubs' own work is timed.
 
 from __future__ import annotations
 
-import statistics
+import itertools
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Self
+
+import requests
 
 from tests.benchmarks.pages.hubs import (
     MOSS,
@@ -30,7 +34,7 @@ from tests.benchmarks.spawner.load import cpu_s
 
 N_NODES = 1000
 N_NODES_SMALL = 100
-MINUTE_S = 60.0
+TRICKLE_S = 2.0
 
 MOST_FORM_P95_MS = 20.0
 MOST_BURST_VS_HOME = 1.3
@@ -52,9 +56,9 @@ WORDS = {
     "form_cpu_ms": f"CPU time of the hub and its commands for a form on {N_NODES:,} nodes, users "
     f"within {SPAN_S:g} s, ms",
     "stock_home_cpu_ms": "the same for the home page of JupyterHub as it comes",
-    "slurm_calls_per_min": "all Slurm commands that the portal's hub ran in a minute (sinfo, sbatch"
-    f" --test-only, scontrol, sacctmgr), while {N_USERS} users asked for the form every "
-    f"{SPAN_S:g} s",
+    "slurm_calls_per_min": "all Slurm commands that the portal's hub ran a minute (sinfo, sbatch "
+    "--test-only, scontrol, sacctmgr) over the rounds; besides their users somebody asked for the "
+    f"form every {TRICKLE_S:g} s",
     "moss_slurm_calls_per_100_forms": "all Slurm commands of jupyterhub_moss for 100 forms",
 }
 
@@ -92,8 +96,12 @@ class Found:
 
 def test_the_form_is_quick_on_a_thousand_nodes(rounds: int) -> None:
     with running_cases() as cases:
-        found = measure(cases, rounds)
-        n_calls = count_calls(cases[0].hub)
+        with Trickle(cases[0].hub) as trickle:
+            # The first round also fills caches.
+            measure(cases, 1)
+            trickle.forget()
+            found = measure(cases, rounds)
+            n_calls = trickle.count_per_min()
         moss = cases[-1]
         n_moss_calls = _calls_of_visit(moss)
 
@@ -103,7 +111,7 @@ def test_the_form_is_quick_on_a_thousand_nodes(rounds: int) -> None:
         assert found.apart["form_small"].median <= TOLERANCE * MOST_FORM_P95_MS
         vs_home = found.at_once["form"].over(found.at_once["stock_home"])
         assert vs_home.median <= TOLERANCE * MOST_BURST_VS_HOME
-        assert n_calls <= MOST_CALLS_PER_MIN
+        assert n_calls <= TOLERANCE * MOST_CALLS_PER_MIN
 
 
 @contextmanager
@@ -147,22 +155,47 @@ def measure(cases: list[Case], n_rounds: int) -> Found:
     return Found(_rounds(apart), _rounds(at_once), _rounds(cpu))
 
 
-def count_calls(hub: RunningHub) -> int:
-    """Return how many Slurm commands a hub runs in a minute of steady visits."""
-    hub.slurm.forget_calls()
-    began_s = time.monotonic()
-    number = 0
-    while time.monotonic() - began_s < MINUTE_S - SPAN_S / 2:
-        took_ms = visit(hub, "spawn", moments(N_USERS, number))
-        print(f"busy minute: median of {statistics.median(took_ms):.1f} ms", flush=True)
-        number += 1
-    calls = hub.slurm.calls()
-    for call in sorted(set(calls)):
-        print(f"  {calls.count(call)} times {call[:80]}", flush=True)
-    return len(calls)
+class Trickle:
+    """Asks a hub for the form all the time, so that none of its answers may rest for long.
+
+    Args:
+        hub: Counts the Slurm commands meanwhile.
+    """
+
+    def __init__(self, hub: RunningHub) -> None:
+        self._hub = hub
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+        self._began_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+    def forget(self) -> None:
+        """Count from here on."""
+        self._began_s = time.monotonic()
+        self._hub.slurm.forget_calls()
+
+    def count_per_min(self) -> float:
+        """Return how many Slurm commands the hub has run in a minute."""
+        calls = self._hub.slurm.calls()
+        for call in sorted(set(calls)):
+            print(f"{calls.count(call)} times {call[:60]}", flush=True)
+        return round(len(calls) * 60 / (time.monotonic() - self._began_s), 1)
+
+    def _ask(self) -> None:
+        cookies = itertools.cycle(self._hub.cookies)
+        while not self._is_over.wait(TRICKLE_S):
+            headers = {"Cookie": next(cookies)}
+            requests.get(f"{self._hub.url}/spawn", headers=headers, timeout=60)
 
 
-def report(found: Found, *, n_calls: int, n_moss_calls: int, rounds: int) -> None:
+def report(found: Found, *, n_calls: float, n_moss_calls: int, rounds: int) -> None:
     """Write docs/benchmarks/pages.json."""
     apart, at_once = found.apart, found.at_once
     figures = {
