@@ -24,11 +24,11 @@ CELL_TIMEOUT_S = 1500
 
 
 class Session:
-    """A session of a user of the portal."""
+    """A session of a user of the portal, at an address of http or https."""
 
     def __init__(self, url: str, ca: str, token: str) -> None:
         self._url = url.rstrip("/")
-        self._tls = ssl.create_default_context(cafile=ca)
+        self._tls = ssl.create_default_context(cafile=ca) if ca else None
         self._headers = {"Authorization": f"token {token}", "Content-Type": "application/json"}
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:

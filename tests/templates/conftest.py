@@ -1,4 +1,7 @@
-"""Real sessions: Slurm jobs of the demo users, in which cases and notebooks run."""
+"""Slurm jobs of the demo users with the shape of a session, in which cases and notebooks run.
+
+test_in_sessions.py runs templates in sessions that were started at the hub.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every template notebook, run to its end in the kernel that it names, in a real session."""
+"""Template notebooks, run to their end in the kernels that they name, in jobs like a session's."""
 
 from __future__ import annotations
 
