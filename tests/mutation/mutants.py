@@ -163,7 +163,9 @@ def run_mutmut(
             printed += chunk
             if found := _PROGRESS.findall(chunk):
                 n_done, n_all = map(int, found[-1])
-                draw(n_done, min(n_all, n_most or n_all))
+                n_tried = min(n_all, n_most or n_all)
+                # A larger sample may have been tried before.
+                draw(min(n_done, n_tried), n_tried)
     if process.returncode:
         lines = printed.decode(errors="replace").replace("\r", "\n").splitlines()
         # Without the steps of its spinner.
