@@ -94,7 +94,8 @@ def _sample_note(n_most: int, tool: str) -> str:
     return (
         f"Of the mutants of {tool} at most {n_most} of each module: those whose names have the "
         f"least SHA-256 with the seed {SEED}, so that the sample is always the same. Modules with "
-        "more mutants have no more weight."
+        "more mutants have no more weight. Tests have been written for mutants of this sample that "
+        "survived; of all mutants fewer may be noticed."
     )
 
 
