@@ -27,7 +27,7 @@ def load(tmp_path: Path, code: str) -> str:
         check=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)},
     ).stdout
 
