@@ -17,7 +17,7 @@ from portal.launch.slurm.job_file import PROGRAMS, render_job_file
 from portal.launch.slurm.layout import parse_layout
 from portal.launch.slurm.sbatch import JobRequest
 from portal.packages.cli import kernels
-from portal.packages.overlay import overlay_of
+from portal.packages.overlay import find_overlay
 from spawner.errors import PortalError
 from spawner.session_settings import read_settings
 
@@ -139,7 +139,7 @@ def write_job(arguments: argparse.Namespace) -> int:
 def _python(name: str) -> Path:
     """Return the interpreter of an environment: the user's overlay if its kernel starts with it."""
     for kernel in kernels(Path(sys.prefix)):
-        overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+        overlay = find_overlay(Path.home(), kernel.name, kernel.release)
         if kernel.name == name and overlay.python.exists() and not overlay.is_off:
             return overlay.python
     return Path(sys.prefix).parent / name / "bin" / "python"

@@ -119,7 +119,7 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
 
     # Every start makes a key. RSA would take 55 ms in the median (2,048 bits), this under 1 ms.
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = name_of(name)
+    subject = make_name(name)
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -138,7 +138,7 @@ def make_identity(name: str, address: str) -> tuple[str, str]:
     return key_text.decode(), certificate.public_bytes(Encoding.PEM).decode()
 
 
-def name_of(text: str) -> x509.Name:
+def make_name(text: str) -> x509.Name:
     """Return an X.509 name with this common name, in the portal's organization."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID

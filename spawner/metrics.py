@@ -67,7 +67,7 @@ def timed_call(command: str) -> Iterator[None]:
     try:
         yield
     except SlurmError as error:
-        SLURM_FAILURES.labels(command, _kind_of(error)).inc()
+        SLURM_FAILURES.labels(command, _error_kind(error)).inc()
         raise
     finally:
         SLURM_CALL_SECONDS.labels(command).observe(time.monotonic() - began_s)
@@ -80,14 +80,14 @@ def show_sessions(count: Callable[[], Mapping[str, int]]) -> None:
         count: Returns sessions by state; a state of `SESSION_STATES` that it leaves out has none.
     """
     for state in SESSION_STATES:
-        SESSIONS.labels(state).set_function(partial(_count_of, count, state))
+        SESSIONS.labels(state).set_function(partial(_count_state, count, state))
 
 
-def _count_of(count: Callable[[], Mapping[str, int]], state: str) -> float:
+def _count_state(count: Callable[[], Mapping[str, int]], state: str) -> float:
     return count().get(state, 0)
 
 
-def _kind_of(error: SlurmError) -> str:
+def _error_kind(error: SlurmError) -> str:
     if isinstance(error, SlurmUnavailableError):
         return "no_answer"
     return "rejected" if isinstance(error, JobRejectedError) else "error"

@@ -25,7 +25,7 @@ from spawner.session.session_job import SessionJob
 from spawner.session.spawn_error import RESCUE_PAGE, StartFailedError
 from spawner.session.start_line import describe_place
 from spawner.session.start_metrics import counted_start, expect_start
-from spawner.session.start_status import update_status_of
+from spawner.session.start_status import keep_status_current
 from spawner.slurm.job_script import build_job
 
 # At import, which comes before the hub builds its routes.
@@ -99,8 +99,8 @@ class SlurmGPUSpawner(SessionMixin):
                 progress.stand_in_line("The job is being submitted.")
                 # Before there is a job that the hub could not follow.
                 await self.cluster.check_sight()
-                plan = self._plan_of(request, session.job_name)
-                await expect_start(self.cluster, session, request, self._question_of(plan))
+                plan = self._make_plan(request, session.job_name)
+                await expect_start(self.cluster, session, request, self._forecast_query(plan))
                 await job.submit(build_job(plan), self.get_env(), self.preflight)
         except PortalError as failure:
             error = failure
@@ -130,7 +130,9 @@ class SlurmGPUSpawner(SessionMixin):
             )
         try:
             with counted_start(self.cluster, job):
-                async with update_status_of(job, self.cluster, gpus=self._gpus_of(job.session)):
+                async with keep_status_current(
+                    job, self.cluster, gpus=self._describe_gpus(job.session)
+                ):
                     url = await job.wait_until_served(partial(wait_for_answer, self))
                     # JupyterHub saves it at once, and ends a session that it cannot save.
                     await self._rows.wait_until_writable()
@@ -241,7 +243,7 @@ class SlurmGPUSpawner(SessionMixin):
             on_over=self._on_end,
             running_start_timeout_s=self.running_start_timeout_s,
             progress=self._progress,
-            gpus=self._gpus_of(session),
+            gpus=self._describe_gpus(session),
             read_secret=lambda: self.api_token,
             log=self.log,
         )
@@ -250,7 +252,7 @@ class SlurmGPUSpawner(SessionMixin):
         if self._job is not None:
             self._save(self._job.session)
 
-    def _gpus_of(self, session: Session) -> str:
+    def _describe_gpus(self, session: Session) -> str:
         return describe_gpus(session.n_gpus, are_simulated=self.simulated_gpus)
 
     def _on_end(self) -> None:

@@ -51,10 +51,10 @@ def remove_account() -> None:
         return
     try:
         wait_until(
-            lambda: not _processes_of(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
+            lambda: not _list_processes(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
         )
     except DeployError as error:
-        pids = ", ".join(_processes_of(user_id))
+        pids = ", ".join(_list_processes(user_id))
         raise DeployError(
             f"The account {ACCOUNT} stays: these processes still run as it: {pids}.",
             next_step="End them, then run deploy/down --purge again.",
@@ -62,7 +62,7 @@ def remove_account() -> None:
     run(["userdel", ACCOUNT])
 
 
-def _processes_of(user_id: int) -> list[str]:
+def _list_processes(user_id: int) -> list[str]:
     pids = []
     for folder in Path("/proc").glob("[0-9]*"):
         # A process can end between the two lines.

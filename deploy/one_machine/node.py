@@ -13,7 +13,7 @@ from deploy.one_machine.errors import CommandError
 from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
 from deploy.one_machine.network import HOSTS_FILE
-from deploy.one_machine.pidfile import running, start_ticks_of
+from deploy.one_machine.pidfile import read_start_ticks, running
 from deploy.one_machine.process import Daemon, ensure_started
 
 START_TIMEOUT_S = 60
@@ -74,7 +74,7 @@ def has_slurmd(init_pid: int) -> bool:
                 (folder / "comm").read_text().strip() in SLURMD_NAMES
                 and os.readlink(folder / "ns" / "pid") == namespace
                 # One that has ended is in the list until somebody has waited for it.
-                and start_ticks_of(int(folder.name)) is not None
+                and read_start_ticks(int(folder.name)) is not None
             ):
                 return True
     return False

@@ -60,7 +60,7 @@ def parse_start_ticks(stat: str) -> int | None:
     return None if fields[0] in {"Z", "X", "x"} else int(fields[19])
 
 
-def start_ticks_of(pid: int) -> int | None:
+def read_start_ticks(pid: int) -> int | None:
     """Return when a process started.
 
     Returns:
@@ -90,4 +90,4 @@ def running(name: str) -> ProcessRecord | None:
         return None
     if record is None or record.boot_id != boot_id():
         return None
-    return record if start_ticks_of(record.pid) == record.start_ticks else None
+    return record if read_start_ticks(record.pid) == record.start_ticks else None

@@ -21,8 +21,8 @@ from deploy.one_machine.pidfile import (
     boot_id,
     format_record,
     pid_path,
+    read_start_ticks,
     running,
-    start_ticks_of,
 )
 
 CHILD_TIMEOUT_S = 10
@@ -76,7 +76,7 @@ def ensure_started(daemon: Daemon) -> bool:
     if daemon.nice:
         _set_priority(process.pid, daemon.nice)
     pid = _only_child(process, daemon) if daemon.is_parent else process.pid
-    start_ticks = start_ticks_of(pid)
+    start_ticks = read_start_ticks(pid)
     if start_ticks is None:
         raise DaemonEndedError(daemon.name, _last_words(daemon.name))
     record = ProcessRecord(
@@ -188,7 +188,7 @@ def _signal(record: ProcessRecord, number: signal.Signals) -> None:
 
 def _has_ended(record: ProcessRecord, timeout_s: float) -> bool:
     end = time.monotonic() + timeout_s
-    while start_ticks_of(record.pid) == record.start_ticks:
+    while read_start_ticks(record.pid) == record.start_ticks:
         if time.monotonic() > end:
             return False
         time.sleep(POLL_S / 5)

@@ -83,10 +83,10 @@ def find_images(path: str | os.PathLike[str]) -> ImageFolder:
         found = [
             image
             for label, name in enumerate(classes)
-            for image in _files_of(folder, f"{name}/", label)
+            for image in _list_files(folder, f"{name}/", label)
         ]
         # Subfolders without a JPEG file are no classes; the folder itself may hold the files.
-        found = found or list(_files_of(folder, "", -1))
+        found = found or list(_list_files(folder, "", -1))
     except OSError as error:
         raise DataError(f"{error.filename or folder} cannot be read: {error.strerror}.") from error
     if not found:
@@ -103,7 +103,7 @@ def _is_class(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir() and not entry.name.startswith(".")
 
 
-def _files_of(folder: Path, prefix: str, label: int) -> Iterator[RawImage]:
+def _list_files(folder: Path, prefix: str, label: int) -> Iterator[RawImage]:
     for entry in sorted(os.scandir(folder / prefix), key=lambda entry: entry.name):
         if entry.name.lower().endswith(SUFFIXES) and entry.is_file():
             yield RawImage(f"{prefix}{entry.name}", label, entry.stat().st_size)

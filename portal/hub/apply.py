@@ -6,7 +6,7 @@ from typing import Any
 
 from portal.hub.admin.api import operation_routes
 from portal.hub.admin.people import people_routes
-from portal.hub.admin.tokens import keep_private, services_of
+from portal.hub.admin.tokens import keep_private, site_services
 from portal.hub.admin.visits import log_visits, visit_route
 from portal.hub.auth.client_address import ClientAddress, parse_networks
 from portal.hub.auth.ldap_authenticator import PortalLDAPAuthenticator
@@ -45,7 +45,7 @@ from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
-from portal.hub.preflight_checks import preflight_of
+from portal.hub.preflight_checks import make_preflight
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
 from portal.hub.settings.loader import Settings
@@ -96,7 +96,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.implicit_spawn_seconds = 0
     c.JupyterHub.oauth_require_pkce = True
     c.JupyterHub.token_expires_in_max_seconds = hub.token_days * SECONDS_PER_DAY
-    c.JupyterHub.services, roles = services_of(hub.state_dir)
+    c.JupyterHub.services, roles = site_services(hub.state_dir)
     c.JupyterHub.load_roles = [*roles, *administrator_roles(hub)]
     is_json = hub.log_format is LogFormat.JSON
     c.JupyterHub.logging_config = SECRET_LOGGING | (JSON_LOGGING if is_json else {})
@@ -152,12 +152,14 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     http_server.register()
     refusals.register()
     error_sentences.register()
-    address_of = ClientAddress(parse_networks(settings.hub.trusted_proxies))
+    request_address = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),
         "cookie_options": cookie_options(settings.hub.public_url),
         "log_function": log_visits,
-        http_server.GUARDED: GuardSettings(traffic=settings.traffic, address_of=address_of),
+        http_server.GUARDED: GuardSettings(
+            traffic=settings.traffic, request_address=request_address
+        ),
         "static_handler_class": HubStaticHandler,
         "transforms": [PlainHeaders],
     }
@@ -222,6 +224,6 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
     spawner.pre_spawn_hook = shared_drain(hub.state_dir / "drain.json").refuse
-    spawner.preflight = preflight_of(settings)
+    spawner.preflight = make_preflight(settings)
     spawner.session_settings = session_settings(settings)
     spawner.environment = public_variables(settings)

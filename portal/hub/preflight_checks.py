@@ -6,7 +6,7 @@ from portal.hub.settings.loader import Settings
 from spawner.client.preflight import Preflight, SharedStorage
 
 
-def preflight_of(settings: Settings) -> Preflight:
+def make_preflight(settings: Settings) -> Preflight:
     """Return the checks that run before a session's job is queued, with their weights."""
     checks = settings.preflight
     return Preflight(

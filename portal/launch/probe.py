@@ -18,14 +18,14 @@ from portal.launch.notebook.runner import run
 from portal.launch.scaling.study_config import (
     Config,
     Measurement,
+    fit_point,
     make_configs,
-    point_of,
     summarize,
 )
 from portal.launch.scaling.study_models import measure_for
 from portal.launch.slurm.layout import is_count
 from portal.launch.slurm.session import SessionAllocation, read_session
-from portal.launch.study import name_of
+from portal.launch.study import model_name
 
 # Estimate for the first start: ranks build the model and run their first steps. Later starts are
 # taken to be as long as the last one.
@@ -65,7 +65,7 @@ def probe(
         LaunchError: If the session has fewer than two GPUs, or an argument is out of range.
     """
     # Refuses a wrong model before anything is started.
-    name_of(train)
+    model_name(train)
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0:
         raise LaunchError(f"You asked for seconds={seconds!r}; give a number above 0, such as 60.")
     n_gpus = _n_gpus(gpus, read_session(os.environ))
@@ -78,7 +78,7 @@ def probe(
         )
         return found
 
-    points = [point_of(each) for each in measure_points(configs, seconds, measure)]
+    points = [fit_point(each) for each in measure_points(configs, seconds, measure)]
     return advise(points, batch_size, images_per_epoch)
 
 

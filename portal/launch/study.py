@@ -26,9 +26,9 @@ from portal.launch.notebook.runner import run
 from portal.launch.scaling.study_config import (
     Config,
     Measurement,
+    fit_point,
     make_configs,
     measurement_of_json,
-    point_of,
     summarize,
 )
 from portal.launch.scaling.study_models import MODELS, measure_function, measure_model
@@ -71,7 +71,7 @@ class Study:
         rows = [each for each in self.measurements if each.config.precision == precision]
         largest = max((each.config.batch_size for each in rows), default=0)
         # The model is fitted to points with the same batch on each GPU.
-        points = [point_of(each) for each in rows if each.config.batch_size == largest]
+        points = [fit_point(each) for each in rows if each.config.batch_size == largest]
         try:
             return advise(points, largest, images_per_epoch)
         except ValueError as error:
@@ -130,7 +130,7 @@ def scaling(
         The study; a notebook shows its table.
     """
     configs = make_configs(shapes, batch_sizes, precisions, threads, scaling)
-    name = name_of(train)
+    name = model_name(train)
     settings = [name, steps, warmup_steps, [asdict(config) for config in configs]]
     # Other settings get another folder, the same settings find their measurements again.
     key = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:6]
@@ -198,7 +198,7 @@ def _rest(took_s: Sequence[float], n_left: int) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def name_of(train: object) -> str:
+def model_name(train: object) -> str:
     """Return the name of a model or function that a user passed as `train`.
 
     Raises:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from portal.packages.installed import Package, packages_in, size_bytes
-from portal.packages.overlay import FOLDER, Overlay, overlay_of, releases_of
-from portal.packages.renewal import install_again, last_release, names_of, requested_in
+from portal.packages.overlay import FOLDER, Overlay, find_overlay, list_overlays
+from portal.packages.renewal import install_again, join_names, last_release, requested_in
 from spawner.errors import PortalError
 
 _BYTES_PER_MIB = 1024 * 1024
@@ -91,8 +91,8 @@ def print_packages(arguments: argparse.Namespace) -> int:
     """
     n_shown = 0
     for kernel in _chosen(arguments.kernel):
-        present = overlay_of(Path.home(), kernel.name, kernel.release)
-        for overlay in releases_of(Path.home(), kernel.name):
+        present = find_overlay(Path.home(), kernel.name, kernel.release)
+        for overlay in list_overlays(Path.home(), kernel.name):
             packages = packages_in(overlay)
             if not packages and overlay == present and not overlay.is_off:
                 continue
@@ -121,7 +121,7 @@ def run_pip(arguments: argparse.Namespace) -> int:
     """
     (kernel,) = _chosen(arguments.kernel)
     _make(kernel)
-    overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+    overlay = find_overlay(Path.home(), kernel.name, kernel.release)
     return subprocess.run([overlay.pip, *arguments.words], check=False).returncode
 
 
@@ -135,7 +135,7 @@ def reset_packages(arguments: argparse.Namespace) -> int:
         PackagesError: If there is no such kernel, or the folder cannot be removed.
     """
     (kernel,) = _chosen(arguments.kernel)
-    overlays = releases_of(Path.home(), kernel.name)
+    overlays = list_overlays(Path.home(), kernel.name)
     packages = [package for overlay in overlays for package in packages_in(overlay)]
     for overlay in overlays:
         try:
@@ -168,7 +168,7 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
         PackagesError: If there is no such kernel, or pip fails.
     """
     for kernel in _chosen(arguments.kernel):
-        present = overlay_of(Path.home(), kernel.name, kernel.release)
+        present = find_overlay(Path.home(), kernel.name, kernel.release)
         older = last_release(Path.home(), kernel.name, present)
         if older is None:
             print(f"{kernel.name}: no other release has packages of yours.")
@@ -180,7 +180,7 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
                 f"pip could not install your packages for {kernel.name} {kernel.release}; the "
                 "lines above say why. Install those you need one by one: %pip install NAME."
             )
-        print(f"{kernel.name}: installed {names_of(packages)}. Restart the kernel.")
+        print(f"{kernel.name}: installed {join_names(packages)}. Restart the kernel.")
     return 0
 
 
@@ -197,7 +197,7 @@ def switch_packages(arguments: argparse.Namespace) -> int:
         PackagesError: If there is no such kernel, or the home cannot be written.
     """
     (kernel,) = _chosen(arguments.kernel)
-    overlay = overlay_of(Path.home(), kernel.name, kernel.release)
+    overlay = find_overlay(Path.home(), kernel.name, kernel.release)
     _make(kernel)
     try:
         overlay.switch(is_off=arguments.is_off)

@@ -195,7 +195,7 @@ class Overlay:
         return sites[0] / _SHIPPED_PTH
 
 
-def overlay_of(home: Path, kernel: str, release: str) -> Overlay:
+def find_overlay(home: Path, kernel: str, release: str) -> Overlay:
     """Return the user's packages for a release of a kernel, whether they exist or not.
 
     The `release` is what packages must be compatible with, such as "2.21-py3.11".
@@ -203,7 +203,7 @@ def overlay_of(home: Path, kernel: str, release: str) -> Overlay:
     return Overlay(home / FOLDER / f"{kernel}-{release}")
 
 
-def releases_of(home: Path, kernel: str) -> list[Overlay]:
+def list_overlays(home: Path, kernel: str) -> list[Overlay]:
     """Return the existing overlays of all releases of a kernel, the last changed first."""
     found = [Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg")]
     return sorted(found, key=lambda overlay: overlay.site_packages()[0].stat().st_mtime)[::-1]

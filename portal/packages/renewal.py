@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.packages.installed import Package, packages_in
-from portal.packages.overlay import Overlay, releases_of
+from portal.packages.overlay import Overlay, list_overlays
 
 EXTENSION = "portal.packages.renewal"
 VARIABLE = "PORTAL_PACKAGES_RENEWAL"
@@ -19,7 +19,7 @@ _OTHER_VERSIONS = "Not in these versions; trying the newest that work with this 
 
 def last_release(home: Path, kernel: str, present: Overlay) -> Overlay | None:
     """Return the newest other release of a kernel for which the user requested packages."""
-    others = (overlay for overlay in releases_of(home, kernel) if overlay != present)
+    others = (overlay for overlay in list_overlays(home, kernel) if overlay != present)
     return next((overlay for overlay in others if requested_in(overlay)), None)
 
 
@@ -44,7 +44,7 @@ def install_again(
     return install([package.any_version for package in packages])
 
 
-def names_of(packages: Sequence[Package]) -> str:
+def join_names(packages: Sequence[Package]) -> str:
     """Return the names of packages for a sentence."""
     return ", ".join(package.name for package in packages)
 
@@ -69,7 +69,7 @@ def _install_once(shell: Any, kernel: str, overlay: Overlay) -> None:
     packages = requested_in(older)
     _say(
         f"This is a new release of the kernel {kernel}. Installing your packages for it: "
-        f"{names_of(packages)}."
+        f"{join_names(packages)}."
     )
 
     def install(requirements: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from portal.packages import note, pip_magic, renewal
 from portal.packages.installed import package_named_in
-from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, this_environment
 from portal.packages.renewal import last_release
 
 SWITCH = "PORTAL_PACKAGES"
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] = sys.argv) -> int:
 
 def _make(kernel: str, release: str) -> int:
     try:
-        overlay_of(Path.home(), kernel, release).make(this_environment())
+        find_overlay(Path.home(), kernel, release).make(this_environment())
     except OSError as error:
         print(f"{error.filename or Path.home()}: {error.strerror}", file=sys.stderr)
         return 1
@@ -111,7 +111,7 @@ def choose(home: Path, kernel: str, release: str, environ: MutableMapping[str, s
 
     PORTAL_PACKAGES=off in `environ` leaves the packages out.
     """
-    overlay = overlay_of(home, kernel, release)
+    overlay = find_overlay(home, kernel, release)
     if environ.get(SWITCH) == "off":
         # Nothing is made: a rescue session writes nothing into the home.
         return Choice(None, pip=overlay.pip if overlay.pip.exists() else None)

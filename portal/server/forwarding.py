@@ -54,7 +54,7 @@ class ForwardingHandler(JupyterHandler):
             if name.lower().decode("latin-1") not in self.not_passed_back:
                 # Latin-1 changes no byte, whatever the program sends.
                 self.add_header(name.decode("latin-1"), value.decode("latin-1"))
-        content = self.content_of(response)
+        content = self.response_chunks(response)
         try:
             await self.flush()
             async for chunk in content:
@@ -65,7 +65,7 @@ class ForwardingHandler(JupyterHandler):
         except StreamClosedError:
             self.log.debug("The browser went away before the end of %s", self.request.path)
 
-    def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
+    def response_chunks(self, response: httpcore.Response) -> AsyncIterator[bytes]:
         """Return the chunks of a response that are sent; subclasses may change them."""
         return response.aiter_stream()
 

@@ -78,7 +78,7 @@ async def query(argv: Sequence[str], *, timeout_s: float, path: str = PATH) -> C
     done = await run_command(argv, timeout_s=timeout_s, path=path)
     # An exit status of 0 does not prove that slurmctld answered; stderr tells.
     if done.exit_code != 0 or is_no_answer(done.stderr):
-        error = error_of(argv, done.exit_code, done.stderr)
+        error = make_error(argv, done.exit_code, done.stderr)
         raise error
     return done
 
@@ -91,7 +91,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await asyncio.wait_for(process.communicate(), timeout=1.0)
 
 
-def error_of(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
+def make_error(argv: Sequence[str], exit_code: int | None, stderr: str) -> SlurmError:
     """Return the error for a failed command; `exit_code` is None if it did not end."""
     if exit_code is None or is_no_answer(stderr):
         return SlurmUnavailableError(NO_ANSWER_TEXT, argv=argv, exit_code=exit_code, stderr=stderr)

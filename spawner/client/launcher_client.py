@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spawner.client.command import error_of, run_command
+from spawner.client.command import make_error, run_command
 from spawner.diagnosis import explain_rejection
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.metrics import timed_call
@@ -45,7 +45,7 @@ class LauncherClient:
             SlurmUnavailableError: If Slurm did not answer; the request may have been carried out.
             SlurmError: If it failed for another reason.
         """
-        with timed_call(_name_of(request)):
+        with timed_call(_request_name(request)):
             return await self._order(user, request)
 
     async def ask(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class LauncherClient:
             SlurmUnavailableError: If sudo did not return in time.
             SlurmError: If the launcher could not be run.
         """
-        with timed_call(_name_of(request)):
+        with timed_call(_request_name(request)):
             return await self._ask(user, request)
 
     async def _order(self, user: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class LauncherClient:
                 exit_code=exit_code,
                 stderr=stderr,
             )
-        error = error_of(argv, exit_code, stderr)
+        error = make_error(argv, exit_code, stderr)
         # Only if sbatch itself refused: without an answer the job may have been accepted.
         if request["verb"] in _SUBMITTING and exit_code is not None and not is_no_answer(stderr):
             error = JobRejectedError(
@@ -100,5 +100,5 @@ class LauncherClient:
         return dict(answer)
 
 
-def _name_of(request: Mapping[str, Any]) -> str:
+def _request_name(request: Mapping[str, Any]) -> str:
     return f"launcher {request['verb']}"

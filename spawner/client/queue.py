@@ -83,7 +83,7 @@ def parse_queue(text: str, mark: str) -> list[QueuedJob]:
     ]
 
 
-def places_of(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
+def queue_places(jobs: Iterable[QueuedJob]) -> dict[int, Place]:
     """Return the queue positions by job id.
 
     For a job in several partitions it is the position in the shortest queue.
@@ -127,11 +127,11 @@ class Queue:
             self._read_places, fresh_s=age_s, stale_s=stale_s, failure_s=age_s, clock=clock
         )
 
-    async def place_of(self, job_id: int) -> Place | None:
+    async def place(self, job_id: int) -> Place | None:
         """Return the queue position of a pending job, some seconds old; None if it is not known."""
         with contextlib.suppress(SlurmError):
             await self._places.get_within(_LONGEST_WAIT_S)
         return (self._places.latest() or {}).get(job_id)
 
     async def _read_places(self) -> dict[int, Place]:
-        return places_of(await self._list_queue())
+        return queue_places(await self._list_queue())

@@ -98,7 +98,7 @@ def explain_waiting(
     limit = parse_limit(text) or parse_limit_sentence(text)
     if limit is not None:
         return explain_limit(limit, situation)
-    name = _name_of(text)
+    name = _reason_name(text)
     if name is None:
         return diagnose(UNKNOWN_REASON, {"reason": quote(text)}, situation.subject)
     return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation), situation.subject)
@@ -116,7 +116,7 @@ def normalize_reason(reason: str) -> str:
     return text if " " in text else text.replace("_", " ")
 
 
-def _name_of(text: str) -> str | None:
+def _reason_name(text: str) -> str | None:
     lower = text.lower()
     if lower in _BY_LOWER_CASE:
         return lower

@@ -21,7 +21,7 @@ class ForecastFile:
 
     def __init__(self, path: Path | None, *, log: logging.Logger) -> None:
         self._file = JsonFile(path, log=log)
-        self._record = _record_of(self._file.read(), log)
+        self._record = _parse_record(self._file.read(), log)
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -56,7 +56,7 @@ class ForecastFile:
         self._file.save(self._record.to_state())
 
 
-def _record_of(state: dict[str, Any], log: logging.Logger) -> ForecastRecord:
+def _parse_record(state: dict[str, Any], log: logging.Logger) -> ForecastRecord:
     try:
         return ForecastRecord.from_state(state) if state else ForecastRecord()
     except (ValueError, TypeError, KeyError, AttributeError) as error:

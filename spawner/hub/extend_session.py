@@ -16,7 +16,7 @@ from spawner.session.extension_policy import (
     check_times,
     decide_limit,
 )
-from spawner.session.session import comment_of
+from spawner.session.session import job_comment
 
 if TYPE_CHECKING:
     from spawner.spawner import SlurmGPUSpawner
@@ -26,7 +26,7 @@ _NOT_RUNNING = (
 )
 
 
-def policy_of(traits: SiteTraits) -> ExtensionPolicy:
+def make_policy(traits: SiteTraits) -> ExtensionPolicy:
     """Return the site's extension policy from the operator's settings."""
     return ExtensionPolicy(
         step_s=traits.extension_s,
@@ -44,7 +44,7 @@ def describe_time(spawner: SlurmGPUSpawner) -> dict[str, Any]:
     """
     session = spawner.session
     n_done = session.n_extensions if session is not None else 0
-    policy = policy_of(spawner)
+    policy = make_policy(spawner)
     n_left = max(0, policy.most_times - n_done) if policy.step_s else 0
     return {
         "left_s": spawner.left_s,
@@ -67,7 +67,7 @@ async def extend_session(spawner: SlurmGPUSpawner) -> None:
             slurm_user=spawner.slurm_user,
             timeout_s=spawner.slurm_timeout_s,
         )
-        policy = policy_of(spawner)
+        policy = make_policy(spawner)
         read_at = time.monotonic()
         job, n_extensions = await _read_job(spawner, limits, policy)
         new_limit_s = decide_limit(
@@ -112,7 +112,7 @@ async def _read_job(
     check_times(policy, n_extensions=session.n_extensions)
     job = await limits.read_job(session.key)
     # A job id that Slurm has reused, or a job whose user changed its comment, is not touched.
-    if job is None or job.comment != comment_of(spawner.cluster.hub):
+    if job is None or job.comment != job_comment(spawner.cluster.hub):
         raise ExtensionError(_NOT_RUNNING)
     if job.limit_s is None:
         raise ExtensionError("The session has no time limit, so there is nothing to extend.")

@@ -16,12 +16,12 @@ from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.job_options import JobOptions, most_gpus
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import Request, limits_of, normal_form
+from spawner.options.request import Request, normal_form, read_limits
 from spawner.options.traits import SiteTraits
 from spawner.session.cluster import Cluster, shared_cluster
 from spawner.session.database import SpawnerDatabase
-from spawner.session.job_plan import plan_of
-from spawner.session.session import comment_of
+from spawner.session.job_plan import make_plan
+from spawner.session.session import job_comment
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.job_script import JobPlan
@@ -50,7 +50,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
     @property
     def _site_limits(self) -> Limits:
         groups = [group.name for group in self.user.groups]
-        return limits_of(self, groups, user=self.user.name)
+        return read_limits(self, groups, user=self.user.name)
 
     @property
     def shape(self) -> ResourcesPerGpu:
@@ -81,7 +81,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         groups = self._site_limits
         own = AccountingLimits(self.user.name, self.cluster.associations)
         return OwnedLimits(
-            site=limits_of(self),
+            site=read_limits(self),
             groups=groups,
             own=own.narrowed(self, groups, options, options.partition),
         )
@@ -114,13 +114,13 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         catalog = await self.read_catalog()
         own = AccountingLimits(self.user.name, self.cluster.associations)
         request = Request.check(self, user_options, catalog, self._site_limits, own)
-        plan = self._plan_of(request, JOB_NAME)
-        return await self.cluster.forecaster.forecast(self._question_of(plan))
+        plan = self._make_plan(request, JOB_NAME)
+        return await self.cluster.forecaster.forecast(self._forecast_query(plan))
 
-    def _plan_of(self, request: Request, job_name: str) -> JobPlan:
-        return plan_of(self, request, job_name=job_name, comment=comment_of(self.cluster.hub))
+    def _make_plan(self, request: Request, job_name: str) -> JobPlan:
+        return make_plan(self, request, job_name=job_name, comment=job_comment(self.cluster.hub))
 
-    def _question_of(self, plan: JobPlan) -> ForecastQuery:
+    def _forecast_query(self, plan: JobPlan) -> ForecastQuery:
         return forecast_query(plan, AccountingLimits(self.user.name, self.cluster.associations))
 
     @default("options_from_form")

@@ -17,12 +17,12 @@ class UnreachableHandler(ProxyErrorHandler):
     async def get(self, status_code_s: str) -> None:
         """Answer with the page; `status_code_s` is the status in digits."""
         path = urlsplit(self.get_query_argument("url", "")).path
-        for spawner in spawners_of(path, self.users):
+        for spawner in find_spawners(path, self.users):
             spawner.poll_soon()
         await super().get(status_code_s)
 
 
-def spawners_of(path: str, users: Any) -> list[Any]:
+def find_spawners(path: str, users: Any) -> list[Any]:
     """Return the spawners of the running sessions that a path leads to, mostly one or none.
 
     Args:

@@ -77,7 +77,7 @@ class AccountingLimits:
             return limits
         known = {
             "account": self.associations.accounts(self.user),
-            "qos": self.associations.qos_of(self.user),
+            "qos": self.associations.allowed_qos(self.user),
         }
         allowed = {
             key: tuple(name for name in limits.names(key) if name in names)

@@ -121,7 +121,7 @@ class JobOptions:
                 f"{_where(self.partition, self.gpu_type)}. "
                 "Choose another partition or GPU type, or ask the administrators."
             )
-        is_limit = limits.most_gpus_of(self.gpu_type) == most
+        is_limit = limits.max_gpus_for(self.gpu_type) == most
         whose = "you may use" if is_limit else "the largest node has"
         choice = f"{limits.min_gpus} to " * (limits.min_gpus < most) + count(most, "GPU")
         raise OptionsError(
@@ -155,7 +155,7 @@ def most_gpus(
     largest = max(
         catalog.largest_node_gpus(partition=name, gpu_type=gpu_type) for name in partitions
     )
-    limit = limits.most_gpus_of(gpu_type)
+    limit = limits.max_gpus_for(gpu_type)
     return largest if limit is None else min(largest, limit)
 
 

@@ -25,7 +25,7 @@ class OwnedLimits:
     def why_not_gpus(self, n_gpus: int, gpu_type: str | None = None) -> str:
         """Return why the user cannot have so many GPUs in a session; "" if no limit forbids it."""
         for whose, limits in self._by_owner():
-            most = limits.most_gpus_of(gpu_type)
+            most = limits.max_gpus_for(gpu_type)
             if most is not None and n_gpus > most:
                 return f"The limit of {whose} is {count(most, 'GPU')} in a session."
         return ""

@@ -45,7 +45,7 @@ class Limits:
         """Return the names that may be given for a plain option."""
         return self.listed.get(key, ())
 
-    def most_gpus_of(self, gpu_type: str | None) -> int | None:
+    def max_gpus_for(self, gpu_type: str | None) -> int | None:
         """Return the most GPUs of one session, or None for what the largest node has."""
         of_type = dict(self.max_gpus_by_type).get(gpu_type or "")
         known = [limit for limit in (self.max_gpus, of_type) if limit is not None]

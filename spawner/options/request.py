@@ -62,7 +62,7 @@ class Request:
         options = JobOptions.parse(user_options, max_gpus=most)
         partition = options.choose_partition(catalog, limits)
         limits = own.narrowed(traits, limits, options, partition)
-        shape = shape_of(
+        shape = resources_per_gpu(
             traits,
             catalog,
             n_gpus=options.n_gpus,
@@ -113,7 +113,7 @@ class Request:
         )
 
 
-def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
+def read_limits(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Limits:
     """Return the limits of the site, lowered by those of the user, or else of the groups.
 
     Args:
@@ -138,7 +138,7 @@ def limits_of(traits: Any, groups: Iterable[str] = (), *, user: str = "") -> Lim
     return limits.for_groups(groups, traits.group_limits)
 
 
-def shape_of(
+def resources_per_gpu(
     traits: SiteTraits,
     catalog: Catalog,
     *,

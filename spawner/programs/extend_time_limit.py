@@ -61,7 +61,7 @@ def main() -> int:
     """
     exit_code = 0
     try:
-        answer = extend(order_of(sys.stdin.buffer.read(64 * 1024)))
+        answer = extend(read_order(sys.stdin.buffer.read(64 * 1024)))
     except (RequestError, OSError, ValueError) as error:
         exit_code = 2
         # Not this program's name: by this prefix the hub knows that the program itself refused.
@@ -70,7 +70,7 @@ def main() -> int:
     return exit_code
 
 
-def order_of(data: bytes) -> Order:
+def read_order(data: bytes) -> Order:
     """Parse a request and check each value.
 
     Args:

@@ -278,7 +278,7 @@ def shared_cluster(
     return cluster
 
 
-def cluster_of(settings: Mapping[str, Any]) -> Cluster | None:
+def find_cluster(settings: Mapping[str, Any]) -> Cluster | None:
     """Return the cluster in the hub's Tornado `settings`; None before a spawner needs it."""
     cluster: Cluster | None = settings.get(_SETTING)
     return cluster

@@ -66,7 +66,7 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
         reason=end.reason,
         cancelled_by_uid=end.cancelled_by_uid,
         node=end.node,
-        situation=situation_of(session, user_uid=user_uid),
+        situation=describe_situation(session, user_uid=user_uid),
     )
     return JobEndedError(
         str(diagnosis),
@@ -144,7 +144,7 @@ async def _add_port_step(spawner: Any, port: int) -> None:
     )
 
 
-def situation_of(session: Session, *, user_uid: int | None = None) -> Situation:
+def describe_situation(session: Session, *, user_uid: int | None = None) -> Situation:
     """Return what the portal knows of a session besides Slurm's reason."""
     return Situation(
         n_gpus=session.n_gpus,

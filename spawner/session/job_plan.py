@@ -10,7 +10,7 @@ from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import JobPlan, parse_extra_options
 
 
-def plan_of(spawner: Any, request: Request, *, job_name: str, comment: str) -> JobPlan:
+def make_plan(spawner: Any, request: Request, *, job_name: str, comment: str) -> JobPlan:
     """Return the plan of a session's job; a forecast asks with the same.
 
     Args:

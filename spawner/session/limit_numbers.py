@@ -11,7 +11,7 @@ from spawner.diagnosis import Situation, explain_rejection
 from spawner.diagnosis.limit_reasons import Limit, find_limit
 from spawner.errors import JobRejectedError, SlurmError
 from spawner.session.cluster import Cluster
-from spawner.session.end_reason import situation_of
+from spawner.session.end_reason import describe_situation
 from spawner.session.session import Session
 from spawner.slurm.associations import Associations
 from spawner.slurm.gpus_in_use import GpusInUse
@@ -27,7 +27,7 @@ async def situation_of_wait(
 ) -> Situation:
     """Return what the portal knows of a session whose job waits, with the numbers of its limit."""
     if record is None or record.state.phase is not Phase.WAITING:
-        return situation_of(session)
+        return describe_situation(session)
     return await _situation(cluster, session, record.reason)
 
 
@@ -91,7 +91,7 @@ def with_numbers(
 
 
 async def _situation(cluster: Cluster, session: Session, text: str) -> Situation:
-    situation = situation_of(session)
+    situation = describe_situation(session)
     catalog = cluster.known_catalog
     partition = session.partition or None
     if catalog is not None and partition in catalog.partitions:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from spawner.client.slurm import Slurm
 from spawner.errors import SlurmError
-from spawner.session.session import session_id_of
+from spawner.session.session import read_session_id
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import Phase
 
@@ -77,7 +77,7 @@ class OrphanSearch:
         now = self._clock()
         orphans = []
         for job in jobs:
-            mark = session_id_of(job, self._hub)
+            mark = read_session_id(job, self._hub)
             # Without a mark it is a job of something else, or of another hub.
             if mark is None or mark in known or job.state.phase is Phase.OVER:
                 continue

@@ -37,12 +37,12 @@ async def wait_for_answer(spawner: Any, url: str) -> None:
                         # A notebook server answers this without a login.
                         url_path_join(url, base_url, "api"),
                         timeout=timeout_s,
-                        ssl_context=context_of(spawner),
+                        ssl_context=tls_context(spawner),
                     )
                     return
 
 
-def context_of(spawner: Any) -> ssl.SSLContext | None:
+def tls_context(spawner: Any) -> ssl.SSLContext | None:
     """Return a TLS context that trusts only the server of `spawner`; None for plain HTTP."""
     if not spawner.certificate:
         return None
@@ -61,7 +61,7 @@ def proven(server: Any, spawner: Any) -> Any:
     """
 
     def wait_up(**options: Any) -> Any:
-        return Server.wait_up(server, **options | {"ssl_context": context_of(spawner)})
+        return Server.wait_up(server, **options | {"ssl_context": tls_context(spawner)})
 
     server.wait_up = wait_up
     return server

@@ -131,13 +131,13 @@ def identify_hub(secret: bytes) -> str:
     return hashlib.sha256(b"data-scientist-portal hub name:" + secret).hexdigest()[:12]
 
 
-def comment_of(hub: str) -> str:
+def job_comment(hub: str) -> str:
     """Return the comment of a hub's jobs, for sbatch --comment; see `identify_hub`."""
     return f"{_COMMENT_PREFIX}{hub}"
 
 
-def session_id_of(record: JobRecord, hub: str) -> str | None:
+def read_session_id(record: JobRecord, hub: str) -> str | None:
     """Return the mark of a session's job, or None if the job is not of this hub."""
-    if record.comment != comment_of(hub) or not record.key.name.startswith(NAME_PREFIX):
+    if record.comment != job_comment(hub) or not record.key.name.startswith(NAME_PREFIX):
         return None
     return record.key.name.removeprefix(NAME_PREFIX)

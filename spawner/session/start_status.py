@@ -40,7 +40,9 @@ class StartingJob(Protocol):
 
 
 @contextlib.asynccontextmanager
-async def update_status_of(job: StartingJob, cluster: Cluster, *, gpus: str) -> AsyncIterator[None]:
+async def keep_status_current(
+    job: StartingJob, cluster: Cluster, *, gpus: str
+) -> AsyncIterator[None]:
     """Keep the facts on the page up to date meanwhile.
 
     Yields:
@@ -61,7 +63,7 @@ async def _follow(job: StartingJob, cluster: Cluster, gpus: str) -> None:
         place = None
         # The queue is all pending jobs of the cluster: nobody reads it for a page that nobody sees.
         if progress.is_read and is_waiting(record):
-            place = await cluster.queue.place_of(job.session.job_id)
+            place = await cluster.queue.place(job.session.job_id)
         silent_since = watcher.answered_at if watcher.is_silent else None
         progress.show(*status_facts(progress, record, place, silent_since=silent_since))
         last = progress.last

@@ -162,7 +162,7 @@ class Associations:
         rows = sorted(self.by_user.get(user, ()), key=lambda row: not row.is_default)
         return tuple(dict.fromkeys(row.account for row in rows))
 
-    def qos_of(self, user: str) -> tuple[str, ...]:
+    def allowed_qos(self, user: str) -> tuple[str, ...]:
         """Return the QOS that a user may name with any account; none if the user is hidden."""
         rows = self.by_user.get(user, ())
         return tuple(dict.fromkeys(name for row in rows for name in row.qos))

@@ -45,7 +45,7 @@ def parse_walltime(text: str) -> int:
             f"The time {text[:40]!r} cannot be read. Write hours:minutes:seconds such as "
             "08:00:00, days-hours:minutes:seconds such as 1-00:00:00, or a number of minutes."
         )
-    walltime_s = _seconds_of(match)
+    walltime_s = _parse_seconds(match)
     if walltime_s < _SHORTEST_WALLTIME_S:
         raise OptionsError(
             f"The time {text[:40]!r} is under one minute, the shortest that Slurm allows. "
@@ -87,7 +87,7 @@ def parse_time_left(text: str) -> int | None:
     match = _WALLTIME.fullmatch(text.strip())
     if match is None:
         return 0 if text.strip() == "INVALID" else None
-    return _seconds_of(match)
+    return _parse_seconds(match)
 
 
 def format_walltime(walltime_s: int) -> str:
@@ -159,7 +159,7 @@ def format_memory(memory_mib: int) -> str:
     return f"{memory_mib}M"
 
 
-def _seconds_of(match: re.Match[str]) -> int:
+def _parse_seconds(match: re.Match[str]) -> int:
     part = {name: int(digits or 0) for name, digits in match.groupdict().items()}
     return (
         part["days"] * 86_400

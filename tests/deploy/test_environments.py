@@ -17,13 +17,13 @@ from deploy.environments.builder.environment import (
     read_pins,
 )
 from deploy.environments.builder.files import launcher_path
-from deploy.environments.builder.flavour import flavour_of
+from deploy.environments.builder.flavour import kept_flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.proxy import program
 from deploy.environments.builder.target import PROGRAMS_DIR
 from tests.deploy.conftest import as_nobody
 
-PLAN = Plan(flavour=flavour_of(Plan().prefix))
+PLAN = Plan(flavour=kept_flavour(Plan().prefix))
 SERVER = PLAN.environment("server")
 TENSORFLOW = PLAN.environment("tensorflow")
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch")

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from deploy.environments.builder.flavour import flavour_of
+from deploy.environments.builder.flavour import kept_flavour
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import is_current
 from deploy.environments.builder.targets import BY_NAME
@@ -43,7 +43,7 @@ def seed(machine: Machine, shared: str, *, has_frameworks: bool) -> bool:
         Whether all was current; if not, nothing is done and the installer builds it.
     """
     here = Plan()
-    plan = Plan(flavour=flavour_of(here.prefix))
+    plan = Plan(flavour=kept_flavour(here.prefix))
     of_sessions = (*OF_SESSIONS, *(FRAMEWORKS if has_frameworks else ()))
     if not all(is_current(BY_NAME[name], plan) for name in (*OF_HUB, *of_sessions)):
         return False

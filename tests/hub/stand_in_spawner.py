@@ -28,7 +28,7 @@ from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import Request, limits_of, normal_form
+from spawner.options.request import Request, normal_form, read_limits
 from spawner.options.traits import SiteTraits
 from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
@@ -119,7 +119,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
 
     @property
     def limits(self) -> Limits:
-        return limits_of(self)
+        return read_limits(self)
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         return {}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.packages.overlay import overlay_of, this_environment
+from portal.packages.overlay import find_overlay, this_environment
 from tests.support.eventually import eventually
 from tests.support.kernels import ask, offered, run_cell
 from tests.support.notebook_server import NotebookServer, descendants
@@ -35,7 +35,7 @@ def server(
 
 async def test_the_menu_has_the_kernel_without_the_users_packages(server: NotebookServer) -> None:
     spec = json.loads((SERVER / "share/jupyter/kernels/python3/kernel.json").read_text())
-    overlay = overlay_of(server.root, "python3", spec["metadata"]["packages_release"])
+    overlay = find_overlay(server.root, "python3", spec["metadata"]["packages_release"])
     assert "python3-without-packages" not in offered(server)
     overlay.make(this_environment())
     (site,) = overlay.site_packages()

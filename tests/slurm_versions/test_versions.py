@@ -33,7 +33,7 @@ exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 PYTHONPA
 """
 
 
-def release_of(root: Path) -> str:
+def cuda_release(root: Path) -> str:
     asked = ["chroot", root, "dpkg-query", "--show", "slurmctld"]
     return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -41,7 +41,7 @@ def release_of(root: Path) -> str:
 @pytest.mark.parametrize("suite", ["trixie", "sid"])
 def test_the_contract_is_kept_by_the_slurm_of(suite: str) -> None:
     root = ensure_root(ROOTS / suite, suite, PACKAGES)
-    print(f"\n{suite}: {release_of(root)}")
+    print(f"\n{suite}: {cuda_release(root)}")
     report = root / "tmp/contract.xml"
     report.unlink(missing_ok=True)
 

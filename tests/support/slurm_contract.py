@@ -183,7 +183,7 @@ class SlurmContract:
         associations = await slurm.accounting.read_associations()
 
         assert associations.accounts(user)
-        assert associations.qos_of(user)
+        assert associations.allowed_qos(user)
         assert associations.accounts("nobody-of-this-name") == ()
 
     async def test_a_cluster_that_hides_nothing_can_be_followed(

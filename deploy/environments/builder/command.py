@@ -13,8 +13,8 @@ from pathlib import Path
 
 from deploy.environments.builder import cuda
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
-from deploy.environments.builder.interpreter import keep_python, python_of, refuse_python
+from deploy.environments.builder.flavour import Flavour, keep_flavour, kept_flavour
+from deploy.environments.builder.interpreter import keep_python, kept_python, refuse_python
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.schedule import Outcome, build_targets
@@ -77,14 +77,14 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
     unknown = [name for name in given.targets if name != "all" and name not in BY_NAME]
     if unknown:
         parser.error(f"no target '{unknown[0]}'. There are: all, {', '.join(BY_NAME)}.")
-    flavour = Flavour(given.flavour) if given.flavour else flavour_of(given.prefix)
+    flavour = Flavour(given.flavour) if given.flavour else kept_flavour(given.prefix)
     everything = (*ALL, *(ONLY_FOR_GPUS if flavour is Flavour.GPU else ()))
     chosen = [n for name in given.targets for n in (everything if name == "all" else [name])]
     return chosen, Plan(
         prefix=given.prefix.absolute(),
         datasets_dir=given.datasets.absolute(),
         log_dir=given.logs.absolute(),
-        python=given.python or python_of(given.prefix),
+        python=given.python or kept_python(given.prefix),
         flavour=flavour,
         own_node=given.own_node,
         with_mpi=given.with_mpi,
@@ -94,7 +94,7 @@ def parse_arguments(argv: Sequence[str]) -> tuple[list[str], Plan]:
 
 def _cuda_home(given: str | None, prefix: Path) -> Path | None:
     if given is None:
-        return cuda.cuda_of(prefix)
+        return cuda.kept_cuda(prefix)
     return None if given == cuda.FROM_INDEX else cuda.check_home(Path(given).absolute())
 
 

@@ -16,7 +16,7 @@ from deploy.environments.builder import uv
 from deploy.environments.builder.environment import REGISTRY_HINT, read_pins
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of
+from deploy.environments.builder.process import read_output
 
 # In the place of a folder on the command line: the compiler from the index.
 FROM_INDEX = "index"
@@ -44,17 +44,17 @@ def check_home(home: Path) -> Path:
     Raises:
         BuildError: If it holds no nvcc that says its release.
     """
-    release_of(home)
+    cuda_release(home)
     return home
 
 
-def release_of(home: Path) -> tuple[int, int]:
+def cuda_release(home: Path) -> tuple[int, int]:
     """Return major and minor release of a toolkit, such as (12, 9).
 
     Raises:
         BuildError: If it holds no nvcc that says its release.
     """
-    told = output_of([home / "bin/nvcc", "--version"]) or ""
+    told = read_output([home / "bin/nvcc", "--version"]) or ""
     if (found := _RELEASE.search(told)) is None:
         raise BuildError(
             f"{home} is no CUDA toolkit: it has no bin/nvcc that says its release.",
@@ -63,7 +63,7 @@ def release_of(home: Path) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def cuda_of(prefix: Path) -> Path | None:
+def kept_cuda(prefix: Path) -> Path | None:
     """Return the toolkit that an installation keeps; None for the compiler from the index."""
     path = _note(prefix)
     return Path(path.read_text().strip()) if path.exists() else None
@@ -104,7 +104,7 @@ def choose_toolkit(plan: Plan, major: int | None = None) -> Toolkit:
     """
     found = []
     if plan.cuda_home is not None:
-        found.append(Toolkit(major=release_of(plan.cuda_home)[0], home=plan.cuda_home))
+        found.append(Toolkit(major=cuda_release(plan.cuda_home)[0], home=plan.cuda_home))
     found.append(Toolkit(major=_index_major(plan)))
     for toolkit in found:
         if major in {None, toolkit.major}:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.process import SYSTEM_PATH, output_of, run
+from deploy.environments.builder.process import SYSTEM_PATH, read_output, run
 
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
 # RHEL's names if they differ from Debian's, and below them the program that each is needed for.
@@ -94,4 +94,4 @@ def _run_apt(
 
 def is_installed(name: str) -> bool:
     """Return whether a Debian package is installed and configured."""
-    return output_of(["dpkg-query", "-W", "-f", "${db:Status-Status}", name]) == "installed"
+    return read_output(["dpkg-query", "-W", "-f", "${db:Status-Status}", name]) == "installed"

@@ -14,8 +14,8 @@ from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import ENVIRONMENTS as EXTRAS
 from deploy.environments.builder.extras import extras_path, resolve_extras
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
-from deploy.environments.builder.plan import Plan, version_of
-from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.plan import Plan, read_version
+from deploy.environments.builder.process import read_output, run
 from deploy.environments.builder.target import Target
 
 # Installed by targets of their own, not named in the locks.
@@ -135,14 +135,14 @@ def _ensure_environment(plan: Plan, env_dir: Path, log: IO[str]) -> None:
 
 def has_venv(python: Path) -> bool:
     """Return whether an interpreter has ensurepip and venv, a separate package on Debian."""
-    return output_of([python, "-c", "import ensurepip, venv"]) is not None
+    return read_output([python, "-c", "import ensurepip, venv"]) is not None
 
 
 def _is_usable(plan: Plan, env_dir: Path) -> bool:
     """Return whether the environment was made with this plan's Python."""
     python = env_dir / "bin/python"
     is_same = python.resolve() == plan.python.resolve()
-    return is_same and output_of([python, "-V"]) == version_of(plan.python)
+    return is_same and read_output([python, "-V"]) == read_version(plan.python)
 
 
 def installed_packages(plan: Plan, env_dir: Path) -> dict[str, str]:

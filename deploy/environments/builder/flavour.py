@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from pathlib import Path
 
-from deploy.environments.builder.process import output_of
+from deploy.environments.builder.process import read_output
 
 
 class Flavour(enum.Enum):
@@ -15,16 +15,16 @@ class Flavour(enum.Enum):
     CPU = "cpu"
 
 
-def flavour_of_machine() -> Flavour:
+def machine_flavour() -> Flavour:
     """Return the flavour that suits this machine: GPU if nvidia-smi lists one."""
-    lines = (output_of(["nvidia-smi", "-L"]) or "").splitlines()
+    lines = (read_output(["nvidia-smi", "-L"]) or "").splitlines()
     return Flavour.GPU if any(line.startswith("GPU ") for line in lines) else Flavour.CPU
 
 
-def flavour_of(prefix: Path) -> Flavour:
+def kept_flavour(prefix: Path) -> Flavour:
     """Return the flavour that an installation keeps, else the one that suits this machine."""
     path = _note(prefix)
-    return Flavour(path.read_text().strip()) if path.exists() else flavour_of_machine()
+    return Flavour(path.read_text().strip()) if path.exists() else machine_flavour()
 
 
 def keep_flavour(prefix: Path, flavour: Flavour) -> None:
@@ -32,7 +32,7 @@ def keep_flavour(prefix: Path, flavour: Flavour) -> None:
 
     `flavour` is not stored if it is the one that suits this machine anyway.
     """
-    if flavour is flavour_of_machine():
+    if flavour is machine_flavour():
         _note(prefix).unlink(missing_ok=True)
     else:
         _note(prefix).write_text(f"{flavour.value}\n")

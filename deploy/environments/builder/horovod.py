@@ -27,7 +27,7 @@ from deploy.environments.builder.horovod_build import (
 )
 from deploy.environments.builder.horovod_source import VERSION
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, output_of, run
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output, run
 
 BUILD_PACKAGES = ("g++", "cmake", "make")
 MPI_PACKAGES = ("libopenmpi-dev", "openmpi-bin")
@@ -138,7 +138,7 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
 
 def has_headers(python: Path) -> bool:
     """Return whether extensions can be compiled for an interpreter, that is, Python.h exists."""
-    folder = output_of([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"])
+    folder = read_output([python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"])
     return folder is not None and Path(folder, "Python.h").is_file()
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.plan import PYTHON, SOURCE_DIR, version_of
+from deploy.environments.builder.plan import PYTHON, SOURCE_DIR, read_version
 
 LOCKS_DIR = SOURCE_DIR / "deploy/environments/locks"
 
 
-def python_of(prefix: Path) -> Path:
+def kept_python(prefix: Path) -> Path:
     """Return the interpreter that an installation keeps, else the system's."""
     path = _note(prefix)
     return Path(path.read_text().strip()) if path.exists() else PYTHON
@@ -37,7 +37,7 @@ def refuse_python(python: Path) -> None:
     ours = f"Name a Python {', '.join(releases[:-1])} or {releases[-1]} with --python PATH."
     if not python.is_absolute():
         raise BuildError(f"{python} is no absolute path.", ours)
-    version = version_of(python)
+    version = read_version(python)
     if not version.startswith("Python 3."):
         raise BuildError(f"{python} is no Python that can be run.", ours)
     if ".".join(version.removeprefix("Python ").split(".")[:2]) not in releases:

@@ -10,7 +10,7 @@ from typing import IO
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, output_of
+from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, read_output
 
 # configurable-http-proxy 5 declares it in its package.json ("engines").
 OLDEST_NODE = 20
@@ -24,7 +24,7 @@ def node_version(node: Path) -> tuple[int, ...]:
     Returns:
         Empty if not everybody can run it.
     """
-    text = output_of([*AS_NOBODY, node, "--version"]) or ""
+    text = read_output([*AS_NOBODY, node, "--version"]) or ""
     found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", text)
     return tuple(int(part) for part in found.groups()) if found else ()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.environments.builder.flavour import Flavour
-from deploy.environments.builder.process import output_of
+from deploy.environments.builder.process import read_output
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
 PYTHON = Path("/usr/bin/python3")
@@ -16,9 +16,9 @@ FLAVOURED = frozenset({"tensorflow", "pytorch"})
 
 
 @functools.cache
-def version_of(python: Path) -> str:
+def read_version(python: Path) -> str:
     """Return an interpreter's version, such as "Python 3.11.2"; empty if there is none."""
-    return output_of([python, "-V"]) or ""
+    return read_output([python, "-V"]) or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +55,12 @@ class Plan:
     @property
     def python_release(self) -> str:
         """Such as "3.11"; packages for one release do not fit another."""
-        return ".".join(version_of(self.python).removeprefix("Python ").split(".")[:2])
+        return ".".join(read_version(self.python).removeprefix("Python ").split(".")[:2])
 
     @property
     def interpreter(self) -> str:
         """Version, and the path if it was chosen; any change rebuilds the environments."""
-        version = version_of(self.python)
+        version = read_version(self.python)
         return version if self.python == PYTHON else f"{version} {self.python}"
 
     @property

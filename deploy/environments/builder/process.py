@@ -92,7 +92,7 @@ def run(
         raise BuildError(f"'{command} ...' ended with status {ended.returncode}.", next_step)
 
 
-def output_of(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:
+def read_output(argv: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> str | None:
     """Return a short program's output without surrounding blanks; None if it is missing or fails.
 
     `env` is the whole environment; `clean_environment()` if None.

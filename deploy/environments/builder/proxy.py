@@ -10,7 +10,7 @@ from deploy.environments.builder.files import replace_folder, write_program
 from deploy.environments.builder.node import AS_NOBODY
 from deploy.environments.builder.npm import install_locked
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of
+from deploy.environments.builder.process import read_output
 
 NAME = "configurable-http-proxy"
 
@@ -33,7 +33,7 @@ def install_proxy(plan: Plan, log: IO[str]) -> None:
     node = plan.node_dir / "bin/node"
     write_program(staging / "bin" / NAME, f'#!/bin/sh\nexec "{node}" "{entry}" "$@"\n')
     replace_folder(plan.proxy_dir, staging)
-    version = output_of([*AS_NOBODY, program(plan), "--version"])
+    version = read_output([*AS_NOBODY, program(plan), "--version"])
     if version is None:
         raise BuildError(
             f"{program(plan)} cannot be started by an account without rights.",

@@ -10,7 +10,7 @@ from typing import IO
 
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of, run
+from deploy.environments.builder.process import read_output, run
 
 NAME = "uv"
 # With these two jsonschema checks internationalised addresses, which no schema here holds. They
@@ -49,7 +49,7 @@ def ask_pip(plan: Plan, command: str, env_dir: Path, *words: str | Path) -> str 
     `command` is list, or install with --dry-run among the `words`.
     """
     with _no_lock_left(env_dir):
-        return output_of((*_pip(plan, command, env_dir), *words))
+        return read_output((*_pip(plan, command, env_dir), *words))
 
 
 def _pip(plan: Plan, command: str, env_dir: Path) -> tuple[str | Path, ...]:

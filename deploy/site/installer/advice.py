@@ -5,7 +5,7 @@ from __future__ import annotations
 from deploy.site.installer.site import Site
 
 
-def advice_of(site: Site, *, is_new: bool) -> str:
+def next_steps(site: Site, *, is_new: bool) -> str:
     """Return the steps that are left to the site, as text for the terminal.
 
     With `is_new` this run has written the first settings.

@@ -18,8 +18,8 @@ from deploy.one_machine.environments import refuse_unknown_sources
 from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import read_plain
 from deploy.one_machine.steps import report_failure
-from deploy.site.installer.advice import advice_of
-from deploy.site.installer.environments import environments_of
+from deploy.site.installer.advice import next_steps
+from deploy.site.installer.environments import list_environments
 from deploy.site.installer.pieces import (
     Account,
     File,
@@ -58,10 +58,10 @@ def main(argv: Sequence[str]) -> int:
     wanted = parse_arguments(argv)
     os.umask(0o022)
     try:
-        site = site_of(wanted)
+        site = requested_site(wanted)
         refuse_lacks(site.python, root_needed=not wanted.check)
         refuse_unknown_sources()
-        pieces = pieces_of(site)
+        pieces = list_pieces(site)
         return _show(pieces) if wanted.check else _install(site, pieces)
     except (DeployError, OSError) as error:
         return report_failure(error, COMMAND)
@@ -127,7 +127,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def site_of(wanted: argparse.Namespace) -> Site:
+def requested_site(wanted: argparse.Namespace) -> Site:
     """Return the installation that a command line asks for.
 
     Raises:
@@ -158,7 +158,7 @@ def site_of(wanted: argparse.Namespace) -> Site:
         cuda_home=_cuda_home(wanted.cuda),
         with_frameworks=not wanted.without_frameworks,
         python=python_for(wanted.python),
-        slurm_conf=slurm_conf_of(wanted.slurm_conf, SLURM_VARIABLES),
+        slurm_conf=choose_slurm_conf(wanted.slurm_conf, SLURM_VARIABLES),
     )
 
 
@@ -169,7 +169,7 @@ def _cuda_home(named: Path | None) -> Path | None:
         raise DeployError(error.what, next_step=error.next_step) from error
 
 
-def slurm_conf_of(named: Path | None, noted: Path) -> Path | None:
+def choose_slurm_conf(named: Path | None, noted: Path) -> Path | None:
     """Return the slurm.conf that Slurm's programs need in SLURM_CONF.
 
     `noted` is the file in which an earlier run, if there was one, has recorded its choice.
@@ -204,7 +204,7 @@ def package_version() -> str:
     return match[1]
 
 
-def pieces_of(site: Site) -> list[Piece]:
+def list_pieces(site: Site) -> list[Piece]:
     """Return everything to install, in order."""
     sudoers = render_sudoers(
         group=site.users_group,
@@ -226,7 +226,7 @@ def pieces_of(site: Site) -> list[Piece]:
         # People type passwords where their name belongs, and the log of the hub holds such names.
         Folder(path=site.log_dir, mode=0o750),
         *(LogFile(path=site.log_dir / name) for name in LOGS),
-        *environments_of(site),
+        *list_environments(site),
         Link(path=site.prefix / "current", target=site.version, is_kept=True),
         Link(path=site.shared / "current", target=site.version, is_kept=True),
         # sudo, settings and the spawner know the launcher by this path.
@@ -283,7 +283,7 @@ def _install(site: Site, pieces: Sequence[Piece]) -> int:
             piece.apply()
             n_done += 1
     print(f"\n{n_done} of {len(pieces)} changed." if n_done else "\nAll is in place.")
-    print(advice_of(site, is_new=is_new))
+    print(next_steps(site, is_new=is_new))
     return 0
 
 

@@ -68,7 +68,7 @@ class Environments:
             )
 
 
-def environments_of(site: Site) -> list[Environments]:
+def list_environments(site: Site) -> list[Environments]:
     """Return the environments of this host, then those of the sessions."""
     left_out = () if site.with_frameworks else FRAMEWORK_TARGETS
     sessions = [name for name in SESSION_TARGETS if name not in left_out]

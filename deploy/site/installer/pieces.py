@@ -87,7 +87,7 @@ class Folder:
         if not self.path.is_dir():
             return f"make the folder, {wanted}"
         now = self.path.stat()
-        is_right = stat.S_IMODE(now.st_mode) == self.mode and _name_of(now.st_uid) == self.user
+        is_right = stat.S_IMODE(now.st_mode) == self.mode and _user_name(now.st_uid) == self.user
         return "" if is_right else f"give it to {wanted}"
 
     def apply(self) -> None:
@@ -251,7 +251,7 @@ def check_sudoers(draft: Path) -> None:
     run(["visudo", "-cf", draft])
 
 
-def _name_of(user_id: int) -> str:
+def _user_name(user_id: int) -> str:
     try:
         return pwd.getpwuid(user_id).pw_name
     except KeyError:

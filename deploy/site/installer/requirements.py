@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deploy.environments.builder.environment import has_venv
 from deploy.environments.builder.errors import BuildError
-from deploy.environments.builder.interpreter import python_of, refuse_python
+from deploy.environments.builder.interpreter import kept_python, refuse_python
 from deploy.one_machine.errors import DeployError
 
 COMMAND = "deploy/site/install"
@@ -25,7 +25,7 @@ def python_for(named: Path | None, version_in_use: Path = VERSION_IN_USE) -> Pat
     Raises:
         DeployError: If it is none, or one that no packages are locked for.
     """
-    python = named or python_of(version_in_use)
+    python = named or kept_python(version_in_use)
     try:
         refuse_python(python)
     except BuildError as error:

@@ -22,14 +22,14 @@ from jupyterhub.apihandlers import APIHandler
 from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
-from portal.hub.admin.visits import address_of
+from portal.hub.admin.visits import request_address
 from portal.hub.messages.drain import Drain, shared_drain
 from portal.hub.messages.stop_notices import MOST_CHARACTERS, shared_notices
 from portal.hub.pages.stop_handler import stop_session
 from portal.hub.pages.suspension import is_suspended
 from spawner import __version__
 from spawner.errors import PortalError
-from spawner.session.cluster import Cluster, cluster_of
+from spawner.session.cluster import Cluster, find_cluster
 
 SCOPE = "admin:servers"
 _SLURM_PATIENCE_S = 5.0
@@ -58,7 +58,7 @@ class OperationHandler(APIHandler):
 
     def _cluster(self) -> Cluster | None:
         # Spawners get these settings; the handlers have a copy.
-        known = cluster_of(self.users.settings)
+        known = find_cluster(self.users.settings)
         if known is not None:
             return known
         # No spawner has been made since the hub started; any user's knows the cluster.
@@ -123,7 +123,7 @@ class StatusHandler(OperationHandler):
             "slurm": await self.describe_slurm(),
             "drain": self.drain.message,
             # 'dsportal check' compares it with the address that it asked from.
-            "asked_from": address_of(self),
+            "asked_from": request_address(self),
             "sessions": [describe(user, spawner) for user, spawner in self.sessions()],
         }
         self.finish(json.dumps(answer))
@@ -178,7 +178,7 @@ class StopHandler(OperationHandler):
         chosen = [
             (user, spawner)
             for user, spawner in self.sessions()
-            if whose in {"", user.name} and partition in {"", _partition_of(spawner)}
+            if whose in {"", user.name} and partition in {"", _partition_name(spawner)}
         ]
         message = body.get("message", "")[:MOST_CHARACTERS]
         results = await asyncio.gather(*(self._stop(u, s, message) for u, s in chosen))
@@ -208,20 +208,20 @@ def describe(user: Any, spawner: Any) -> dict[str, Any]:
         "job_id": session.job_id if session is not None else 0,
         "partition": session.partition if session is not None else "",
         "gpus": session.n_gpus if session is not None else 0,
-        "state": _state_of(spawner),
+        "state": _session_state(spawner),
         "node": record.node if record is not None else "",
         "reason": record.reason if record is not None and not spawner.ready else "",
         "ends_at": record.ends_at if record is not None else "",
     }
 
 
-def _state_of(spawner: Any) -> str:
+def _session_state(spawner: Any) -> str:
     if is_suspended(spawner):
         return "suspended"
     return "running" if spawner.ready else str(spawner.pending or "starting")
 
 
-def _partition_of(spawner: Any) -> str:
+def _partition_name(spawner: Any) -> str:
     return str(spawner.session.partition) if spawner.session is not None else ""
 
 

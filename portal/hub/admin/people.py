@@ -39,7 +39,7 @@ class UsersHandler(OperationHandler):
 
         async def look(name: str) -> AccountStatus:
             async with limit:
-                return await account_status_of(self, name)
+                return await read_account_status(self, name)
 
         users = self.db.query(orm.User).order_by(orm.User.name).all()
         standings = await asyncio.gather(*(look(user.name) for user in users))
@@ -62,7 +62,7 @@ class UserHandler(OperationHandler):
         if user is None:
             raise HTTPError(404, f"The hub knows no user {user_name}. See dsportal users list.")
         if self.body().get("force") != "yes":
-            _refuse_removal(user.name, await account_status_of(self, user.name))
+            _refuse_removal(user.name, await read_account_status(self, user.name))
         # Sessions first: without the user's row the hub could not stop them.
         names = [name for name, spawner in user.spawners.items() if spawner.active]
         for name in names:
@@ -78,7 +78,7 @@ class UserHandler(OperationHandler):
         self.finish(json.dumps({"user": user_name, "sessions": len(names), "tokens": n_tokens}))
 
 
-async def account_status_of(handler: Any, name: str) -> AccountStatus:
+async def read_account_status(handler: Any, name: str) -> AccountStatus:
     """Return whether a user may still log in, as the authenticator of `handler` says.
 
     Returns:

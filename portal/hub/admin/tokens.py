@@ -66,7 +66,7 @@ def keep_private(state_dir: Path, database: Path) -> None:
         return
 
 
-def services_of(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def site_services(state_dir: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return `JupyterHub.services` and `JupyterHub.load_roles` for the site's own services."""
     tokens = {name: ensure_token(state_dir, name) for name in SCOPES}
     services = [

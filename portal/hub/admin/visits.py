@@ -47,25 +47,25 @@ class Visit:
 def log_visits(handler: Any) -> None:
     """Log an answered request of `handler` as JupyterHub does; log a visit in a second line."""
     log_request(handler)
-    visit = visit_of(handler) if isinstance(handler, BaseHandler) else None
+    visit = read_visit(handler) if isinstance(handler, BaseHandler) else None
     if visit is not None:
         handler.log.warning(
             "%s %s %s, from %s",
             visit.visitor,
             visit.what,
             visit.host,
-            address_of(handler),
+            request_address(handler),
             extra={"user": visit.visitor},
         )
 
 
-def address_of(handler: Any) -> str:
+def request_address(handler: Any) -> str:
     """Return the client address of the request of `handler`; a client cannot forge it."""
     networks = parse_networks(handler.authenticator.trusted_proxies)
     return client_address(handler.request, networks)
 
 
-def visit_of(handler: Any) -> Visit | None:
+def read_visit(handler: Any) -> Visit | None:
     """Return the visit that an answered request of `handler` was, if it succeeded.
 
     Returns:

@@ -44,7 +44,7 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
         configurable-http-proxy 5.3 appends the peer's address to X-Forwarded-For and passes
         X-Real-Ip, which Tornado prefers, on as the client sent it.
     """
-    ends = _ends_of(request)
+    ends = _connection_ends(request)
     if ends is None:
         return str(request.remote_ip)
     peer, own = ends
@@ -72,7 +72,7 @@ class ClientAddress:
         return client_address(request, self.trusted)
 
 
-def _ends_of(request: HTTPServerRequest) -> tuple[End, End] | None:
+def _connection_ends(request: HTTPServerRequest) -> tuple[End, End] | None:
     """Return the peer's end of a TCP connection and the hub's; None for any other kind."""
     connection: Any = getattr(request, "connection", None)
     stream = getattr(connection, "stream", None)

@@ -30,7 +30,7 @@ def admits(connection: ldap3.Connection, user_dn: str, account_filter: str) -> b
     return _found(connection, user_dn, account_filter)
 
 
-def groups_of(
+def find_groups(
     connection: ldap3.Connection,
     groups: Sequence[str],
     *,

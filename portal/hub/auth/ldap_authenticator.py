@@ -20,7 +20,7 @@ from traitlets import Float, List, Unicode
 from portal.hub.auth.account_status import AccountStatus, LoginPermission
 from portal.hub.auth.authenticator_mixin import AuthenticatorMixin, in_thread
 from portal.hub.auth.credentials import LoginError, read_credentials
-from portal.hub.auth.ldap_accounts import admits, groups_of
+from portal.hub.auth.ldap_accounts import admits, find_groups
 from portal.hub.auth.ldap_servers import LdapServerError, LdapServers, bind, close
 from portal.hub.settings.schema import default
 from portal.hub.settings.site import LoginSettings
@@ -207,7 +207,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
                 if connection is None:
                     raise LdapServerError(f"{self.reader_dn} cannot log in. See {READER_PASSWORD}")
                 is_admitted = admits(connection, user_dn, self.account_filter)
-                member_of = groups_of(
+                member_of = find_groups(
                     connection,
                     self.allowed_groups,
                     group_filter=self.group_search_filter,

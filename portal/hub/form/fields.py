@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from portal.hub.form.gpu_choices import nodes_of, offered_gpu_types
+from portal.hub.form.gpu_choices import distinct_nodes, offered_gpu_types
 from portal.hub.formatting import format_clock
 from spawner.amounts import SECONDS_PER_HOUR, format_duration, format_option_hours, format_time_left
 from spawner.options.job_options import JobOptions
@@ -91,7 +91,9 @@ def advanced_fields(
 
 def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
     types = offered_gpu_types(catalog, limits)
-    nodes = nodes_of(catalog, (selected.partition,) if selected.partition else limits.partitions)
+    nodes = distinct_nodes(
+        catalog, (selected.partition,) if selected.partition else limits.partitions
+    )
     items = []
     for name in types:
         count = sum((node.count_gpus(name) for node in nodes), start=GpuCount())
@@ -101,7 +103,7 @@ def _gpu_types(catalog: Catalog, limits: Limits, selected: JobOptions) -> Field:
             Item(
                 value=name,
                 label=label,
-                detail=free_of(count),
+                detail=format_free(count),
                 is_chosen=selected.gpu_type == name,
                 refusal=place,
             )
@@ -124,7 +126,7 @@ def _partitions(catalog: Catalog, bounds: OwnedLimits, selected: JobOptions) -> 
             Item(
                 value=name,
                 label=name,
-                detail=free_of(count),
+                detail=format_free(count),
                 is_chosen=selected.partition == name,
                 refusal=bounds.why_not_partition(name),
             )
@@ -189,6 +191,6 @@ def _time_left(reservation: Reservation, now: datetime) -> str:
     return f"{format_time_left((reservation.ends_at - now).total_seconds())} left"
 
 
-def free_of(count: GpuCount) -> str:
+def format_free(count: GpuCount) -> str:
     """Return "3 of 8 free", or "" if there are none at all."""
     return f"{count.free} of {count.total} free" if count.total else ""

@@ -76,11 +76,12 @@ def make_gpu_choices(
     """
     limits = bounds.own
     named = (selected.partition,) if selected.partition else ()
-    nodes = nodes_of(catalog, named or limits.partitions)
+    nodes = distinct_nodes(catalog, named or limits.partitions)
     largest = max((node.count_gpus(selected.gpu_type).total for node in nodes), default=0)
     # Numbers that only other partitions or types have are shown, too, with the reason against them.
     shown = max(
-        (node.count_gpus().total for node in nodes_of(catalog, bounds.site.partitions)), default=0
+        (node.count_gpus().total for node in distinct_nodes(catalog, bounds.site.partitions)),
+        default=0,
     )
     choices = tuple(
         _choice(n, catalog, shape_for, limits, selected, _refusal(n, bounds, selected, largest))
@@ -96,7 +97,7 @@ def make_gpu_choices(
     )
 
 
-def nodes_of(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
+def distinct_nodes(catalog: Catalog, partitions: tuple[str, ...]) -> list[Node]:
     """Return each node of some partitions once, even if several partitions share it.
 
     No `partitions` means Slurm's default partition.

@@ -20,7 +20,7 @@ from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.options.job_options import JobOptions
 from spawner.options.limits import Limits
-from spawner.options.request import shape_of
+from spawner.options.request import resources_per_gpu
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import ResourcesPerGpu
@@ -127,12 +127,12 @@ async def describe_form(
             spawner,
             catalog,
             offer,
-            partial(options_of, selected),
+            partial(format_options, selected),
             shared_by=None if account is None else (*key, account),
             wait_s=wait_s,
         )
     reservations = None if as_of else await _read_reservations(spawner)
-    chosen = options_of(selected, offer.chosen)
+    chosen = format_options(selected, offer.chosen)
     return FormView(
         offer=offer,
         starts=_describe_starts(offer.choices, known, now),
@@ -143,7 +143,7 @@ async def describe_form(
     )
 
 
-def options_of(selected: JobOptions, n_gpus: int) -> dict[str, str]:
+def format_options(selected: JobOptions, n_gpus: int) -> dict[str, str]:
     """Return a choice as a request spells it: texts by option."""
     chosen = {
         "gpus": str(n_gpus),
@@ -188,4 +188,6 @@ def _describe_starts(
 def _shape_for(
     spawner: Any, catalog: Catalog, gpu_type: str | None, n_gpus: int, partition: str | None
 ) -> ResourcesPerGpu:
-    return shape_of(spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type)
+    return resources_per_gpu(
+        spawner, catalog, n_gpus=n_gpus, partition=partition, gpu_type=gpu_type
+    )

@@ -115,7 +115,7 @@ class AnnouncementBoard:
         return tuple(one for one in self._announcements if one.is_shown(now))
 
     def _look(self) -> None:
-        version = _version_of(self._path)
+        version = _file_version(self._path)
         if version == self._version:
             return
         # Before reading: the error of a wrong file is logged once, not at every look.
@@ -126,7 +126,7 @@ class AnnouncementBoard:
             self._log.error("Keeping the previous announcements: %s", error)
 
 
-def _version_of(path: Path) -> tuple[int, int] | None:
+def _file_version(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:

@@ -52,7 +52,7 @@ class Notices:
         self._by_user = {
             user: notices
             for user, saved in self._file.read().items()
-            if (notices := _notices_of(saved))
+            if (notices := _parse_notices(saved))
         }
 
     def of(self, user: str) -> tuple[Notice, ...]:
@@ -93,7 +93,7 @@ def shared_notices(path: Path) -> Notices:
     return Notices(path)
 
 
-def _notices_of(saved: Any) -> list[Notice]:
+def _parse_notices(saved: Any) -> list[Notice]:
     try:
         return [
             Notice(text=str(one["text"]), sender=str(one["sender"]), sent_at=float(one["sent_at"]))

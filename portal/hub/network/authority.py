@@ -26,7 +26,7 @@ from spawner.certificates import (
     AUTHORITY_FILE,
     IDENTITY_FILE,
     alternative_name,
-    name_of,
+    make_name,
 )
 
 KEY_FILE = "authority-key.pem"
@@ -75,7 +75,7 @@ def _ensure_key(path: Path) -> Any:
 
 
 def _make_authority(key: Any, now: datetime) -> x509.Certificate:
-    name = name_of("Certificate authority of the portal")
+    name = make_name("Certificate authority of the portal")
     usage = x509.KeyUsage(
         key_cert_sign=True,
         crl_sign=True,
@@ -110,7 +110,7 @@ def _make_identity(
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
     return (
         _builder(own_key, now, IDENTITY_DAYS)
-        .subject_name(name_of("Hub and proxy"))
+        .subject_name(make_name("Hub and proxy"))
         .issuer_name(authority.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)

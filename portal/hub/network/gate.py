@@ -31,7 +31,7 @@ class GuardSettings:
     """
 
     traffic: TrafficSettings
-    address_of: Callable[[HTTPServerRequest], str]
+    request_address: Callable[[HTTPServerRequest], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Gate:
     ) -> None:
         self._log: logging.Logger = settings["log"]
         self._base_url = str(settings["hub"].base_url)
-        self._visitors = Visitors(settings, guarding.address_of, clock)
+        self._visitors = Visitors(settings, guarding.request_address, clock)
         self._traffic = RateLimiter(clock)
         self._allowances = rate_limits(guarding.traffic)
         self._clock = clock
@@ -86,7 +86,7 @@ class Gate:
         Returns:
             A visit, which the caller has to leave; None if the request is not counted.
         """
-        cost = cost_of(start_line.path, self._base_url)
+        cost = request_cost(start_line.path, self._base_url)
         if cost == 0:
             return None
         visitor = self._visitors.of(start_line, headers, connection)
@@ -142,7 +142,7 @@ def rate_limits(traffic: TrafficSettings) -> dict[Kind, RateLimit]:
     }
 
 
-def cost_of(path: str, base_url: str) -> float:
+def request_cost(path: str, base_url: str) -> float:
     """Return what a request costs its sender: 1 for pages and REST, less for files.
 
     `base_url` has a "/" at both ends; `path` may have a query.

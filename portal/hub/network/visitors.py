@@ -58,11 +58,11 @@ class Visitors:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        address_of: Callable[[HTTPServerRequest], str],
+        request_address: Callable[[HTTPServerRequest], str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
-        self._address_of = address_of
+        self._client_address = request_address
         self._clock = clock
         self._remembered: dict[bytes, tuple[Visitor, float]] = {}
 
@@ -128,10 +128,10 @@ class Visitors:
         return Visitor(Kind.USER, user.name) if user is not None else None
 
     def _of_address(self, request: HTTPServerRequest) -> Visitor:
-        return Visitor(Kind.ADDRESS, network_of(self._address_of(request)))
+        return Visitor(Kind.ADDRESS, network_prefix(self._client_address(request)))
 
 
-def network_of(address: str) -> str:
+def network_prefix(address: str) -> str:
     """Return the part of an address that one client cannot choose.
 
     Returns:

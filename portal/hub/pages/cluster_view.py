@@ -173,9 +173,9 @@ def describe_accuracy(accuracy: Accuracy | None) -> str:
 
 def count_by_type(catalog: Catalog) -> Iterator[CountRow]:
     """Yield a row for each GPU type of a catalog; a node in several partitions counts once."""
-    types = {name for node in _nodes_of(catalog) for name in node.gpus}
+    types = {name for node in _distinct_nodes(catalog) for name in node.gpus}
     for name in sorted(types):
-        count = sum((node.count_gpus(name) for node in _nodes_of(catalog)), start=GpuCount())
+        count = sum((node.count_gpus(name) for node in _distinct_nodes(catalog)), start=GpuCount())
         title = {UNTYPED: "GPU", SHARD: "share of a GPU (shard)"}.get(name, name)
         yield CountRow(
             name=title,
@@ -189,7 +189,7 @@ def count_by_type(catalog: Catalog) -> Iterator[CountRow]:
 
 def count_cores(catalog: Catalog) -> CountRow:
     """Return the CPU cores of a catalog; a node in several partitions counts once."""
-    nodes = _nodes_of(catalog)
+    nodes = _distinct_nodes(catalog)
     idle = {"free": 0, "planned": 0, "down": 0}
     for node in nodes:
         idle[node.idle_are] += max(0, node.n_cores - node.n_cores_used)
@@ -218,7 +218,7 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
     session: Session | None = spawner.session
     record: JobRecord | None = spawner.job_record
     is_started = record is not None and record.state.phase is Phase.RUNNING
-    began_at = _start_of(record) if is_started else None
+    began_at = _parse_start(record) if is_started else None
     if began_at is None and session is not None and session.submitted_at:
         began_at = datetime.fromtimestamp(session.submitted_at, UTC)
     return SessionRow(
@@ -226,14 +226,14 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
         name=name,
         n_gpus=session.n_gpus if session else 0,
         node=record.node if record is not None and is_started else "",
-        state=_state_of(spawner, is_started=is_started),
+        state=_session_state(spawner, is_started=is_started),
         since_s=max(0.0, (now - began_at).total_seconds()) if began_at else 0.0,
         idle_s=_idle_s(spawner, now) if spawner.ready else None,
         job_id=session.job_id if session else 0,
     )
 
 
-def _state_of(spawner: Any, *, is_started: bool) -> str:
+def _session_state(spawner: Any, *, is_started: bool) -> str:
     if spawner.pending == "stop":
         return "stopping"
     if is_suspended(spawner):
@@ -251,14 +251,14 @@ def _idle_s(spawner: Any, now: datetime) -> float | None:
     return max(0.0, (now - last.replace(tzinfo=UTC)).total_seconds())
 
 
-def _start_of(record: JobRecord | None) -> datetime | None:
+def _parse_start(record: JobRecord | None) -> datetime | None:
     try:
         return datetime.fromisoformat(record.starts_at).astimezone() if record else None
     except ValueError:
         return None
 
 
-def _nodes_of(catalog: Catalog) -> list[Node]:
+def _distinct_nodes(catalog: Catalog) -> list[Node]:
     nodes: dict[str, Node] = {}
     # Partitions that are up come last and win: a node that is free in one of them is free.
     for partition in sorted(catalog.partitions.values(), key=lambda partition: partition.is_up):

@@ -133,7 +133,7 @@ class HomePage:
     async def _describe_usage(self, user: Any) -> Part:
         now = self._now()
         # A week may have begun in the last month.
-        since = min(week_of(now), month_of(now))
+        since = min(week_start(now), month_start(now))
         try:
             allocations = await user.spawner.cluster.read_allocations(
                 user.name, since, patience_s=PATIENCE_S
@@ -195,7 +195,7 @@ def describe_usage(allocations: Sequence[Allocation], now: datetime) -> tuple[Ba
     Returns:
         Two bars; the one with the larger amount has full length.
     """
-    spans = {"This week": week_of(now), "This month": month_of(now)}
+    spans = {"This week": week_start(now), "This month": month_start(now)}
     hours = {name: gpu_hours(allocations, since=at, until=now) for name, at in spans.items()}
     most = max(hours.values())
     return tuple(
@@ -223,12 +223,12 @@ def describe_space(name: str, space: Space | None, warning_percent: float) -> Ba
     return Bar(name=name, words=words, percent=min(100.0, space.used_percent), warning=warning)
 
 
-def week_of(now: datetime) -> datetime:
+def week_start(now: datetime) -> datetime:
     """Return Monday at midnight of a week."""
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     return day - timedelta(days=day.weekday())
 
 
-def month_of(now: datetime) -> datetime:
+def month_start(now: datetime) -> datetime:
     """Return the first at midnight of a month."""
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

@@ -16,7 +16,13 @@ from typing import Any
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.pages import PageSettings
-from portal.hub.settings.places import Place, PlaceSettings, places_of, read_places, split_storage
+from portal.hub.settings.places import (
+    Place,
+    PlaceSettings,
+    read_places,
+    split_storage,
+    storage_places,
+)
 from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.resources import ChoiceSettings, ForecastSettings, ResourceSettings
 from portal.hub.settings.schema import closest, read_table
@@ -90,7 +96,7 @@ class Settings:
     @property
     def places(self) -> tuple[Place, ...]:
         """The site's storage, `isilon` first."""
-        return places_of(self.storage, self.preflight, self.named_storage)
+        return storage_places(self.storage, self.preflight, self.named_storage)
 
     @property
     def datasets(self) -> str:

@@ -73,7 +73,7 @@ class Place:
     is_mount: bool
 
 
-def places_of(
+def storage_places(
     storage: StorageSettings,
     preflight: PreflightSettings,
     named: Mapping[str, PlaceSettings],

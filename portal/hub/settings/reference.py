@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 from portal.hub.settings.limits import LimitSettings, PartitionSettings
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.places import PlaceSettings
-from portal.hub.settings.schema import default_of, is_required, kind_name, rule_of
+from portal.hub.settings.schema import field_default, field_rule, is_required, kind_name
 from portal.hub.settings.tools import ToolSettings
 from portal.hub.settings.traits import INTERNAL
 from spawner.options.traits import SiteTraits
@@ -96,7 +96,7 @@ def toml_value(value: Any) -> str:
 def _example_table(name: str, cls: type) -> str:
     lines = [_comment(_doc(cls)), f"[{name}]"]
     for key in fields(cls):
-        lines.append(_comment(rule_of(key).doc))
+        lines.append(_comment(field_rule(key).doc))
         lines.extend(_example_lines(key))
     return "\n".join(lines) + "\n"
 
@@ -108,11 +108,11 @@ def _optional_table(name: str, cls: type) -> str:
 
 
 def _example_lines(key: Field[Any]) -> Iterator[str]:
-    example = rule_of(key).example
-    if is_required(key) or rule_of(key).needed:
+    example = field_rule(key).example
+    if is_required(key) or field_rule(key).needed:
         yield f"{key.name} = {toml_value(example)}"
     else:
-        yield f"# {key.name} = {toml_value(default_of(key))}"
+        yield f"# {key.name} = {toml_value(field_default(key))}"
         if example is not None:
             yield f"{key.name} = {toml_value(example)}"
 
@@ -121,7 +121,7 @@ def _reference_table(name: str, cls: type) -> str:
     kinds = get_type_hints(cls)
     head = f"### [{name}]\n\n{_doc(cls)}\n\n| key | kind | default | meaning |\n|---|---|---|---|"
     rows = [
-        f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} | {rule_of(key).doc} |"
+        f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} | {field_rule(key).doc} |"
         for key in fields(cls)
     ]
     return "\n".join([head, *rows]) + "\n"
@@ -140,7 +140,7 @@ def _trait_default(trait: Any) -> str:
 
 
 def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:
-    rule, name = rule_of(key), kind_name(kinds[key.name])
+    rule, name = field_rule(key), kind_name(kinds[key.name])
     if rule.lowest is None or rule.highest is None:
         return name
     return f"{name}, {rule.lowest:.4g} to {rule.highest:g}"
@@ -149,7 +149,7 @@ def _kind(key: Field[Any], kinds: dict[str, Any]) -> str:
 def _default(key: Field[Any]) -> str:
     if is_required(key):
         return "required"
-    return rule_of(key).needed or f"`{toml_value(default_of(key))}`"
+    return field_rule(key).needed or f"`{toml_value(field_default(key))}`"
 
 
 def _doc(cls: type) -> str:

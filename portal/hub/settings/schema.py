@@ -64,7 +64,7 @@ def setting(doc: str, *, default: Any = MISSING, **rule: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-def rule_of(key: Field[Any]) -> Rule:
+def field_rule(key: Field[Any]) -> Rule:
     """Return the rule of a field made by `setting`; `key` is a dataclass field."""
     rule: Rule = key.metadata["rule"]
     return rule
@@ -75,14 +75,14 @@ def is_required(key: Field[Any]) -> bool:
     return key.default is MISSING and key.default_factory is MISSING
 
 
-def default_of(key: Field[Any]) -> Any:
+def field_default(key: Field[Any]) -> Any:
     """Return the default of a field, `key`, that is not required."""
     return key.default if key.default_factory is MISSING else key.default_factory()
 
 
 def default(cls: type, name: str) -> Any:
     """Return the default of the key `name` of a table's dataclass."""
-    return default_of(next(key for key in fields(cls) if key.name == name))
+    return field_default(next(key for key in fields(cls) if key.name == name))
 
 
 def kind_name(kind: Any) -> str:
@@ -127,10 +127,12 @@ def read_table(
             raise SettingsError(_unknown_key(name, keys, where, elsewhere or {}))
     for name, key in keys.items():
         if name not in table and is_required(key):
-            raise SettingsError(f"{where} lacks the key '{name}'. {rule_of(key).doc}")
+            raise SettingsError(f"{where} lacks the key '{name}'. {field_rule(key).doc}")
     try:
         values = {
-            name: read_value(value, kinds[name], rule_of(keys[name]), where=f"'{name}' in {where}")
+            name: read_value(
+                value, kinds[name], field_rule(keys[name]), where=f"'{name}' in {where}"
+            )
             for name, value in table.items()
         }
         return cls(**values)

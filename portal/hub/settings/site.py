@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from portal.hub.settings.schema import default_of, rule_of, setting
+from portal.hub.settings.schema import field_default, field_rule, setting
 from portal.hub.settings.validators import (
     check_dn_template,
     check_folder,
@@ -144,8 +144,8 @@ class LoginSettings:
     def _refuse_lacks(self) -> None:
         for key in fields(self):
             # Other authenticators do without these keys, so the keys have defaults.
-            if rule_of(key).needed and getattr(self, key.name) == default_of(key):
-                raise ValueError(f"it lacks the key '{key.name}'. {rule_of(key).doc}")
+            if field_rule(key).needed and getattr(self, key.name) == field_default(key):
+                raise ValueError(f"it lacks the key '{key.name}'. {field_rule(key).doc}")
 
     @property
     def is_ldap(self) -> bool:

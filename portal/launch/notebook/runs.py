@@ -36,7 +36,7 @@ def runs(n: int = N_SHOWN) -> Runs:
     parent = parent_folder()
     # Without a plan it is no run, for example the folder of studies.
     paths = [path for path in parent.glob("*") if (path / "run.json").is_file()]
-    return Runs(_run_of(path) for path in sorted(paths, key=_start, reverse=True)[:n])
+    return Runs(_open_run(path) for path in sorted(paths, key=_start, reverse=True)[:n])
 
 
 def attach(run_id: str | None = None) -> Run:
@@ -72,7 +72,7 @@ def _start(path: Path) -> tuple[str, int]:
     return second, (path / "run.json").stat().st_mtime_ns
 
 
-def _run_of(path: Path) -> Run:
+def _open_run(path: Path) -> Run:
     folder = RunFolder(path)
     return Run(folder, folder.read_job_id(), show)
 

@@ -50,7 +50,7 @@ def address_towards(host: str) -> str:
         return str(probe.getsockname()[0])
 
 
-def interface_of(address: str) -> str:
+def find_interface(address: str) -> str:
     """Return the network interface with an IPv4 address, such as "ib0"; empty if there is none.
 
     Source:

@@ -146,7 +146,7 @@ def summarize(config: Config, steps_of_ranks: Sequence[Sequence[float]]) -> Meas
     )
 
 
-def point_of(measurement: Measurement) -> Point:
+def fit_point(measurement: Measurement) -> Point:
     """Return a measurement as a point that the model of the step time is fitted to."""
     error = measurement.spread / measurement.images_per_s / measurement.n_steps**0.5
     return Point(n_gpus=measurement.config.shape.n_ranks, step_s=measurement.step_s, error=error)

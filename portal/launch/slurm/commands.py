@@ -63,7 +63,7 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     """
     # Unless a site has EnforcePartLimits, Slurm takes such a job and never starts it.
     if request.partition and request.shape.n_nodes > 1:
-        n_nodes = nodes_of(request.partition)
+        n_nodes = count_nodes(request.partition)
         if too_many := explain_too_many_nodes(request.shape, request.partition, n_nodes):
             raise SessionError(too_many)
     done = _slurm(sbatch_argv(request), stdin=job_script(command))
@@ -77,7 +77,7 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     return int(job_id[1])
 
 
-def nodes_of(partition: str) -> int:
+def count_nodes(partition: str) -> int:
     """Return the nodes of a partition, whatever their state; 0 if Slurm does not say."""
     done = _slurm(["sinfo", "--noheader", f"--partition={partition}", "--format=%D"])
     words = done.stdout.split() if done is not None and done.returncode == 0 else []

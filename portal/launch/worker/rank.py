@@ -23,7 +23,7 @@ from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_
 from portal.launch.errors import LaunchError, StepError
 from portal.launch.rendezvous.client import StoreClient
 from portal.launch.rendezvous.import_hooks import check_size, install_guards
-from portal.launch.rendezvous.network import address_towards, interface_of
+from portal.launch.rendezvous.network import address_towards, find_interface
 from portal.launch.task import call, cell
 from portal.launch.task.environment import RENDEZVOUS_VARIABLE, rank_environment
 from portal.launch.task.folder import RunFolder
@@ -104,7 +104,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
             n_threads=_n_threads(plan, placement),
             simulated_gpus=plan.simulated_gpus,
             rendezvous=(address, int(port)),
-            interface=interface_of(own_address),
+            interface=find_interface(own_address),
             one_gpu_each=find_spec("torch") is None,
             mpi=plan.mpi,
         )
@@ -115,7 +115,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     # One rank for each node is enough, and a single node needs no network.
     if placement.local_rank == 0 and placement.cross_size > 1:
         client = StoreClient(address, "preflight")
-        check_nodes(client, placement, own_address, interface_of(own_address))
+        check_nodes(client, placement, own_address, find_interface(own_address))
     _enter(plan.working_dir, placement.node)
     sys.path[:] = plan.module_paths
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -15,7 +15,7 @@ from portal.server.authorization import for_the_user
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
 from portal.server.home.template_cards import TemplateCard, list_cards, restore_template
-from portal.server.home.template_kernels import OfferedKernel, packages_beside, packages_of
+from portal.server.home.template_kernels import OfferedKernel, packages_beside, parse_packages
 from portal.server.kernels.kernels import Kernels
 
 # Trying an image takes seconds; a hanging one must not hold up all cards.
@@ -86,5 +86,5 @@ def _offered(spec: Mapping[str, Any], packages: tuple[str, ...] | None) -> Offer
     return OfferedKernel(
         program=program,
         language=str(spec.get("language", "python")),
-        packages=packages_beside(program) if packages is None else packages_of(packages),
+        packages=packages_beside(program) if packages is None else parse_packages(packages),
     )

@@ -13,7 +13,13 @@ from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
-from portal.server.home.template_kernels import Match, Needs, OfferedKernel, match_kernel, needs_of
+from portal.server.home.template_kernels import (
+    Match,
+    Needs,
+    OfferedKernel,
+    match_kernel,
+    read_needs,
+)
 from portal.server.home.template_source import TemplateSource
 from portal.server.home.template_versions import Release, read_releases, write_releases
 from portal.server.home.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
@@ -76,11 +82,11 @@ def list_cards(
         If no kernel has what a template needs, the title says what is missing; a template that few
         sites can run is then left out.
     """
-    cards = [card for source in sources for card in _cards_of(source, kernels)]
+    cards = [card for source in sources for card in _make_cards(source, kernels)]
     return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
 
 
-def _cards_of(
+def _make_cards(
     source: TemplateSource, kernels: Mapping[str, OfferedKernel] | None
 ) -> Iterable[TemplateCard]:
     tested = _read_json(source, PurePosixPath("tested.json"))
@@ -89,7 +95,7 @@ def _cards_of(
         folder = relative.parts[0] if len(relative.parts) > 1 else source.below
         run = tested.get(relative.as_posix(), {})
         notebook = _read_json(source, PurePosixPath(relative))
-        needs = needs_of(notebook)
+        needs = read_needs(notebook)
         match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
         if kernels is not None and not _is_offered(folder, needs, match):
             continue

@@ -69,7 +69,7 @@ class Match:
     advice: str = ""
 
 
-def needs_of(notebook: Mapping[str, Any]) -> Needs:
+def read_needs(notebook: Mapping[str, Any]) -> Needs:
     """Read the requirements in the metadata of `notebook`; malformed parts count as absent."""
     metadata = _table(notebook, "metadata")
     kernelspec = _table(metadata, "kernelspec")
@@ -81,7 +81,7 @@ def needs_of(notebook: Mapping[str, Any]) -> Needs:
     )
 
 
-def packages_of(names: Iterable[str]) -> dict[str, str]:
+def parse_packages(names: Iterable[str]) -> dict[str, str]:
     """Return versions by canonical name, from NAME==VERSION or NAME; "" for no version."""
     pairs = (name.partition("==") for name in names)
     return {canonicalize_name(name): version for name, _, version in pairs}
@@ -112,7 +112,7 @@ def match_kernel(needs: Needs, kernels: Mapping[str, OfferedKernel]) -> Match:
     """Choose the kernel for a notebook.
 
     Args:
-        needs: From `needs_of`.
+        needs: From `read_needs`.
         kernels: The session's kernels by name, preferred ones first.
 
     Returns:

@@ -27,7 +27,7 @@ class _JobsAPIHandler(APIHandler):
         self.queue = queue
         self.root = Path(os.path.realpath(root_dir))
 
-    async def result_of(self, work: Awaitable[T]) -> T | None:
+    async def await_result(self, work: Awaitable[T]) -> T | None:
         """Await `work`; answer its error with status and message, and return None then."""
         try:
             return await work
@@ -62,7 +62,7 @@ class JobsHandler(_JobsAPIHandler):
     @for_the_user
     async def get(self) -> None:
         """List them."""
-        jobs = await self.result_of(self.queue.list_jobs())
+        jobs = await self.await_result(self.queue.list_jobs())
         if jobs is not None:
             self.finish(json.dumps([job.as_json() for job in jobs]))
 
@@ -78,7 +78,7 @@ class JobsHandler(_JobsAPIHandler):
         async def submit() -> str:
             return await self.queue.submit(self.script())
 
-        job_id = await self.result_of(submit())
+        job_id = await self.await_result(submit())
         if job_id is not None:
             self.set_status(201)
             self.finish({"id": job_id})
@@ -94,7 +94,7 @@ class JobPreviewHandler(_JobsAPIHandler):
         async def preview() -> object:
             return asdict(await self.queue.preview(self.script()))
 
-        found = await self.result_of(preview())
+        found = await self.await_result(preview())
         if found is not None:
             self.finish(json.dumps(found))
 
@@ -108,10 +108,10 @@ class JobHandler(_JobsAPIHandler):
 
         async def cancel() -> bool:
             await self.queue.cancel(job_id)
-            # result_of() answers None for a failure, so success must be something else.
+            # await_result() answers None for a failure, so success must be something else.
             return True
 
-        if await self.result_of(cancel()):
+        if await self.await_result(cancel()):
             self.set_status(204)
             self.finish()
 
@@ -125,6 +125,6 @@ class JobOutputHandler(_JobsAPIHandler):
         text = self.get_argument("offset", "-1")
         # isdigit() also accepts characters such as ², at which int() fails.
         offset = int(text) if text.isascii() and text.isdigit() else -1
-        output = await self.result_of(self.queue.read_output(job_id, offset))
+        output = await self.await_result(self.queue.read_output(job_id, offset))
         if output is not None:
             self.finish(json.dumps(asdict(output)))

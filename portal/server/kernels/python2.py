@@ -103,7 +103,7 @@ class Python2Kernel(Kernel):
         reply: dict[str, Any] = {"status": "ok", "payload": [], "user_expressions": {}}
         for message in self._ask(code):
             if "error" in message:
-                reply = _error_of(message)
+                reply = _error_content(message)
             if not silent:
                 self._show(message)
         return {**reply, "execution_count": self.execution_count}
@@ -155,10 +155,10 @@ class Python2Kernel(Kernel):
             content = {"execution_count": self.execution_count, "data": data, "metadata": {}}
             self.send_response(self.iopub_socket, "execute_result", content)
         elif "error" in message:
-            self.send_response(self.iopub_socket, "error", _error_of(message))
+            self.send_response(self.iopub_socket, "error", _error_content(message))
 
 
-def _error_of(message: dict[str, Any]) -> dict[str, Any]:
+def _error_content(message: dict[str, Any]) -> dict[str, Any]:
     return {
         "status": "error",
         "ename": message["error"],

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from portal.packages.overlay import overlay_of
+from portal.packages.overlay import find_overlay
 from portal.packages.start import SWITCH
 
 _ENDING = "-without-packages"
@@ -52,7 +52,7 @@ class KernelsWithoutPackages:
         if spec.get("language") == "R":
             return any(self._home.glob(_R_PACKAGES))
         release = spec.get("metadata", {}).get("packages_release")
-        return bool(release) and not overlay_of(self._home, name, release).is_empty()
+        return bool(release) and not find_overlay(self._home, name, release).is_empty()
 
     def _write(self, specs: Mapping[str, Mapping[str, Any]]) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

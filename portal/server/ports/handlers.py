@@ -215,13 +215,13 @@ class KeyedPortHandler(PortHandler):
         "access-control-allow-origin",
     }
 
-    def content_of(self, response: httpcore.Response) -> AsyncIterator[bytes]:
+    def response_chunks(self, response: httpcore.Response) -> AsyncIterator[bytes]:
         """Return a page with storage for the sandbox added, and anything else unchanged."""
         if not self._is_page() or not _is_plain_html(response):
-            return super().content_of(response)
+            return super().response_chunks(response)
         # The page grows by the script.
         self.clear_header("Content-Length")
-        return with_storage(super().content_of(response))
+        return with_storage(super().response_chunks(response))
 
     def set_default_headers(self) -> None:
         """Let the sandboxed page read its own responses, and never send its URL as a referrer."""

@@ -87,7 +87,7 @@ class SessionPorts:
         self._pid = os.getpid()
         self._uid = os.geteuid()
         self._job_id = environ.get("SLURM_JOB_ID", "")
-        self._cgroup_job = self._cgroup_job_of(self._pid)
+        self._cgroup_job = self._read_cgroup_job(self._pid)
 
     def listeners(self, port: int) -> frozenset[TcpSocket]:
         """Return the sockets, one or more, that receive connections to this port of 127.0.0.1.
@@ -155,14 +155,14 @@ class SessionPorts:
     def _is_of_session(self, pid: int) -> bool:
         # A process cannot leave the cgroup of its job, but it can change its environment.
         if self._cgroup_job:
-            return self._cgroup_job_of(pid) == self._cgroup_job
+            return self._read_cgroup_job(pid) == self._cgroup_job
         if self._job_id:
             variables = (self._proc / str(pid) / "environ").read_bytes().split(b"\0")
             if f"SLURM_JOB_ID={self._job_id}".encode() in variables:
                 return True
         return self._descends_from_server(pid)
 
-    def _cgroup_job_of(self, pid: int) -> str:
+    def _read_cgroup_job(self, pid: int) -> str:
         try:
             found = _JOB_OF_CGROUP.search((self._proc / str(pid) / "cgroup").read_text("utf-8"))
         except OSError:

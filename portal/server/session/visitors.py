@@ -42,7 +42,7 @@ class Visitors:
         async def get_user(handler: Any) -> Any:
             user = await ask(handler)
             if user is not None and user.username != self._owner:
-                self.note(str(user.username), address_of(handler.request))
+                self.note(str(user.username), forwarded_addresses(handler.request))
             return user
 
         identity_provider.get_user = get_user
@@ -69,7 +69,7 @@ class Visitors:
             self._log.warning("The hub was not told that %s is here: %s", visitor, error.message)
 
 
-def address_of(request: Any) -> str:
+def forwarded_addresses(request: Any) -> str:
     """Return all addresses that `request` passed, as the proxies wrote them down.
 
     Only the last ones are beyond doubt: a client can send the header with anything in it.

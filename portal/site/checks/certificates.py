@@ -106,10 +106,10 @@ def served_certificate_end(host: str, port: int) -> datetime:
         socket.create_connection((host, port), timeout=_TIMEOUT_S) as plain,
         context.wrap_socket(plain, server_hostname=host) as connection,
     ):
-        return end_of(connection)
+        return certificate_expiry(connection)
 
 
-def end_of(connection: ssl.SSLSocket) -> datetime:
+def certificate_expiry(connection: ssl.SSLSocket) -> datetime:
     """Return when the other side's verified certificate expires, in UTC."""
     certificate = connection.getpeercert() or {}
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)

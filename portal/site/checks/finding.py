@@ -58,7 +58,7 @@ class Report:
 
     def to_lines(self) -> str:
         """Return the lines for a terminal, 100 characters wide."""
-        return "\n".join(line for one in self.findings for line in self._lines_of(one))
+        return "\n".join(line for one in self.findings for line in self._format_lines(one))
 
     def to_json(self) -> list[dict[str, object]]:
         """Return an object for each finding, for monitoring."""
@@ -73,7 +73,7 @@ class Report:
             for one in self.findings
         ]
 
-    def _lines_of(self, finding: Finding) -> list[str]:
+    def _format_lines(self, finding: Finding) -> list[str]:
         first = f"{finding.grade.value:<9}{self.check}: {finding.sentence}"
         cure = [f"{_INDENT}-> {finding.cure}"] if finding.cure else []
         return [

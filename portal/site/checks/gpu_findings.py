@@ -10,11 +10,11 @@ from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 from portal.site.checks.framework_findings import assess_frameworks
 from portal.site.checks.gpu_answers import AllReduce, GpuAnswer, parse_allreduce, parse_gpu_answer
 from portal.site.checks.gpu_pair import GRACE_S, run_pair
-from portal.site.checks.gpu_request import GpuRequest, requests_of
+from portal.site.checks.gpu_request import GpuRequest, gpu_requests
 from portal.site.checks.gpu_test_job import LOOK_S, RANKS_S, run_gpu_test_job
 from portal.site.checks.nvidia import parse_gpus
 from portal.site.checks.test_job import CheckJobResult
-from portal.site.checks.test_job_findings import assess_silence, node_of
+from portal.site.checks.test_job_findings import assess_silence, job_node
 from spawner.client.slurm import Slurm
 from spawner.errors import JobRejectedError
 
@@ -22,7 +22,7 @@ _NO_PROGRAM = 127
 _MIB = 1024 * 1024
 
 
-def timeout_of(wait_s: float) -> float:
+def gpu_check_timeout_s(wait_s: float) -> float:
     """Return how many seconds the GPU check of a partition may take.
 
     One job for the GPUs of a node and then one on each of two nodes, each of which may wait in the
@@ -45,7 +45,7 @@ async def check_gpus(
         return [
             skipped(f"no GPU was tried in {partition}.", "Name a user of the portal: --user NAME.")
         ]
-    requests = requests_of(await slurm.read_catalog(), settings, partition)
+    requests = gpu_requests(await slurm.read_catalog(), settings, partition)
     if not requests:
         return [skipped(f"{partition} has no GPU that a job could get.", "sinfo -R shows why.")]
     looks = [_check_one(slurm, settings, one, user=user, wait_s=wait_s) for one in requests]
@@ -60,7 +60,7 @@ async def _check_one(
         if (silence := assess_silence(trial, request.place)) is not None:
             return [silence]
         answer = parse_gpu_answer(trial.found or {})
-        findings = assess_gpus(answer, settings, request, node=node_of(trial, request.place))
+        findings = assess_gpus(answer, settings, request, node=job_node(trial, request.place))
         # Ranks on two nodes are worth a try only if those on one node work.
         if request.nodes and answer.allreduce.backend and not answer.allreduce.failed:
             here = answer.allreduce

@@ -10,8 +10,13 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks import rank_starter
 from portal.site.checks.gpu_answers import AllReduce
 from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
-from portal.site.checks.gpu_test_job import RANKS_S, end, follow, ranks_of, submit
-from portal.site.checks.test_job import CheckJobResult, environment_of, new_name, script_of
+from portal.site.checks.gpu_test_job import RANKS_S, end, follow, rank_starter_input, submit
+from portal.site.checks.test_job import (
+    CheckJobResult,
+    check_job_environment,
+    new_name,
+    program_script,
+)
 from spawner.client.slurm import Slurm
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobKey
@@ -67,7 +72,7 @@ async def _run_once(
     timeout_s = wait_s + RANKS_S
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
     meeting_place = f"tcp://{request.nodes[0].address}:{secrets.choice(ports)}"
-    common = ranks_of(settings, here.backend) | {
+    common = rank_starter_input(settings, here.backend) | {
         "kernel": here.kernel,
         "n_local": 1,
         "meeting_place": meeting_place,
@@ -78,7 +83,7 @@ async def _run_once(
         for rank, (node, peer) in enumerate((request.nodes, request.nodes[::-1])):
             asked: dict[str, Any] = {**common, "rank": rank, "peer": peer.address}
             job = _build_rank(settings, request, node, walltime_s=timeout_s + GRACE_S)
-            keys.append(await submit(slurm, job, user, environment_of(settings, asked)))
+            keys.append(await submit(slurm, job, user, check_job_environment(settings, asked)))
         return await _follow_both(slurm, keys, wait_s=wait_s, look_s=timeout_s + GRACE_S)
     finally:
         for key in keys:
@@ -91,7 +96,7 @@ def _build_rank(settings: Settings, request: GpuRequest, node: Node, *, walltime
         settings,
         one,
         name=new_name(),
-        script=script_of(rank_starter),
+        script=program_script(rank_starter),
         walltime_s=walltime_s,
         node=node.name,
     )

@@ -2,8 +2,8 @@
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.gpu_test_job.question_of`. What needs a framework is a program of its own, which
-the kernel's Python runs.
+`portal.site.checks.gpu_test_job.gpu_probe_input`. What needs a framework is a program of its own,
+which the kernel's Python runs.
 """
 
 from __future__ import annotations
@@ -240,12 +240,12 @@ def probe_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str
         What rank 0 said; "failed" if a rank failed, "untried" if there is nothing to try.
         "backend" and "kernel" are those for ranks on two nodes; missing if there cannot be any.
     """
-    with_torch = [name for name, one in found["kernels"].items() if "version" in torch_of(one)]
+    with_torch = [name for name, one in found["kernels"].items() if "version" in torch_report(one)]
     if not with_torch:
         return {"untried": "no kernel has PyTorch"}
     kernel, backend = with_torch[0], "gloo"
     if found["is_real"]:
-        torch, backend = torch_of(found["kernels"][kernel]), "nccl"
+        torch, backend = torch_report(found["kernels"][kernel]), "nccl"
         if any(name.startswith("MIG-") for name in found["given"]):
             return {"untried": "NCCL does not join parts of a GPU (MIG)"}
         if not 0 < len(found["given"]) <= torch["gpus"] or not torch["nccl"]:
@@ -269,7 +269,7 @@ def probe_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str
     return marked(output) or failed
 
 
-def torch_of(kernel: dict[str, Any]) -> dict[str, Any]:
+def torch_report(kernel: dict[str, Any]) -> dict[str, Any]:
     """Return what a kernel said of PyTorch.
 
     Args:

@@ -42,7 +42,7 @@ class GpuRequest:
         return f"{self.partition}, {self.gpu_type}" if self.gpu_type else self.partition
 
 
-def requests_of(catalog: Catalog, settings: Settings, partition: str) -> list[GpuRequest]:
+def gpu_requests(catalog: Catalog, settings: Settings, partition: str) -> list[GpuRequest]:
     """Return a request for each type of GPU that a partition offers.
 
     Returns:

@@ -12,11 +12,11 @@ from portal.site.checks.gpu_request import GpuRequest, build_gpu_job
 from portal.site.checks.nvidia import NVIDIA_SMI_ARGV
 from portal.site.checks.test_job import (
     CheckJobResult,
-    environment_of,
+    check_job_environment,
     new_name,
     parse_found,
-    script_of,
-    text_of,
+    program_script,
+    program_source,
     wait_while,
 )
 from spawner.client.slurm import Slurm
@@ -34,26 +34,29 @@ _SIZES = {
 }
 
 
-def question_of(settings: Settings) -> dict[str, Any]:
+def gpu_probe_input(settings: Settings) -> dict[str, Any]:
     """Return the JSON object that `gpu_probe` reads."""
     return {
         "server": str(settings.environments.server),
         "root": "/",
         "is_simulated": settings.site.simulated_gpus,
         "nvidia_smi": list(NVIDIA_SMI_ARGV),
-        "programs": {"frameworks": text_of(framework_probe), "ranks": text_of(rank_starter)},
-        "ranks": {backend: ranks_of(settings, backend) for backend in _SIZES},
+        "programs": {
+            "frameworks": program_source(framework_probe),
+            "ranks": program_source(rank_starter),
+        },
+        "ranks": {backend: rank_starter_input(settings, backend) for backend in _SIZES},
     }
 
 
-def ranks_of(settings: Settings, backend: str) -> dict[str, Any]:
+def rank_starter_input(settings: Settings, backend: str) -> dict[str, Any]:
     """Return the JSON object that `rank_starter` reads, wherever the ranks are.
 
     `backend` is "nccl" or "gloo". "kernel", "n_local" and "meeting_place" have to be added.
     """
     return {
         "server": str(settings.environments.server),
-        "program": text_of(allreduce),
+        "program": program_source(allreduce),
         "backend": backend,
         "rank": 0,
         "n_ranks": gpu_probe.N_RANKS,
@@ -75,9 +78,9 @@ async def run_gpu_test_job(
         SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
     job = build_gpu_job(
-        settings, request, name=new_name(), script=script_of(gpu_probe), walltime_s=LOOK_S
+        settings, request, name=new_name(), script=program_script(gpu_probe), walltime_s=LOOK_S
     )
-    key = await submit(slurm, job, user, environment_of(settings, question_of(settings)))
+    key = await submit(slurm, job, user, check_job_environment(settings, gpu_probe_input(settings)))
     try:
         return await follow(slurm, key, wait_s=wait_s, look_s=LOOK_S)
     finally:

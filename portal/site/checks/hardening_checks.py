@@ -41,7 +41,7 @@ async def check_hardening(settings: Settings) -> list[Finding]:
     """Check front end, files, ports, sessions' routes and the recheck of accounts."""
     looks: list[Callable[[], list[Finding]]] = [
         lambda: probe_front_end(settings.hub),
-        lambda: assess_modes(modes_of(settings.hub)),
+        lambda: assess_modes(private_file_modes(settings.hub)),
         lambda: probe_listeners(settings.hub),
         lambda: [probe_proxy_route(settings.environments.server)],
         lambda: [assess_leaving(settings.login)],
@@ -78,7 +78,7 @@ def probe_front_end(hub: HubSettings) -> list[Finding]:
     ]
 
 
-def modes_of(hub: HubSettings) -> dict[Path, int]:
+def private_file_modes(hub: HubSettings) -> dict[Path, int]:
     """Return the modes of the hub's private files.
 
     Returns:

@@ -2,8 +2,8 @@
 
 The job's script holds this text, so it stands alone: only Python's own library, for Python 3.9 or
 newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.test_job.question_of`. The program runs all checks at once, listens on the given
-port, and answers whoever sends the secret word; it also prints the answer, for the job's log.
+`portal.site.checks.test_job.node_probe_input`. The program runs all checks at once, listens on the
+given port, and answers whoever sends the secret word; it also prints the answer, for the job's log.
 """
 
 from __future__ import annotations

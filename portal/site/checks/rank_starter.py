@@ -2,7 +2,8 @@
 
 It is a job's script, or a program that `gpu_probe` runs, so it stands alone: only Python's own
 library, for Python 3.9 or newer. PROBE_QUESTION in the environment is a JSON object, see
-`portal.site.checks.gpu_test_job.ranks_of`. The ranks are `allreduce`, run by a kernel's Python.
+`portal.site.checks.gpu_test_job.rank_starter_input`. The ranks are `allreduce`, run by a kernel's
+Python.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def run_ranks(question: dict[str, Any]) -> dict[str, Any]:
     """
     asked_for = {"backend": question["backend"], "kernel": question["kernel"]}
     try:
-        python = python_of(Path(question["server"]), question["kernel"])
+        python = kernel_python(Path(question["server"]), question["kernel"])
     except (OSError, ValueError, LookupError) as error:
         return {**asked_for, "failed": f"the kernel {question['kernel']}: {error}"}
     interface = interface_towards(question["peer"]) if question["peer"] else LOOPBACK
@@ -81,7 +82,7 @@ def run_ranks(question: dict[str, Any]) -> dict[str, Any]:
         return {**asked_for, **marked(running[0][1])}
 
 
-def python_of(server: Path, kernel: str) -> str:
+def kernel_python(server: Path, kernel: str) -> str:
     """Return the Python of a kernel.
 
     Args:

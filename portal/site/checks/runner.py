@@ -63,11 +63,11 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 async def _run(check: Check) -> Report:
     began_s = time.monotonic()
-    findings = await _findings_of(check)
+    findings = await _run_one(check)
     return Report(check=check.name, findings=findings, took_s=time.monotonic() - began_s)
 
 
-async def _findings_of(check: Check) -> list[Finding]:
+async def _run_one(check: Check) -> list[Finding]:
     try:
         return await asyncio.wait_for(check.run(), check.timeout_s)
     except TimeoutError:
@@ -80,12 +80,12 @@ async def _findings_of(check: Check) -> list[Finding]:
     except SlurmUnavailableError as error:
         return [
             problem(
-                f"Slurm does not answer. {_stderr_of(error)}".strip(),
+                f"Slurm does not answer. {_format_stderr(error)}".strip(),
                 "Look at scontrol ping; start slurmctld, and munge on this host and on its own.",
             )
         ]
     except PortalError as error:
-        return [problem(error.message, _stderr_of(error))]
+        return [problem(error.message, _format_stderr(error))]
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         return [problem(f"{what}{error.strerror or error}.", "Run the check as root.")]
@@ -99,6 +99,6 @@ async def _findings_of(check: Check) -> list[Finding]:
         ]
 
 
-def _stderr_of(error: PortalError) -> str:
+def _format_stderr(error: PortalError) -> str:
     stderr = str(getattr(error, "stderr", "")).strip()
     return f"It said: {stderr.splitlines()[-1]}" if stderr else ""

@@ -18,7 +18,7 @@ from portal.site.account import become_hub_account
 from portal.site.checks.certificates import check_front_end
 from portal.site.checks.directory import check_directory, check_user
 from portal.site.checks.finding import Check, Finding, Grade, Report, ok, problem
-from portal.site.checks.gpu_findings import check_gpus, timeout_of
+from portal.site.checks.gpu_findings import check_gpus, gpu_check_timeout_s
 from portal.site.checks.hardening_checks import check_hardening
 from portal.site.checks.host import check_database, check_proxy, check_versions
 from portal.site.checks.runner import in_thread, run_checks
@@ -56,12 +56,12 @@ def run_site_check(arguments: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
     settings = load_settings(arguments.settings)
     account = become_hub_account(settings.hub.state_dir)
-    checks = select(checks_of(settings, arguments, account), arguments.only)
+    checks = select(list_checks(settings, arguments, account), arguments.only)
     reports = asyncio.run(_run(checks, as_json=arguments.json))
     if arguments.json:
         print(json.dumps([one for report in reports for one in report.to_json()], indent=1))
     else:
-        print(summary_of(reports))
+        print(format_summary(reports))
     sys.stdout.flush()
     return int(any(one.grade is Grade.PROBLEM for r in reports for one in r.findings))
 
@@ -75,7 +75,7 @@ async def _run(checks: Sequence[Check], *, as_json: bool) -> list[Report]:
     return reports
 
 
-def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -> list[Check]:
+def list_checks(settings: Settings, arguments: argparse.Namespace, account: str) -> list[Check]:
     """Return all checks, in the order in which they are printed.
 
     `arguments` has `user`, `gpus` and `wait`; `account` is the hub's account.
@@ -116,7 +116,7 @@ def checks_of(settings: Settings, arguments: argparse.Namespace, account: str) -
             run=partial(
                 check_gpus, slurm, settings, user=user, partition=partition, wait_s=arguments.wait
             ),
-            timeout_s=timeout_of(arguments.wait),
+            timeout_s=gpu_check_timeout_s(arguments.wait),
         )
         for partition in settings.partitions
     ]
@@ -171,7 +171,7 @@ def select(checks: Sequence[Check], only: Sequence[str]) -> list[Check]:
     return [check for check in checks if not only or check.name.startswith(tuple(only))]
 
 
-def summary_of(reports: Sequence[Report]) -> str:
+def format_summary(reports: Sequence[Report]) -> str:
     """Return the last line: the number of findings by grade."""
     grades = [one.grade for report in reports for one in report.findings]
     n_bad, n_warned, n_skipped = (

@@ -52,7 +52,7 @@ class CheckJobResult:
     address: str = ""
 
 
-def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
+def node_probe_input(settings: Settings, *, port: int, secret: str) -> dict[str, Any]:
     """Return the JSON object that `node_probe` reads.
 
     The job listens on `port` of its node, and answers there to `secret`.
@@ -74,7 +74,7 @@ def question_of(settings: Settings, *, port: int, secret: str) -> dict[str, Any]
             for place in settings.places
         },
         "templates": str(settings.storage.templates),
-        "workplace": workplace_question(settings) | {"program": text_of(workplace_probe)},
+        "workplace": workplace_question(settings) | {"program": program_source(workplace_probe)},
         "environments": {
             "server": str(settings.environments.server),
             "tensorboard": str(settings.environments.tensorboard),
@@ -95,15 +95,15 @@ def build_test_job(settings: Settings, *, name: str, partition: str, n_gpus: int
         "--no-requeue",
         *([f"--gpus-per-node={n_gpus}"] if n_gpus else []),
     ]
-    return Job(argv=tuple(argv), script=script_of(node_probe))
+    return Job(argv=tuple(argv), script=program_script(node_probe))
 
 
-def text_of(program: ModuleType) -> str:
+def program_source(program: ModuleType) -> str:
     """Return the source of a program that runs on a node, which needs only Python's library."""
     return Path(str(program.__file__)).read_text(encoding="utf-8")
 
 
-def script_of(program: ModuleType) -> str:
+def program_script(program: ModuleType) -> str:
     """Return the batch script that runs a program, which needs only Python's library."""
     # Without the server's environment the node's own Python can at least report that.
     lines = (
@@ -111,14 +111,14 @@ def script_of(program: ModuleType) -> str:
         'python="$PROBE_PYTHON"',
         '[ -x "$python" ] || python=/usr/bin/python3',
         "exec \"$python\" -I - <<'END_OF_PROBE'",
-        text_of(program),
+        program_source(program),
         "END_OF_PROBE",
         "",
     )
     return "\n".join(lines)
 
 
-def environment_of(settings: Settings, question: Mapping[str, Any]) -> dict[str, str]:
+def check_job_environment(settings: Settings, question: Mapping[str, Any]) -> dict[str, str]:
     """Return the variables of a job that runs such a program.
 
     `question` is the JSON object that the program reads.
@@ -149,9 +149,9 @@ async def run_test_job(
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
     port = secrets.choice(ports)
     name = new_name()
-    question = question_of(settings, port=port, secret=secret)
+    question = node_probe_input(settings, port=port, secret=secret)
     job = build_test_job(settings, name=name, partition=partition, n_gpus=n_gpus)
-    submission = await slurm.submit(user, job, environment_of(settings, question))
+    submission = await slurm.submit(user, job, check_job_environment(settings, question))
     key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
         return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)

@@ -52,7 +52,7 @@ def evaluate_test_job(
     if (silence := assess_silence(trial, partition)) is not None:
         return [silence]
     found = trial.found or {}
-    node = node_of(trial, partition)
+    node = job_node(trial, partition)
     faults = [
         *_network(trial, settings, node),
         *_clock(trial, node),
@@ -73,7 +73,7 @@ def evaluate_test_job(
     ]
 
 
-def node_of(trial: CheckJobResult, place: str) -> str:
+def job_node(trial: CheckJobResult, place: str) -> str:
     """Return the node of a trial job.
 
     Returns `place`, such as its partition, if it had none.
@@ -94,7 +94,7 @@ def assess_silence(trial: CheckJobResult, place: str) -> Finding | None:
         )
     if trial.found is not None:
         return None
-    node = node_of(trial, place)
+    node = job_node(trial, place)
     state = record.state.value if record is not None else "forgotten"
     last = trial.log.strip().splitlines()[-1:] or ["its log is empty"]
     return problem(

@@ -2,7 +2,7 @@
 
 `node_probe` runs it as text with its own Python, so it stands alone: only Python's own library,
 for Python 3.9 or newer. The question is a JSON object on standard input, see
-`portal.site.checks.test_job.question_of`; the answer is one line of JSON.
+`portal.site.checks.test_job.node_probe_input`; the answer is one line of JSON.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     found = {
         "lacking": lacking_kernels(templates, kernel_names(server, question["registry"])),
         "data": {
-            name: find_file_of(name, [Path(folder) for folder in question["data_folders"]])
+            name: read_first_file(name, [Path(folder) for folder in question["data_folders"]])
             for name in question["data"]
         },
         "free_mib": {
@@ -87,7 +87,7 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
     return lacking
 
 
-def find_file_of(name: str, folders: list[Path]) -> str:
+def read_first_file(name: str, folders: list[Path]) -> str:
     """Read the beginning of a file that may be in several folders.
 
     Args:

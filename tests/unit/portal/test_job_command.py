@@ -9,7 +9,7 @@ import pytest
 
 from portal import job_command
 from portal.cli import main
-from portal.packages.overlay import overlay_of, this_environment
+from portal.packages.overlay import find_overlay, this_environment
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_job_sees_the_packages_that_the_kernel_starts_with(script, tmp_path, m
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environments/server"))
     monkeypatch.setenv("HOME", str(tmp_path))
     argv = ["job", "new", "--with", "torch", "--output", "-", "train.py"]
-    overlay = overlay_of(tmp_path, "pytorch", "2.13-py3.11")
+    overlay = find_overlay(tmp_path, "pytorch", "2.13-py3.11")
 
     overlay.make(this_environment())
     main(argv)

@@ -20,8 +20,8 @@ from deploy.one_machine.pidfile import (
     parse_record,
     parse_start_ticks,
     pid_path,
+    read_start_ticks,
     running,
-    start_ticks_of,
 )
 from deploy.one_machine.process import Daemon, ensure_started, stop, wait_ready
 
@@ -88,7 +88,7 @@ def test_changed_settings_start_a_daemon_again(sleeper: Daemon) -> None:
     assert ensure_started(replace(sleeper, fingerprint="other settings"))
     assert before is not None
     assert running("sleeper") != before
-    assert start_ticks_of(before.pid) != before.start_ticks
+    assert read_start_ticks(before.pid) != before.start_ticks
 
 
 def test_stopping_ends_the_daemon_and_forgets_it(sleeper: Daemon) -> None:
@@ -96,7 +96,7 @@ def test_stopping_ends_the_daemon_and_forgets_it(sleeper: Daemon) -> None:
 
     assert stop(sleeper)
     assert record is not None
-    assert start_ticks_of(record.pid) is None
+    assert read_start_ticks(record.pid) is None
     assert not pid_path("sleeper").exists()
     assert not stop(sleeper)
 
@@ -117,14 +117,14 @@ def test_a_process_that_got_the_number_later_is_left_alone(
     run_dir: Path, change: dict[str, object]
 ) -> None:
     with subprocess.Popen(["sleep", "60"]) as stranger:
-        start_ticks = start_ticks_of(stranger.pid)
+        start_ticks = read_start_ticks(stranger.pid)
         assert start_ticks is not None
         record = ProcessRecord(pid=stranger.pid, start_ticks=start_ticks, boot_id=boot_id())
         pid_path("sleeper").write_text(format_record(replace(record, **change)))
 
         assert running("sleeper") is None
         assert not stop(SLEEPER)
-        assert start_ticks_of(stranger.pid) == start_ticks
+        assert read_start_ticks(stranger.pid) == start_ticks
         stranger.send_signal(signal.SIGKILL)
 
 

@@ -18,16 +18,16 @@ from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import PYTHON
 from deploy.one_machine.environments import refuse_unknown_sources
 from deploy.one_machine.errors import DeployError
-from deploy.site.installer.advice import advice_of
+from deploy.site.installer.advice import next_steps
 from deploy.site.installer.command import (
+    choose_slurm_conf,
+    list_pieces,
     main,
     package_version,
-    pieces_of,
-    site_of,
-    slurm_conf_of,
+    requested_site,
 )
 from deploy.site.installer.command import parse_arguments as parse
-from deploy.site.installer.environments import Environments, environments_of
+from deploy.site.installer.environments import Environments, list_environments
 from deploy.site.installer.pieces import (
     Account,
     File,
@@ -68,7 +68,7 @@ def site(tmp_path: Path) -> Site:
 def files_of(site: Site) -> list[Piece]:
     """Return all pieces but the account, and the environments, whose build takes minutes."""
     left_out = (Environments, Account)
-    return [piece for piece in pieces_of(site) if not isinstance(piece, left_out)]
+    return [piece for piece in list_pieces(site) if not isinstance(piece, left_out)]
 
 
 def install(site: Site) -> list[str]:
@@ -110,7 +110,7 @@ def test_another_version_leaves_the_one_in_use_alone(site: Site) -> None:
 
     assert os.readlink(newer.prefix / "current") == "1.0"
     assert os.readlink(newer.prefix / "libexec") == "current/libexec"
-    assert "dsportal switch 2.0" in advice_of(newer, is_new=False)
+    assert "dsportal switch 2.0" in next_steps(newer, is_new=False)
 
 
 @needs_visudo
@@ -266,8 +266,8 @@ def test_the_version_is_that_of_the_package_unless_named(tmp_path: Path) -> None
     given = ["--shared", str(tmp_path / "x"), "--users-group", "users"]
 
     assert package_version() == __version__
-    assert site_of(parse(given)).version == __version__
-    assert site_of(parse([*given, "--version", "0.2-test"])).version == "0.2-test"
+    assert requested_site(parse(given)).version == __version__
+    assert requested_site(parse([*given, "--version", "0.2-test"])).version == "0.2-test"
 
 
 @pytest.mark.parametrize(
@@ -320,20 +320,20 @@ def test_slurm_conf_is_the_one_named_then_that_of_the_login_then_the_noted_one(
     noted.write_text(f"# x\nSLURM_CONF={earlier}\n")
     monkeypatch.setenv("SLURM_CONF", str(of_login))
 
-    assert slurm_conf_of(named, noted) == named
-    assert slurm_conf_of(None, noted) == of_login
+    assert choose_slurm_conf(named, noted) == named
+    assert choose_slurm_conf(None, noted) == of_login
     monkeypatch.delenv("SLURM_CONF")
-    assert slurm_conf_of(None, noted) == earlier
-    assert slurm_conf_of(None, tmp_path / "none") is None
+    assert choose_slurm_conf(None, noted) == earlier
+    assert choose_slurm_conf(None, tmp_path / "none") is None
     with pytest.raises(DeployError, match="not the absolute path of a file"):
-        slurm_conf_of(tmp_path / "missing", noted)
+        choose_slurm_conf(tmp_path / "missing", noted)
 
 
 def test_a_site_gets_frameworks_for_gpus_unless_it_says_otherwise(tmp_path: Path) -> None:
     common = ["--shared", str(tmp_path / "s"), "--users-group", "root"]
 
     flavours = [
-        environments_of(site_of(parse(words)))[1].plan.flavour
+        list_environments(requested_site(parse(words)))[1].plan.flavour
         for words in (common, [*common, "--cpu"])
     ]
 
@@ -342,12 +342,12 @@ def test_a_site_gets_frameworks_for_gpus_unless_it_says_otherwise(tmp_path: Path
 
 def test_a_site_chooses_its_python_once(tmp_path: Path) -> None:
     words = ["--shared", str(tmp_path / "shared"), "--users-group", "users"]
-    chosen = site_of(parse([*words, "--python", sys.executable]))
+    chosen = requested_site(parse([*words, "--python", sys.executable]))
     in_use = tmp_path / "1.0"
     in_use.mkdir()
     keep_python(in_use, chosen.python)
 
-    assert {each.plan.python for each in environments_of(chosen)} == {Path(sys.executable)}
+    assert {each.plan.python for each in list_environments(chosen)} == {Path(sys.executable)}
     assert python_for(None, in_use) == Path(sys.executable)
     assert python_for(PYTHON, in_use) == PYTHON
     assert python_for(None, tmp_path / "none") == PYTHON
@@ -376,12 +376,12 @@ def test_a_wrong_source_of_packages_is_named_before_anything_is_done(
 def test_a_site_may_leave_the_frameworks_out(tmp_path: Path) -> None:
     common = ["--shared", str(tmp_path / "s"), "--users-group", "root"]
 
-    with_all = site_of(parse(common))
-    without = site_of(parse([*common, "--without-frameworks"]))
+    with_all = requested_site(parse(common))
+    without = requested_site(parse([*common, "--without-frameworks"]))
 
-    assert "tensorflow" in environments_of(with_all)[1].targets
-    assert not {"tensorflow", "pytorch", "kernels"} & set(environments_of(without)[1].targets)
-    of_sessions = environments_of(without)[1]
+    assert "tensorflow" in list_environments(with_all)[1].targets
+    assert not {"tensorflow", "pytorch", "kernels"} & set(list_environments(without)[1].targets)
+    of_sessions = list_environments(without)[1]
     assert {"server", "tensorboard", "package", "datasets", "python3"} <= set(of_sessions.targets)
     # Where root may write, and templates look.
     assert of_sessions.plan.datasets_dir == of_sessions.plan.prefix / "datasets"

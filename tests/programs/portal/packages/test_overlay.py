@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from portal.packages.installed import packages_in, size_bytes
-from portal.packages.overlay import Overlay, overlay_of, releases_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, list_overlays, this_environment
 
 SHIPPED = this_environment()
 
 
 @pytest.fixture
 def overlay(tmp_path: Path) -> Overlay:
-    overlay = overlay_of(tmp_path, "tensorflow", "2.21-py3.11")
+    overlay = find_overlay(tmp_path, "tensorflow", "2.21-py3.11")
     overlay.make(SHIPPED)
     return overlay
 
@@ -133,9 +133,9 @@ def test_packages_are_listed_with_what_pip_needs_to_have_them_again(overlay: Ove
 
 
 def test_releases_of_a_kernel_are_told_from_other_kernels(overlay: Overlay, tmp_path: Path) -> None:
-    overlay_of(tmp_path, "tensorflow-text", "1").make(SHIPPED)
+    find_overlay(tmp_path, "tensorflow-text", "1").make(SHIPPED)
 
-    assert releases_of(tmp_path, "tensorflow") == [overlay]
+    assert list_overlays(tmp_path, "tensorflow") == [overlay]
 
 
 def test_two_kernels_that_start_at_once_share_one(overlay: Overlay, tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, this_environment
 from tests.support.wheels import make_wheel
 
 
 @pytest.fixture
 def overlay(tmp_path: Path) -> Overlay:
-    overlay = overlay_of(tmp_path / "home", "tensorflow", "2.21-py3.11")
+    overlay = find_overlay(tmp_path / "home", "tensorflow", "2.21-py3.11")
     overlay.make(this_environment())
     return overlay
 

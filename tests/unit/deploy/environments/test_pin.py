@@ -48,10 +48,10 @@ def test_a_lock_takes_the_wheels_of_its_python_on_linux(
 def test_a_package_that_comes_in_several_builds_is_locked_to_one(pin: ModuleType) -> None:
     package = {"name": "torch", "version": "1", "sdist": {"hashes": {"sha256": "0a"}}}
 
-    assert next(pin.lines_of(package, "3.11")) == "torch===1 \\"
+    assert next(pin.requirement_lines(package, "3.11")) == "torch===1 \\"
 
 
 def test_a_package_without_wheels_is_locked_to_its_source(pin: ModuleType) -> None:
     package = {"name": "x", "version": "1", "sdist": {"hashes": {"sha256": "0a"}}}
 
-    assert list(pin.lines_of(package, "3.11")) == ["x==1 \\", "    --hash=sha256:0a"]
+    assert list(pin.requirement_lines(package, "3.11")) == ["x==1 \\", "    --hash=sha256:0a"]

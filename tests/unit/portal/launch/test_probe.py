@@ -5,7 +5,7 @@ import pytest
 from portal.launch.errors import LaunchError
 from portal.launch.probe import counts, measure_points, probe
 from portal.launch.scaling.step_time import fit_step_time
-from portal.launch.scaling.study_config import make_configs, point_of
+from portal.launch.scaling.study_config import fit_point, make_configs
 from portal.launch.scaling.study_models import measure_for
 
 START_S = 5.0
@@ -74,7 +74,7 @@ def test_a_slow_training_is_still_measured_on_two_numbers_of_gpus():
 
 def test_steps_that_vary_make_the_band_wider():
     _, _, found = probed(0.5, n_gpus=2)
-    points = [point_of(each) for each in found]
+    points = [fit_point(each) for each in found]
     model = fit_step_time(points)
 
     assert min(point.error for point in points) > 0

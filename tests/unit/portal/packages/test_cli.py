@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from portal.cli import user_main
-from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, this_environment
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_who_installed_nothing_learns_how(home: Path, capsys: pytest.CaptureFixt
 def test_packages_are_listed_by_kernel_with_those_of_older_releases(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(overlay_of(home, "tensorflow", "2.21-py3.11"), "einops")
-    install(overlay_of(home, "tensorflow", "2.21-py3.11"), "needed", is_requested=False)
-    install(overlay_of(home, "tensorflow", "2.20-py3.11"), "older")
+    install(find_overlay(home, "tensorflow", "2.21-py3.11"), "einops")
+    install(find_overlay(home, "tensorflow", "2.21-py3.11"), "needed", is_requested=False)
+    install(find_overlay(home, "tensorflow", "2.20-py3.11"), "older")
 
     assert user_main(["packages", "list", "tensorflow"]) == 0
     said = capsys.readouterr().out

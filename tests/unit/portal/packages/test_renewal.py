@@ -11,7 +11,7 @@ import pytest
 
 from portal.packages import renewal
 from portal.packages.installed import Package
-from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, this_environment
 
 PACKAGES = [
     Package(name="einops", version="0.8", is_requested=True),
@@ -46,13 +46,13 @@ class Shell:
 
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exit_codes: list[int]) -> Shell:
     """A kernel of the release 2.21 whose user has packages for 2.20."""
-    older = overlay_of(tmp_path, "tensorflow", "2.20-py3.11")
+    older = find_overlay(tmp_path, "tensorflow", "2.20-py3.11")
     older.make(this_environment())
     info = older.site_packages()[0] / "einops-0.8.dist-info"
     info.mkdir()
     info.joinpath("METADATA").write_text("Name: einops\nVersion: 0.8\n")
     info.joinpath("REQUESTED").touch()
-    present = overlay_of(tmp_path, "tensorflow", "2.21-py3.11")
+    present = find_overlay(tmp_path, "tensorflow", "2.21-py3.11")
     present.make(this_environment())
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv(renewal.VARIABLE, "tensorflow")
@@ -87,7 +87,7 @@ def test_the_first_cell_of_a_new_release_installs_the_packages_and_says_so(
     shell.run_cell()
     shell.run_cell()
 
-    pip = overlay_of(tmp_path, "tensorflow", "2.21-py3.11").pip
+    pip = find_overlay(tmp_path, "tensorflow", "2.21-py3.11").pip
     assert shell.commands == [f"{pip} install --no-input einops==0.8"]
     said = capsys.readouterr().err
     assert "This is a new release of the kernel tensorflow. Installing your packages" in said
@@ -104,4 +104,4 @@ def test_packages_that_cannot_be_installed_and_an_interrupt_leave_the_way_back(
     start(tmp_path, monkeypatch, exit_codes).run_cell()
 
     assert "dsportal packages reinstall tensorflow" in capsys.readouterr().err
-    assert Overlay(tmp_path / overlay_of(tmp_path, "tensorflow", "2.21-py3.11").folder).is_renewed
+    assert Overlay(tmp_path / find_overlay(tmp_path, "tensorflow", "2.21-py3.11").folder).is_renewed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from spawner.client.queue import Place, Queue, QueuedJob, parse_queue, places_of
+from spawner.client.queue import Place, Queue, QueuedJob, parse_queue, queue_places
 from spawner.errors import SlurmUnavailableError
 
 TEXT = """\
@@ -39,7 +39,7 @@ def test_jobs_that_are_held_and_lines_of_others_do_not_count() -> None:
 
 
 def test_the_higher_priority_goes_first_then_the_older_job() -> None:
-    places = places_of([job(5, 10), job(3, 10, is_session=True), job(4, 99), job(6, 1)])
+    places = queue_places([job(5, 10), job(3, 10, is_session=True), job(4, 99), job(6, 1)])
 
     assert places == {
         4: Place(n_jobs=0, n_sessions=0),
@@ -50,7 +50,7 @@ def test_the_higher_priority_goes_first_then_the_older_job() -> None:
 
 
 def test_each_partition_has_a_queue_of_its_own() -> None:
-    places = places_of([job(1, 9, "a"), job(2, 8, "a"), job(3, 7, "b"), job(4, 6, "a", "b")])
+    places = queue_places([job(1, 9, "a"), job(2, 8, "a"), job(3, 7, "b"), job(4, 6, "a", "b")])
 
     assert places[3].n_jobs == 0
     assert places[4].n_jobs == 1
@@ -76,28 +76,28 @@ class Setting:
 async def test_a_thousand_sessions_cost_one_question() -> None:
     setting = Setting()
 
-    places = await asyncio.gather(*(setting.queue.place_of(2) for _ in range(1000)))
+    places = await asyncio.gather(*(setting.queue.place(2) for _ in range(1000)))
 
     assert set(places) == {Place(n_jobs=1, n_sessions=0)}
     assert setting.n_asked == 1
     setting.now = 14
-    await setting.queue.place_of(1)
+    await setting.queue.place(1)
     assert setting.n_asked == 1
     setting.now = 15
-    await setting.queue.place_of(1)
+    await setting.queue.place(1)
     assert setting.n_asked == 2
 
 
 async def test_the_last_place_is_told_for_a_while_when_slurm_is_down() -> None:
     setting = Setting()
-    await setting.queue.place_of(2)
+    await setting.queue.place(2)
     setting.is_down = True
 
     setting.now = 100
-    assert await setting.queue.place_of(2) == Place(n_jobs=1, n_sessions=0)
+    assert await setting.queue.place(2) == Place(n_jobs=1, n_sessions=0)
     setting.now = 121
-    assert await setting.queue.place_of(2) is None
+    assert await setting.queue.place(2) is None
 
 
 async def test_a_job_that_is_not_in_line_has_no_place() -> None:
-    assert await Setting().queue.place_of(99) is None
+    assert await Setting().queue.place(99) is None

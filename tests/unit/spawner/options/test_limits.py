@@ -109,12 +109,12 @@ def test_without_a_limit_of_the_site_the_one_of_accounting_counts() -> None:
 def test_the_limit_of_a_type_holds_besides_the_one_of_all_types() -> None:
     limits = Limits(max_gpus=4, max_gpus_by_type=(("a100", 1), ("v100", 8)))
 
-    assert limits.most_gpus_of("a100") == 1
-    assert limits.most_gpus_of("v100") == 4
-    assert limits.most_gpus_of("t4") == 4
-    assert limits.most_gpus_of(None) == 4
-    assert Limits(max_gpus_by_type=(("a100", 1),)).most_gpus_of("a100") == 1
-    assert Limits().most_gpus_of("a100") is None
+    assert limits.max_gpus_for("a100") == 1
+    assert limits.max_gpus_for("v100") == 4
+    assert limits.max_gpus_for("t4") == 4
+    assert limits.max_gpus_for(None) == 4
+    assert Limits(max_gpus_by_type=(("a100", 1),)).max_gpus_for("a100") == 1
+    assert Limits().max_gpus_for("a100") is None
 
 
 def test_several_groups_are_joined_key_by_key() -> None:

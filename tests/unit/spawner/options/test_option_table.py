@@ -12,9 +12,9 @@ from spawner.errors import OptionsError
 from spawner.forecast.query import forecast_query
 from spawner.options.accounting_limits import AccountingLimits
 from spawner.options.option_table import OPTIONS, Option
-from spawner.options.request import Request, limits_of
+from spawner.options.request import Request, read_limits
 from spawner.programs import launcher
-from spawner.session.job_plan import plan_of
+from spawner.session.job_plan import make_plan
 from spawner.slurm.job_script import JobPlan, build_job
 from tests.unit.portal.hub.form.test_form import PageSide, node_line, show
 
@@ -43,8 +43,8 @@ def site() -> Site:
 
 def plan(site: Site, name: str) -> JobPlan:
     catalog = asyncio.run(site.read_catalog())
-    request = Request.check(site, {"wckey": name}, catalog, limits_of(site))
-    return plan_of(site, request, job_name="dsportal-0", comment="c")
+    request = Request.check(site, {"wckey": name}, catalog, read_limits(site))
+    return make_plan(site, request, job_name="dsportal-0", comment="c")
 
 
 def test_it_is_a_field_of_the_form_with_what_a_link_marks(site: Site) -> None:

@@ -10,12 +10,12 @@ from spawner.errors import OptionsError, SettingsError
 from spawner.options.request import (
     Request,
     describe_gpus,
-    limits_of,
     normal_form,
-    shape_of,
+    read_limits,
+    resources_per_gpu,
 )
 from spawner.options.traits import SiteTraits
-from spawner.session.job_plan import plan_of
+from spawner.session.job_plan import make_plan
 from spawner.slurm.catalog import Catalog
 from spawner.slurm.gres import SHARD
 from spawner.slurm.resources import Resources
@@ -48,12 +48,12 @@ def catalog() -> Catalog:
 
 
 def request_of(traits: Any, options: dict[str, object], catalog: Catalog) -> Request:
-    return Request.check(traits, options, catalog, limits_of(traits))
+    return Request.check(traits, options, catalog, read_limits(traits))
 
 
 def plan(traits: Any, options: dict[str, object], catalog: Catalog) -> Any:
     request = request_of(traits, options, catalog)
-    return plan_of(traits, request, job_name="dsportal-0", comment="c")
+    return make_plan(traits, request, job_name="dsportal-0", comment="c")
 
 
 def test_nothing_asked_for_is_one_gpu_for_the_sites_hours(catalog: Catalog) -> None:
@@ -67,7 +67,7 @@ def test_nothing_asked_for_is_one_gpu_for_the_sites_hours(catalog: Catalog) -> N
 def test_cores_are_lowered_where_a_node_could_not_use_all_its_gpus(catalog: Catalog) -> None:
     traits = Traits(partitions=["dense"])
 
-    shape = shape_of(traits, catalog, n_gpus=4, partition="dense")
+    shape = resources_per_gpu(traits, catalog, n_gpus=4, partition="dense")
 
     assert shape.cores_per_gpu == 5
     assert "The node n2 has 40 cores" in shape.reason
@@ -77,7 +77,7 @@ def test_cores_are_lowered_where_a_node_could_not_use_all_its_gpus(catalog: Cata
 def test_a_partition_may_have_a_rule_of_its_own(catalog: Catalog) -> None:
     traits = Traits(partition_shapes={"dense": {"cores_per_gpu": 2}})
 
-    shape = shape_of(traits, catalog, n_gpus=1, partition="dense")
+    shape = resources_per_gpu(traits, catalog, n_gpus=1, partition="dense")
 
     assert (shape.cores_per_gpu, shape.memory_mib_per_gpu) == (2, 384_000 // 8)
 
@@ -86,7 +86,7 @@ def test_a_rule_with_an_unknown_key_is_named(catalog: Catalog) -> None:
     traits = Traits(partition_shapes={"dense": {"cores": 2}})
 
     with pytest.raises(SettingsError, match="Use cores_per_gpu and memory_mib_per_gpu"):
-        shape_of(traits, catalog, n_gpus=1, partition="dense")
+        resources_per_gpu(traits, catalog, n_gpus=1, partition="dense")
 
 
 def test_a_session_too_long_for_slurms_default_partition_names_no_partition(
@@ -146,10 +146,10 @@ def test_a_users_own_limit_counts_in_place_of_those_of_groups() -> None:
         user_limits={"ada": {"max_gpus": 2, "max_hours": 3}},
     )
 
-    assert limits_of(traits, ["students", "staff"], user="grace").max_gpus == 4
-    assert limits_of(traits, ["students", "staff"], user="ada").max_gpus == 2
-    assert limits_of(traits, [], user="ada").max_walltime_s == 3 * 3600
-    assert limits_of(traits).max_gpus is None
+    assert read_limits(traits, ["students", "staff"], user="grace").max_gpus == 4
+    assert read_limits(traits, ["students", "staff"], user="ada").max_gpus == 2
+    assert read_limits(traits, [], user="ada").max_walltime_s == 3 * 3600
+    assert read_limits(traits).max_gpus is None
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,14 @@ def test_the_limits_of_the_site_are_those_of_its_settings() -> None:
         accounts=["physics"],
     )
 
-    limits = limits_of(traits)
+    limits = read_limits(traits)
 
     assert (limits.max_gpus, limits.min_gpus) == (4, 0)
     assert (limits.default_walltime_s, limits.max_walltime_s) == (3600, 7200)
     assert (limits.partitions, limits.gpu_types) == (("jupyter", "dense"), ("v100",))
     assert limits.names("account") == ("physics",)
-    assert limits_of(Traits()).min_gpus == 1
-    assert limits_of(Traits()).partitions == ()
+    assert read_limits(Traits()).min_gpus == 1
+    assert read_limits(Traits()).partitions == ()
 
 
 def test_a_refusal_of_a_number_names_what_the_user_can_get(catalog: Catalog) -> None:
@@ -230,10 +230,12 @@ def test_a_rule_of_a_partition_is_fitted_to_nodes_with_enough_gpus(catalog: Cata
     traits = Traits(cores_per_gpu=100, memory_mib_per_gpu=10**6)
 
     # n3 has two GPUs, n2 eight: what a session gets has to fit on any that can hold it.
-    assert shape_of(traits, catalog, n_gpus=4, partition="dense").memory_mib_per_gpu == 48_000
-    assert shape_of(traits, catalog, n_gpus=0, partition="dense").cores_per_gpu == 5
-    assert shape_of(traits, catalog, n_gpus=1, partition="jupyter").cores_per_gpu == 10
-    shards = shape_of(traits, catalog, n_gpus=1, partition="dense", gpu_type=SHARD)
+    assert (
+        resources_per_gpu(traits, catalog, n_gpus=4, partition="dense").memory_mib_per_gpu == 48_000
+    )
+    assert resources_per_gpu(traits, catalog, n_gpus=0, partition="dense").cores_per_gpu == 5
+    assert resources_per_gpu(traits, catalog, n_gpus=1, partition="jupyter").cores_per_gpu == 10
+    shards = resources_per_gpu(traits, catalog, n_gpus=1, partition="dense", gpu_type=SHARD)
     assert (shards.cores_per_gpu, shards.memory_mib_per_gpu, shards.reason) == (100, 10**6, "")
 
 
@@ -241,7 +243,7 @@ def test_a_rule_with_an_unknown_key_is_shown_whole(catalog: Catalog) -> None:
     traits = Traits(partition_shapes={"dense": {"gpus": 2, "cores": 2}})
 
     with pytest.raises(SettingsError) as refused:
-        shape_of(traits, catalog, n_gpus=1, partition="dense")
+        resources_per_gpu(traits, catalog, n_gpus=1, partition="dense")
 
     assert str(refused.value) == (
         "partition_shapes of 'dense' has the keys cores, gpus. "

@@ -12,7 +12,7 @@ import pytest
 from spawner.errors import SlurmError
 from spawner.session import orphans
 from spawner.session.orphans import OrphanSearch
-from spawner.session.session import comment_of
+from spawner.session.session import job_comment
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
 
@@ -48,7 +48,7 @@ class FakeSlurm:
                 state=state,
                 node="n1",
                 starts_at="",
-                comment=comment_of(hub),
+                comment=job_comment(hub),
                 reason="",
             )
         )

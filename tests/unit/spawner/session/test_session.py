@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from spawner.session.session import Session, comment_of, identify_hub, session_id_of
+from spawner.session.session import Session, identify_hub, job_comment, read_session_id
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.resources import ResourcesPerGpu
 from spawner.slurm.states import JobState
@@ -44,9 +44,9 @@ def test_a_hub_knows_its_own_jobs_from_those_of_another_hub() -> None:
     mine, other = identify_hub(b"a" * 32), identify_hub(b"b" * 32)
     session = new_session()
 
-    assert session_id_of(record_of(session, comment_of(mine)), mine) == session.mark
-    assert session_id_of(record_of(session, comment_of(other)), mine) is None
-    assert session_id_of(record_of(session, ""), mine) is None
+    assert read_session_id(record_of(session, job_comment(mine)), mine) == session.mark
+    assert read_session_id(record_of(session, job_comment(other)), mine) is None
+    assert read_session_id(record_of(session, ""), mine) is None
 
 
 def test_a_job_with_the_comment_but_another_name_is_no_session() -> None:
@@ -56,11 +56,11 @@ def test_a_job_with_the_comment_but_another_name_is_no_session() -> None:
         state=JobState.RUNNING,
         node="n1",
         starts_at="",
-        comment=comment_of(hub),
+        comment=job_comment(hub),
         reason="",
     )
 
-    assert session_id_of(record, hub) is None
+    assert read_session_id(record, hub) is None
 
 
 def test_the_name_of_a_hub_does_not_give_away_its_secret() -> None:

@@ -16,10 +16,10 @@ from spawner.session.start_status import (
     NO_ANSWER,
     expected_start,
     format_place,
+    keep_status_current,
     note_forecast,
     slurm_time_s,
     status_facts,
-    update_status_of,
 )
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
@@ -161,7 +161,7 @@ async def test_the_log_says_that_slurm_is_silent_and_why_the_job_waits_once_it_a
     async def reason_is_told() -> bool:
         return "in use by other jobs" in await last()
 
-    async with update_status_of(job, cluster, gpus="1 GPU"):
+    async with keep_status_current(job, cluster, gpus="1 GPU"):
         await eventually_async(silence_is_told, 5, every_s=0.01)
         watcher.is_silent = False
         await eventually_async(reason_is_told, 5, every_s=0.01)

@@ -46,7 +46,7 @@ def catalog() -> Catalog:
 def test_accounts_come_with_the_default_one_first(associations: Associations) -> None:
     assert associations.accounts("ada") == ("research", "teaching")
     assert associations.accounts("mary") == ()
-    assert associations.qos_of("ada") == ("long", "normal")
+    assert associations.allowed_qos("ada") == ("long", "normal")
 
 
 def test_the_account_that_is_named_sets_the_limit(associations: Associations) -> None:

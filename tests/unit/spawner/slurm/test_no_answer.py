@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spawner.client.command import error_of
+from spawner.client.command import make_error
 from spawner.errors import SlurmUnavailableError
 from spawner.slurm.no_answer import is_no_answer
 
@@ -34,7 +34,7 @@ def test_each_text_of_slurm_is_an_answer_or_none(line: str) -> None:
     ],
 )
 def test_every_command_takes_the_same_texts_for_no_answer(stderr: str) -> None:
-    assert isinstance(error_of(("sbatch",), 1, stderr), SlurmUnavailableError)
+    assert isinstance(make_error(("sbatch",), 1, stderr), SlurmUnavailableError)
 
 
 @pytest.mark.parametrize("text", ["Cluster is closed, come back later", ""])

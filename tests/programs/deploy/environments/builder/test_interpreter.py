@@ -12,7 +12,7 @@ from deploy.environments.builder.command import main, parse_arguments
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import install_launcher, launcher_path
-from deploy.environments.builder.interpreter import keep_python, python_of, refuse_python
+from deploy.environments.builder.interpreter import keep_python, kept_python, refuse_python
 from deploy.environments.builder.plan import PYTHON, Plan
 from deploy.environments.builder.targets import BY_NAME
 
@@ -38,7 +38,7 @@ def test_a_choice_is_kept_until_another_one(tmp_path: Path) -> None:
     assert python_after("--python", str(ANOTHER)) == ANOTHER
     assert python_after() == ANOTHER
     assert python_after("--python", str(PYTHON)) == PYTHON
-    assert python_of(tmp_path) == PYTHON
+    assert kept_python(tmp_path) == PYTHON
 
 
 def test_a_python_without_locks_is_refused_with_those_that_have_them(old_python: Path) -> None:

@@ -12,11 +12,11 @@ from deploy.environments.builder.cuda import (
     LOCK,
     Toolkit,
     choose_toolkit,
-    cuda_of,
+    cuda_release,
     framework_major,
     keep_cuda,
+    kept_cuda,
     nccl_variables,
-    release_of,
 )
 from deploy.environments.builder.environment import read_pins
 from deploy.environments.builder.errors import BuildError
@@ -35,7 +35,7 @@ def cuda_12(tmp_path: Path) -> Path:
 
 
 def test_the_release_of_a_toolkit_is_what_its_compiler_says(cuda_12: Path) -> None:
-    assert release_of(cuda_12) == (12, 9)
+    assert cuda_release(cuda_12) == (12, 9)
 
 
 def test_a_folder_without_nvcc_is_refused_with_what_to_name(
@@ -60,7 +60,7 @@ def test_later_builds_keep_the_toolkit_until_another_is_named(
 
     assert chosen() is None
     assert chosen("--cuda", str(cuda_12)) == cuda_12
-    assert chosen() == cuda_of(tmp_path) == cuda_12
+    assert chosen() == kept_cuda(tmp_path) == cuda_12
     assert chosen("--cuda", "index") is None
     assert chosen() is None
 

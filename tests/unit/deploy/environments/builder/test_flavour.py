@@ -9,7 +9,7 @@ import pytest
 
 from deploy.environments.builder import flavour, pytorch
 from deploy.environments.builder.command import main, parse_arguments
-from deploy.environments.builder.flavour import Flavour, flavour_of, keep_flavour
+from deploy.environments.builder.flavour import Flavour, keep_flavour, kept_flavour
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
 
@@ -28,18 +28,18 @@ def plan(tmp_path: Path) -> Plan:
 def nvidia_smi(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What nvidia-smi -L prints."""
     lines: list[str] = []
-    monkeypatch.setattr(flavour, "output_of", lambda _: "\n".join(lines))
+    monkeypatch.setattr(flavour, "read_output", lambda _: "\n".join(lines))
     return lines
 
 
 def test_a_machine_with_a_gpu_gets_the_cuda_libraries(
     tmp_path: Path, nvidia_smi: list[str]
 ) -> None:
-    assert flavour_of(tmp_path) is Flavour.CPU
+    assert kept_flavour(tmp_path) is Flavour.CPU
     nvidia_smi.append("NVIDIA-SMI has failed because it couldn't communicate with the driver.")
-    assert flavour_of(tmp_path) is Flavour.CPU
+    assert kept_flavour(tmp_path) is Flavour.CPU
     nvidia_smi.append("GPU 0: Tesla V100-SXM2-32GB (UUID: GPU-1)")
-    assert flavour_of(tmp_path) is Flavour.GPU
+    assert kept_flavour(tmp_path) is Flavour.GPU
 
 
 def test_a_choice_is_kept_until_another_one(tmp_path: Path, nvidia_smi: list[str]) -> None:

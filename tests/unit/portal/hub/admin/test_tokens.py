@@ -13,7 +13,7 @@ from portal.hub.admin.tokens import (
     ensure_token,
     keep_private,
     read_token,
-    services_of,
+    site_services,
 )
 from spawner.errors import SiteError
 
@@ -67,7 +67,7 @@ def test_a_missing_token_says_where_it_should_be_and_who_makes_it(tmp_path: Path
 
 
 def test_each_service_may_do_its_own_work_and_nothing_else(tmp_path: Path) -> None:
-    services, roles = services_of(tmp_path)
+    services, roles = site_services(tmp_path)
 
     assert services == [
         {"name": "dsportal-operator", "api_token": read_token(tmp_path, OPERATOR)},
@@ -88,7 +88,7 @@ def test_each_service_may_do_its_own_work_and_nothing_else(tmp_path: Path) -> No
 
 
 def test_a_service_without_a_token_has_no_rights(foreign_dir: Path) -> None:
-    assert services_of(foreign_dir) == ([], [])
+    assert site_services(foreign_dir) == ([], [])
 
 
 def test_a_database_that_others_can_read_is_made_private(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jupyterhub.user import User
 
-from portal.hub.admin.visits import visit_of
+from portal.hub.admin.visits import read_visit
 
 
 def answered(method: str, path: str, *, user: str = "grace", status: int = 204) -> Any:
@@ -34,7 +34,7 @@ def answered(method: str, path: str, *, user: str = "grace", status: int = 204) 
     ],
 )
 def test_what_is_done_to_somebody_else_is_a_visit(method: str, path: str) -> None:
-    visit = visit_of(answered(method, path))
+    visit = read_visit(answered(method, path))
 
     assert visit is not None
     assert (visit.visitor, visit.host) == ("grace", "ada")
@@ -51,11 +51,11 @@ def test_what_is_done_to_somebody_else_is_a_visit(method: str, path: str) -> Non
     ],
 )
 def test_everything_else_is_none(handler: Any) -> None:
-    assert visit_of(handler) is None
+    assert read_visit(handler) is None
 
 
 def test_who_is_nobody_visits_nobody() -> None:
     nobody = answered("POST", "/hub/api/users/ada/tokens")
     nobody._jupyterhub_user = None
 
-    assert visit_of(nobody) is None
+    assert read_visit(nobody) is None

@@ -16,7 +16,7 @@ def answering(account: Account) -> object:
     return lambda name: account
 
 
-async def groups_of(name: str) -> list[str]:
+async def find_groups(name: str) -> list[str]:
     return await AuthenticatorMixin().unix_groups(name, time.monotonic() + 10)
 
 
@@ -24,7 +24,7 @@ async def test_the_groups_are_those_of_the_account(monkeypatch: pytest.MonkeyPat
     account = Account(name="ada", uid=20001, groups=("ada", "research"))
     monkeypatch.setattr(authenticator_mixin, "read_account", answering(account))
 
-    assert await groups_of("ada") == ["ada", "research"]
+    assert await find_groups("ada") == ["ada", "research"]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ async def test_an_account_of_another_name_or_of_the_system_is_refused(
     monkeypatch.setattr(authenticator_mixin, "read_account", answering(account))
 
     with pytest.raises(LoginError) as caught:
-        await groups_of("ada")
+        await find_groups("ada")
 
     assert sentence in caught.value.jupyterhub_message

@@ -18,7 +18,7 @@ from spawner.forecast.forecaster import Forecast, Rejection
 from spawner.options.job_options import JobOptions
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
-from spawner.options.request import limits_of
+from spawner.options.request import read_limits
 from spawner.options.traits import SiteTraits
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
@@ -82,7 +82,7 @@ class PageSide(SiteTraits):
         self.user_options: dict[str, object] = {}
         self.user = SimpleNamespace(escaped_name="ada")
         self.hub = SimpleNamespace(base_url="/hub/")
-        self.limits = limits_of(self)
+        self.limits = read_limits(self)
         self.known_reservations: dict[str, Reservation] = {}
         self.own: Limits | None = None
         self.forecasts: dict[str, Forecast] = {}
@@ -93,7 +93,7 @@ class PageSide(SiteTraits):
         return self.known_reservations
 
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
-        return OwnedLimits(site=limits_of(self), groups=self.limits, own=self.own or self.limits)
+        return OwnedLimits(site=read_limits(self), groups=self.limits, own=self.own or self.limits)
 
     def account_of(self, options: JobOptions) -> str | None:
         return self.account

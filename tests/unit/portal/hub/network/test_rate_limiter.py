@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from portal.hub.network import rate_limiter
-from portal.hub.network.gate import FILE_COST, Refusal, _refusal, cost_of, rate_limits
+from portal.hub.network.gate import FILE_COST, Refusal, _refusal, rate_limits, request_cost
 from portal.hub.network.rate_limiter import OpenRequest, RateLimit, RateLimiter
-from portal.hub.network.visitors import Kind, Visitor, network_of
+from portal.hub.network.visitors import Kind, Visitor, network_prefix
 from portal.hub.settings.traffic import TrafficSettings
 
 ALLOWANCE = RateLimit(per_s=10, burst=20, at_once=1000)
@@ -129,7 +129,7 @@ def test_a_class_room_behind_one_address_logs_in_at_the_same_moment() -> None:
 
     for _ in range(200):
         for path in paths:
-            entered = requests.enter("room", address, cost=cost_of(path, "/hub/"))
+            entered = requests.enter("room", address, cost=request_cost(path, "/hub/"))
             assert isinstance(entered, OpenRequest)
             entered.leave()
 
@@ -150,7 +150,7 @@ def test_a_class_room_behind_one_address_logs_in_at_the_same_moment() -> None:
     ],
 )
 def test_a_page_costs_one_and_its_files_less(path: str, cost: float) -> None:
-    assert cost_of(path, "/hub/") == cost
+    assert request_cost(path, "/hub/") == cost
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_page_costs_one_and_its_files_less(path: str, cost: float) -> None:
     ],
 )
 def test_an_address_counts_as_far_as_a_client_cannot_choose_it(address: str, network: str) -> None:
-    assert network_of(address) == network
+    assert network_prefix(address) == network
 
 
 def test_a_refusal_says_when_to_try_again() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from portal.hub.messages.stop_notices import Notices
-from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_of, week_of
+from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_start, week_start
 from portal.hub.settings.places import Place
 from spawner.client.preflight import OnFailure
 from spawner.client.storage import Space
@@ -23,9 +23,11 @@ NOW = datetime(2026, 11, 4, 14, 20)
 
 
 def test_a_week_begins_on_monday_and_a_month_on_the_first() -> None:
-    assert week_of(NOW) == datetime(2026, 11, 2)
-    assert month_of(NOW) == datetime(2026, 11, 1)
-    assert week_of(datetime(2026, 11, 1)) == datetime(2026, 10, 26), "a week may begin last month"
+    assert week_start(NOW) == datetime(2026, 11, 2)
+    assert month_start(NOW) == datetime(2026, 11, 1)
+    assert week_start(datetime(2026, 11, 1)) == datetime(2026, 10, 26), (
+        "a week may begin last month"
+    )
 
 
 def test_usage_is_told_for_the_week_and_for_the_month() -> None:

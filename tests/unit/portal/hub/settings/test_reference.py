@@ -9,7 +9,7 @@ import pytest
 
 from portal.hub.settings.loader import TABLES, load_settings
 from portal.hub.settings.reference import example_toml, reference_markdown, toml_value
-from portal.hub.settings.schema import rule_of
+from portal.hub.settings.schema import field_rule
 from portal.hub.settings.site import TlsMode
 
 ROOT = Path(__file__).parents[5]
@@ -37,7 +37,7 @@ def test_the_reference_holds_what_the_command_prints() -> None:
     ("table", "key"), [(name, key) for name, cls in TABLES.items() for key in fields(cls)]
 )
 def test_every_key_is_described_in_both(table: str, key: object) -> None:
-    doc = rule_of(key).doc
+    doc = field_rule(key).doc
 
     assert doc.endswith(".")
     assert f"\n# {key.name} = " in example_toml() or f"\n{key.name} = " in example_toml()

@@ -11,9 +11,9 @@ from portal.server.home.template_kernels import (
     Match,
     OfferedKernel,
     match_kernel,
-    needs_of,
     packages_beside,
-    packages_of,
+    parse_packages,
+    read_needs,
 )
 
 PROGRAM = Path("/site/bin/python")
@@ -25,12 +25,12 @@ def notebook(*packages: str, kernel: str = "tensorflow", **kernelspec: str) -> d
 
 
 def kernel_with(*packages: str, language: str = "python") -> OfferedKernel:
-    return OfferedKernel(program=PROGRAM, language=language, packages=packages_of(packages))
+    return OfferedKernel(program=PROGRAM, language=language, packages=parse_packages(packages))
 
 
 def match(described: dict[str, Any], **kernels: OfferedKernel) -> Match:
     named = {name.replace("_", "-"): kernel for name, kernel in kernels.items()}
-    return match_kernel(needs_of(described), named)
+    return match_kernel(read_needs(described), named)
 
 
 def test_the_kernel_that_a_notebook_names_is_taken_where_it_has_all() -> None:
@@ -108,11 +108,11 @@ def test_r_runs_in_a_kernel_of_r_alone() -> None:
 
 @pytest.mark.parametrize("metadata", [None, [], {"portal": 3}, {"portal": {"packages": "x"}}])
 def test_metadata_of_another_form_says_nothing(metadata: Any) -> None:
-    assert needs_of({"metadata": metadata}).packages is None
+    assert read_needs({"metadata": metadata}).packages is None
 
 
 def test_a_requirement_that_is_none_hides_no_notebook() -> None:
-    (needed,) = needs_of(notebook("keras", "not a requirement")).packages or ()
+    (needed,) = read_needs(notebook("keras", "not a requirement")).packages or ()
 
     assert needed.name == "keras"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from portal.packages.overlay import Overlay, overlay_of, this_environment
+from portal.packages.overlay import Overlay, find_overlay, this_environment
 from portal.server.kernels.without_packages import KernelsWithoutPackages, without_packages
 
 SPECS: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ def kernels(tmp_path: Path) -> KernelsWithoutPackages:
 
 @pytest.fixture
 def overlay(tmp_path: Path) -> Overlay:
-    overlay = overlay_of(tmp_path, "tensorflow", "2.21-py3.11")
+    overlay = find_overlay(tmp_path, "tensorflow", "2.21-py3.11")
     overlay.make(this_environment())
     return overlay
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from portal.server.hub_api import HubApi, HubError
-from portal.server.session.visitors import AGAIN_AFTER_S, Visitors, address_of
+from portal.server.session.visitors import AGAIN_AFTER_S, Visitors, forwarded_addresses
 
 
 class ToldHub:
@@ -78,5 +78,5 @@ async def test_a_visit_is_told_again_after_an_hour_and_where_the_hub_was_away() 
 def test_an_address_is_plain_text_of_bounded_length() -> None:
     _, handler = request_of("grace", "203.0.113.9, 10.0.0.1\x1b[2J" + "x" * 5000)
 
-    assert address_of(handler.request).startswith("203.0.113.9, 10.0.0.1[2J")
-    assert len(address_of(handler.request)) == 200
+    assert forwarded_addresses(handler.request).startswith("203.0.113.9, 10.0.0.1[2J")
+    assert len(forwarded_addresses(handler.request)) == 200

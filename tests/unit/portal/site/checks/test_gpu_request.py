@@ -16,9 +16,9 @@ from portal.hub.settings.loader import Settings
 from portal.site.checks import gpu_probe, rank_starter
 from portal.site.checks.allreduce import bus_gb_per_s
 from portal.site.checks.framework_probe import computed
-from portal.site.checks.gpu_request import GpuRequest, build_gpu_job, requests_of
-from portal.site.checks.gpu_test_job import question_of, ranks_of
-from portal.site.checks.test_job import environment_of, parse_found, script_of
+from portal.site.checks.gpu_request import GpuRequest, build_gpu_job, gpu_requests
+from portal.site.checks.gpu_test_job import gpu_probe_input, rank_starter_input
+from portal.site.checks.test_job import check_job_environment, parse_found, program_script
 from spawner.programs.launcher import checked_arguments
 from spawner.slurm.catalog import Catalog, Partition
 from spawner.slurm.gres import GpuCount
@@ -44,8 +44,8 @@ def test_each_offered_type_is_asked_for_on_its_own(settings: Settings) -> None:
     nodes = (idle_node("n1", v100=V100), idle_node("n2", v100=V100, a100=V100))
     both = replace(settings, choices=replace(settings.choices, gpu_types=()))
 
-    (only,) = requests_of(catalog(*nodes), settings, "jupyter")
-    kinds = [one.gpu_type for one in requests_of(catalog(*nodes), both, "jupyter")]
+    (only,) = gpu_requests(catalog(*nodes), settings, "jupyter")
+    kinds = [one.gpu_type for one in gpu_requests(catalog(*nodes), both, "jupyter")]
 
     assert only.gpu_type == "v100"
     assert only.n_gpus == 2
@@ -58,10 +58,10 @@ def test_two_nodes_are_tried_where_two_have_the_type_and_work(settings: Settings
 
     nodes = (idle_node("n1", v100=V100), idle_node("n2", v100=down))
 
-    (request,) = requests_of(catalog(*nodes), settings, "jupyter")
+    (request,) = gpu_requests(catalog(*nodes), settings, "jupyter")
 
     assert request.nodes == ()
-    assert requests_of(catalog(idle_node("n1", v100=down)), settings, "jupyter") == []
+    assert gpu_requests(catalog(idle_node("n1", v100=down)), settings, "jupyter") == []
 
 
 @pytest.mark.parametrize("kind", ["shard", "1g.10gb"])
@@ -69,7 +69,7 @@ def test_of_a_shared_gpu_one_part_is_asked_for(settings: Settings, kind: str) ->
     offered = replace(settings, choices=replace(settings.choices, gpu_types=(kind,)))
     nodes = (idle_node("n1", **{kind: V100}), idle_node("n2", **{kind: V100}))
 
-    (request,) = requests_of(catalog(*nodes), offered, "jupyter")
+    (request,) = gpu_requests(catalog(*nodes), offered, "jupyter")
 
     assert request.n_gpus == 1
     assert request.nodes == ()
@@ -80,7 +80,7 @@ def test_the_launcher_takes_the_jobs(settings: Settings, probe: Any) -> None:
     request = GpuRequest(partition="jupyter", gpu_type="v100", n_gpus=2)
 
     job = build_gpu_job(
-        settings, request, name="x", script=script_of(probe), walltime_s=100, node="n1"
+        settings, request, name="x", script=program_script(probe), walltime_s=100, node="n1"
     )
     shards = build_gpu_job(
         settings, replace(request, gpu_type="shard", n_gpus=1), name="x", script="", walltime_s=9
@@ -93,7 +93,7 @@ def test_the_launcher_takes_the_jobs(settings: Settings, probe: Any) -> None:
 
 
 def test_what_the_programs_are_asked_fits_into_a_variable(settings: Settings) -> None:
-    variables = environment_of(settings, question_of(settings))
+    variables = check_job_environment(settings, gpu_probe_input(settings))
 
     assert max(len(text) for text in variables.values()) < MOST_LETTERS
 
@@ -145,7 +145,7 @@ def server(tmp_path: Path) -> Path:
 def run_job(probe: Any, question: dict[str, Any], **variables: str) -> dict[str, Any]:
     asked = {"PROBE_QUESTION": json.dumps(question), "PROBE_PYTHON": sys.executable}
     done = subprocess.run(
-        ["bash", "-c", script_of(probe)],
+        ["bash", "-c", program_script(probe)],
         env={**os.environ, **asked, **variables},
         capture_output=True,
         text=True,
@@ -160,7 +160,7 @@ def run_job(probe: Any, question: dict[str, Any], **variables: str) -> dict[str,
 def asked_of(
     settings: Settings, server: Path, *, nvidia_smi: list[str], rank: str
 ) -> dict[str, Any]:
-    question = question_of(settings) | {"server": str(server), "nvidia_smi": nvidia_smi}
+    question = gpu_probe_input(settings) | {"server": str(server), "nvidia_smi": nvidia_smi}
     question["programs"] |= {"frameworks": FRAMEWORKS}
     for ranks in question["ranks"].values():
         ranks |= {"server": str(server), "program": rank}
@@ -230,7 +230,7 @@ def test_a_kernel_without_frameworks_and_one_that_is_broken_are_told(
 def test_a_rank_that_fails_is_told_and_the_others_are_not_waited_for(
     settings: Settings, server: Path
 ) -> None:
-    asked = ranks_of(settings, "gloo") | {
+    asked = rank_starter_input(settings, "gloo") | {
         "server": str(server),
         "program": FAILING_RANK,
         "kernel": "pytorch",
@@ -245,7 +245,11 @@ def test_a_rank_that_fails_is_told_and_the_others_are_not_waited_for(
 
 
 def test_ranks_of_a_kernel_that_this_node_lacks_are_told(settings: Settings, server: Path) -> None:
-    asked = ranks_of(settings, "nccl") | {"server": str(server), "kernel": "gone", "n_local": 1}
+    asked = rank_starter_input(settings, "nccl") | {
+        "server": str(server),
+        "kernel": "gone",
+        "n_local": 1,
+    }
 
     assert "the kernel gone" in run_job(rank_starter, asked)["failed"]
 

@@ -20,7 +20,12 @@ import pytest
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Grade
 from portal.site.checks.node_probe import lacking_python, probe_environment
-from portal.site.checks.test_job import CheckJobResult, build_test_job, parse_found, question_of
+from portal.site.checks.test_job import (
+    CheckJobResult,
+    build_test_job,
+    node_probe_input,
+    parse_found,
+)
 from portal.site.checks.test_job_findings import evaluate_test_job
 from spawner import __version__
 from spawner.programs.launcher import checked_arguments
@@ -65,7 +70,7 @@ def test_the_launcher_takes_the_trial_job(settings: Settings) -> None:
 def test_the_script_tells_only_who_knows_the_secret_word(settings: Settings) -> None:
     """It runs here without Slurm, as its own user, with a server environment that is not there."""
     port = free_port()
-    question = question_of(settings, port=port, secret="word") | {
+    question = node_probe_input(settings, port=port, secret="word") | {
         "environments": {"server": "/nowhere", "tensorboard": "/nowhere"}
     }
     job = build_test_job(settings, name=KEY.name, partition="jupyter", n_gpus=0)

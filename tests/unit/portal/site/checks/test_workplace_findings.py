@@ -13,7 +13,7 @@ import pytest
 from portal.hub.settings.loader import Settings
 from portal.site.checks import workplace_probe
 from portal.site.checks.finding import Grade
-from portal.site.checks.test_job import text_of
+from portal.site.checks.test_job import program_source
 from portal.site.checks.workplace_findings import (
     DATA,
     assess_workplace,
@@ -55,7 +55,7 @@ def look(site: Path, settings: Settings) -> dict[str, Any]:
         "data_folders": [str(site / "isilon/datasets"), str(site)],
     }
     done = subprocess.run(
-        [sys.executable, "-I", "-c", text_of(workplace_probe)],
+        [sys.executable, "-I", "-c", program_source(workplace_probe)],
         input=json.dumps(question).encode(),
         capture_output=True,
         check=True,

@@ -20,7 +20,7 @@ from portal.hub.admin.tokens import (
     ensure_token,
     keep_private,
     read_token,
-    services_of,
+    site_services,
 )
 from portal.hub.log.json_formatter import JsonFormatter
 from portal.hub.messages.drain import DEFAULT_MESSAGE, Drain
@@ -87,12 +87,12 @@ def test_a_folder_of_somebody_else_gets_no_token(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 4711)
 
-    assert services_of(tmp_path) == ([], [])
+    assert site_services(tmp_path) == ([], [])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_culler_may_do_less_than_the_operator(tmp_path: Path) -> None:
-    services, roles = services_of(tmp_path)
+    services, roles = site_services(tmp_path)
 
     scopes = {role["name"]: set(role["scopes"]) for role in roles}
     assert {service["name"] for service in services} == set(scopes)
