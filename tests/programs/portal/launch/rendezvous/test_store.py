@@ -139,3 +139,18 @@ def test_a_real_other_user_of_the_node_gets_403(store):
 def test_a_client_that_hangs_does_not_hold_up_the_others(store):
     with socket.create_connection(store.address):
         assert ask(store, "GET", horovod_path(store, "global_", "0"))[0] == 404
+
+
+def test_numbers_of_two_scopes_are_apart(store):
+    assert ask(store, "POST", f"/{store.secret}/torch/count", b"2") == (200, b"2")
+    assert ask(store, "POST", f"/{store.secret}/other/count", b"3") == (200, b"3")
+    assert ask(store, "GET", f"/{store.secret}/torch/count") == (200, b"2")
+
+
+def test_the_notebook_sees_what_ranks_have_put_and_nothing_before(store):
+    assert store.received("progress") == {}
+
+    ask(store, "PUT", f"/{store.secret}/progress/0", b"10")
+
+    ((key, (_, value)),) = store.received("progress").items()
+    assert (key, value) == ("0", b"10")
