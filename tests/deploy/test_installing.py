@@ -16,7 +16,7 @@ from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.extras import extras_path
 from deploy.environments.builder.package_sources import SETTING
 from deploy.environments.builder.plan import Plan
-from deploy.environments.builder.process import output_of
+from deploy.environments.builder.process import read_output
 from deploy.environments.builder.target import fingerprint
 from deploy.environments.builder.targets import BY_NAME
 
@@ -96,7 +96,7 @@ def test_a_package_may_bring_the_files_of_the_one_that_it_replaces(
         built.pins("hub").write_text(line)
         assert installed(built) == {name: "1.0"}
         python = built.environment("hub") / "bin/python"
-        assert output_of([python, "-c", "import tensorflow"]) is not None, name
+        assert read_output([python, "-c", "import tensorflow"]) is not None, name
 
 
 @pytest.mark.parametrize("wanted", ["1.0+cpu", "1.0"])

@@ -13,7 +13,7 @@ from jupyterhub.handlers import BaseHandler
 from tornado.web import HTTPError
 
 _HIDDEN = "There is no such thing here, or you may not open it. The home page shows what is yours."
-_LOG_IN_AGAIN = "Your login has expired. Log out, log in again, and repeat what you did."
+_LOG_IN_AGAIN = "Your login has expired. Sign out, sign in again, and repeat what you did."
 _RELOAD = (
     "This page was open for too long, or in another login, to be accepted. Reload it and try again."
 )
@@ -53,7 +53,7 @@ SENTENCES = tuple(
         ),
         (
             r"^Missing or invalid credentials",
-            "Nobody is logged in. Send a token that is valid, or log in.",
+            "Nobody is signed in. Send a token that is valid, or sign in.",
         ),
         (r"^No access to resources or resources not found$", _HIDDEN),
         (

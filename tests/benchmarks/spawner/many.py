@@ -51,7 +51,7 @@ import secrets, sys
 from datetime import datetime, timezone
 from jupyterhub import orm
 from spawner.slurm.jobs import RECORDS
-from spawner.session.session import Session, comment_of, identify_hub
+from spawner.session.session import Session, job_comment, identify_hub
 from spawner.slurm.resources import ResourcesPerGpu
 url, secret_path, address, port, n_sessions, tokens_path = sys.argv[1:]
 db = orm.new_session_factory(url)()
@@ -60,7 +60,7 @@ commit, db.commit = db.commit, db.flush
 role = orm.Role.find(db, "user")
 tokens = open(tokens_path, "w")
 secret = bytes.fromhex(open(secret_path).read().strip())
-comment = comment_of(identify_hub(secret))
+comment = job_comment(identify_hub(secret))
 fields = RECORDS.field_format.split("|")
 for number in range(1, int(n_sessions) + 1):
     name = f"user{number:04d}"

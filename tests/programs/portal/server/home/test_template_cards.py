@@ -16,7 +16,7 @@ from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
 from portal.server.home.template_cards import list_cards, restore_template
-from portal.server.home.template_kernels import OfferedKernel, packages_of
+from portal.server.home.template_kernels import OfferedKernel, parse_packages
 from portal.server.home.template_source import TemplateSource, template_sources
 from portal.server.home.templates import install_templates
 from tests.programs.portal.server.conftest import STAND_IN
@@ -81,7 +81,7 @@ def notebook_of(kernel: str, *packages: str) -> str:
 
 
 def kernel_with(*packages: str) -> OfferedKernel:
-    return OfferedKernel(program=Path("/v/bin/python"), packages=packages_of(packages))
+    return OfferedKernel(program=Path("/v/bin/python"), packages=parse_packages(packages))
 
 
 def test_a_card_names_the_kernel_that_a_site_lacks(site: Path) -> None:
