@@ -27,7 +27,7 @@ class GuardSettings:
     """What the hub's server finds under `GUARDED` in the settings of its application.
 
     Attributes:
-        address_of: Returns the client address of a request.
+        request_address: Returns the client address of a request.
     """
 
     traffic: TrafficSettings

@@ -51,7 +51,7 @@ class Visitors:
 
     Args:
         settings: Settings of the hub's Tornado application.
-        address_of: Returns the client address of a request without a valid token or cookie.
+        request_address: Returns the client address of a request without a valid token or cookie.
         clock: Monotonic, in seconds.
     """
 
