@@ -117,11 +117,13 @@ class NotebookServer:
         """End the server as a crash would."""
         self.process.kill()
         self.process.wait()
+        self.http.close()
 
     def stop(self) -> None:
         """End the server as the end of a session does."""
         self.process.terminate()
         self.process.wait(timeout=START_TIMEOUT_S)
+        self.http.close()
 
 
 def descendants(pid: int) -> list[int]:
