@@ -22,6 +22,8 @@ from spawner.errors import PortalError
 from spawner.session_settings import read_settings
 
 SECONDS_PER_HOUR = 3600
+# A year: more is a mistake of the keyboard, and Slurm refuses what a partition does not allow.
+MOST_HOURS = 8760
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,11 @@ def write_job(arguments: argparse.Namespace) -> int:
         shape = parse_layout(arguments.gpus, arguments.nodes, n_session_gpus=0)
     except LaunchError as error:
         raise JobError(str(error)) from error
-    if not 1 / 60 <= arguments.hours < SECONDS_PER_HOUR:
-        raise JobError(f"You asked for --hours {arguments.hours:g}; give for example 8 or 0.5.")
+    if not 1 / 60 <= arguments.hours <= MOST_HOURS:
+        raise JobError(
+            f"You asked for --hours {arguments.hours:g}. Give a number from 0.02 to {MOST_HOURS:g},"
+            " for example 8; a partition may allow less."
+        )
     rule = _rule(os.environ)
     request = JobRequest(
         name=script.stem,

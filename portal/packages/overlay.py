@@ -205,8 +205,10 @@ def find_overlay(home: Path, kernel: str, release: str) -> Overlay:
 
 def list_overlays(home: Path, kernel: str) -> list[Overlay]:
     """Return the existing overlays of all releases of a kernel, the last changed first."""
-    found = [Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg")]
-    return sorted(found, key=lambda overlay: overlay.site_packages()[0].stat().st_mtime)[::-1]
+    found = (Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg"))
+    # A user may have deleted a part of one by hand.
+    changed = {one: site.stat().st_mtime for one in found for site in one.site_packages()}
+    return sorted(changed, key=changed.__getitem__, reverse=True)
 
 
 def this_environment() -> Shipped:

@@ -138,6 +138,16 @@ def test_releases_of_a_kernel_are_told_from_other_kernels(overlay: Overlay, tmp_
     assert list_overlays(tmp_path, "tensorflow") == [overlay]
 
 
+def test_a_release_that_was_half_deleted_counts_for_nothing(
+    overlay: Overlay, tmp_path: Path
+) -> None:
+    half = overlay.folder.with_name("tensorflow-2.20-py3.11")
+    half.mkdir()
+    half.joinpath("pyvenv.cfg").touch()
+
+    assert list_overlays(tmp_path, "tensorflow") == [overlay]
+
+
 def test_two_kernels_that_start_at_once_share_one(overlay: Overlay, tmp_path: Path) -> None:
     late = Overlay(overlay.folder)
     late._make(SHIPPED)
