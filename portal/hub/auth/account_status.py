@@ -59,11 +59,13 @@ class AccountStatusCache:
 
     async def of(self, name: str) -> AccountStatus:
         """Return a user's standing, a minute old at most; concurrent callers share one check."""
+        # A refusal that is still remembered counts even while nothing answers.
         if self._known.fresh(name) is None and self._clock() < self._silent_until_s:
             return self._silence
         status = await self._known.get(name)
         if status.verdict is LoginPermission.MAY_NOT:
             return status
+        # JupyterHub remembers good news; remembered here, too, a closed account would stay longer.
         self._known.expire(name)
         if status.verdict is LoginPermission.UNKNOWN:
             self._silent_until_s = self._clock() + NO_ANSWER_AGE_S

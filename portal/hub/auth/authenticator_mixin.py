@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 # UID_MIN of login.defs: lower ones are accounts of the system.
 LOWEST_USER_UID = 1000
+# A thread cannot be cancelled: in a name service that hangs, a look-up outlives its timeout.
 N_ACCOUNT_THREADS = 16
 # A request waits this long; an account without an answer is checked again later.
 RECHECK_TIMEOUT_S = 5.0
@@ -204,6 +205,7 @@ class AuthenticatorMixin(Authenticator):
             attempt.address,
             spacing_s,
         )
+        # Else JupyterHub says that name or password are wrong, which is all there is to say.
         if spacing_s > 0:
             raise LoginError(
                 403,
@@ -234,6 +236,7 @@ class AuthenticatorMixin(Authenticator):
             LoginError: If the user has no account here, has a system account, or the name service
                 did not answer.
         """
+        # LDAP may have used up the time; the right password must not fail for that.
         deadline_s = max(deadline_s, time.monotonic() + 1)
         try:
             account = await in_thread(
@@ -241,6 +244,7 @@ class AuthenticatorMixin(Authenticator):
             )
         except (TimeoutError, OSError) as error:
             raise self.no_answer("your UNIX account could not be looked up") from error
+        # ValueError: a name with a NUL byte, which another authenticator may let through.
         except (KeyError, ValueError):
             account = None
         # A name service that ignores case finds "ada" for "Ada": another name for JupyterHub.

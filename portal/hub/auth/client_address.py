@@ -45,12 +45,14 @@ def client_address(request: HTTPServerRequest, trusted: Collection[Network] = ()
         X-Real-Ip, which Tornado prefers, on as the client sent it.
     """
     ends = _connection_ends(request)
+    # A UNIX socket, for example, for which Tornado has no address either.
     if ends is None:
         return str(request.remote_ip)
     peer, own = ends
     client = peer[0]
     if not (_is_named_proxy(request, client) or _is_own(request, peer, own)):
         return str(client)
+    # From the right: proxies append the address they see, so what a client invents is on the left.
     for text in reversed(request.headers.get("X-Forwarded-For", "").split(",")):
         hop = _parse(text.strip())
         if hop is None:

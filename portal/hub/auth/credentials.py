@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tornado.httputil import HTTPServerRequest
 from tornado.web import HTTPError
 
+# No dash at the beginning: the name becomes an argument of sudo. useradd takes 32 characters.
 USER_NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 LONGEST_PASSWORD = 1024
@@ -25,6 +26,7 @@ class LoginError(HTTPError):
 
     def __init__(self, status: int, message: str, *, retry_after_s: float = 0) -> None:
         super().__init__(status)
+        # JupyterHub's pages show this attribute of an exception.
         self.jupyterhub_message = message
         self.headers = {"Retry-After": f"{math.ceil(retry_after_s)}"} if retry_after_s else {}
 
@@ -73,6 +75,8 @@ def read_credentials(
     if any(CONTROL_CHARACTER.search(value.decode("utf-8", "replace")) for value in sent):
         return None
     name, password = normalize(form.get("username", "")), form.get("password", "")
+    # Not match(), which ignores what follows the name. Not an empty password, with which a bind to
+    # LDAP succeeds as nobody (RFC 4513, 5.1.2).
     if not USER_NAME.fullmatch(name) or not password.strip() or len(password) > LONGEST_PASSWORD:
         return None
     return Credentials(name=name, password=password)

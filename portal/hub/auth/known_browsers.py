@@ -7,6 +7,7 @@ import secrets
 from typing import Any
 
 COOKIE = "portal-browser-"
+# Counted from the last login, which sets the cookie again.
 KEPT_DAYS = 90
 _IDENTITY = re.compile(r"[0-9a-f]{32}")
 
@@ -22,6 +23,7 @@ def read_browser(handler: Any, name: str) -> str:
     Source:
         OWASP, "Slow Down Online Guessing Attacks with Device Cookies".
     """
+    # Tornado signs the cookie's name, too: a cookie for one user cannot be renamed to another's.
     value = handler.get_secure_cookie(f"{COOKIE}{name}", max_age_days=KEPT_DAYS)
     identity = value.decode("ascii", "replace") if value else ""
     return identity if _IDENTITY.fullmatch(identity) else ""

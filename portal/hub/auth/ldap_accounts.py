@@ -50,6 +50,7 @@ def find_groups(
     Raises:
         LdapServerError: If the server gives no answer.
     """
+    # DNs may hold brackets and asterisks, which have a meaning in filters.
     member = group_filter.format(userdn=escape_filter_chars(user_dn), uid=escape_filter_chars(name))
     return [group for group in groups if _found(connection, group, member)]
 
@@ -57,6 +58,7 @@ def find_groups(
 def _found(connection: ldap3.Connection, entry: str, search_filter: str) -> bool:
     connection.search(
         search_base=entry,
+        # This entry alone: a filter cannot find anybody else's.
         search_scope=ldap3.BASE,
         search_filter=search_filter,
         attributes=_NOTHING,
@@ -66,4 +68,5 @@ def _found(connection: ldap3.Connection, entry: str, search_filter: str) -> bool
         return False
     if outcome != "success":
         raise LdapServerError(f"{entry} cannot be looked up: {outcome}")
+    # A referral to another server is in the response, too, and is not an entry.
     return any(found["type"] == "searchResEntry" for found in connection.response)

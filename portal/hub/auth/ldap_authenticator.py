@@ -106,6 +106,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
         user = await self.check_in_turn(handler, credentials, ask)
         if user is None:
             return None
+        # A refusal that is remembered from before would sign the user out again at once.
         self.standings.forget(credentials.name)
         groups = await self.unix_groups(credentials.name, deadline_s)
         if self.reader_dn:
@@ -181,6 +182,7 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
             return None if is_listed or self.allowed_groups else self.refusal_by_lists(name)
         try:
             is_admitted, is_member = await self._read_account(name, deadline_s)
+        # TimeoutError, from in_thread, is an OSError.
         except (LdapServerError, ldap3.core.exceptions.LDAPExceptionError, OSError) as error:
             self.log.error("LDAP failed: %s", error)
             return AccountStatus(
@@ -236,11 +238,13 @@ class PortalLDAPAuthenticator(AuthenticatorMixin, LDAPAuthenticator):
                 user: dict[str, Any] | None = asyncio.run(ask_base_class())
                 return user
             finally:
+                # The base class closes none of them.
                 for connection in attempt.connections:
                     close(connection)
 
         try:
             return await in_thread(self._ldap_threads, partial(context.run, ask), deadline_s)
+        # Before OSError, of which it is a kind.
         except TimeoutError as error:
             raise self.no_answer("the LDAP server did not answer in time") from error
         except LdapServerError as error:

@@ -18,6 +18,7 @@ from ldap3.core.exceptions import LDAPExceptionError
 from ldap3.core.tls import check_hostname
 
 DEFAULT_PORTS = {"ldap": 389, "ldaps": 636}
+# Else every login would first wait for the server that is down.
 ASK_LAST_FOR_S = 60.0
 # Results that say nothing about the password: another server may answer.
 BUSY_RESULTS = {"busy", "unavailable"}
@@ -224,5 +225,6 @@ def close(connection: ldap3.Connection) -> None:
 
 
 def _is_untrusted(error: BaseException) -> bool:
+    # ldap3 raises an error of its own, of which only the text still tells what ssl said.
     text = str(error).lower()
     return "certificate" in text or isinstance(error, ssl.CertificateError)

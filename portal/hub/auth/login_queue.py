@@ -29,6 +29,7 @@ class LoginQueue:
             CancelledError: If the request is cancelled.
         """
         loop = asyncio.get_running_loop()
+        # Before arrive(), which may refuse this very attempt.
         turn = self._login_queue[attempt] = loop.create_future()
         end = loop.call_later(LONGEST_WAIT_S, self._refuse, attempt)
         refused = self.throttle.arrive(attempt)

@@ -63,6 +63,7 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
 
 
+# Without eq, two attempts with the same fields are two keys of the dict in which they wait.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoginAttempt:
     """One attempt to log in.
@@ -153,6 +154,7 @@ class LoginThrottle:
         now_s = self._clock()
         taken = []
         for attempt in self._in_order(self._waiting):
+            # Not computed beforehand: a check that begins delays those behind it.
             if self._due_s(attempt) <= now_s:
                 taken.append(attempt)
                 self._begin(attempt, now_s)
@@ -252,6 +254,7 @@ class LoginThrottle:
         for key, tally in self._tallies.items():
             if tally.changed_s >= now_s - FORGET_AFTER_S and len(old) >= n_over:
                 break
+            # A running check has still to be counted out of it.
             if not tally.n_checking:
                 old.append(key)
         for key in old:

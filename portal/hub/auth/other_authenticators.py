@@ -79,6 +79,7 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         if credentials is None:
             return None
         form = {**data, "username": credentials.name}
+        # super() finds no instance in a function without arguments.
         authenticate = super().authenticate
 
         async def ask() -> Any:
@@ -87,6 +88,7 @@ class OtherAuthenticatorMixin(AuthenticatorMixin):
         user = await self.check_in_turn(handler, credentials, ask)
         if not user:
             return None
+        # A refusal that is remembered from before would sign the user out again at once.
         self.standings.forget(credentials.name)
         return await self._with_account(user)
 
@@ -175,6 +177,7 @@ def other_authenticator(login: LoginSettings) -> type[OtherAuthenticatorMixin]:
     """
     cls = _load(login.authenticator)
     check_options(cls, login.options, OWN_OPTIONS)
+    # The mixin first, so that its checks are made before and after those of the named class.
     return type(f"Portal{cls.__name__}", (OtherAuthenticatorMixin, cls), {})
 
 

@@ -37,6 +37,7 @@ def read_account(name: str) -> Account:
             raise OSError(f"the name service did not answer about {name}") from None
         raise
     groups = []
+    # Not grp.getgrall(): sssd does not list its groups unless told to.
     for gid in os.getgrouplist(account.pw_name, account.pw_gid):
         with contextlib.suppress(KeyError):
             groups.append(grp.getgrgid(gid).gr_name)
@@ -51,6 +52,7 @@ def _is_surely_nobody(name: str) -> bool:
         the name service, such as nslcd or sssd, did not answer. pwd of Python 3.11 raises KeyError
         for both.
     """
+    # Ample: a buffer that is too small fails (ERANGE), which would look like no answer.
     buffer = ctypes.create_string_buffer(1 << 16)
     # Larger than any platform's struct passwd, of which nothing is read.
     entry = ctypes.create_string_buffer(256)
