@@ -25,6 +25,7 @@ class SecretFilter(logging.Filter):
         message = record.getMessage()
         cleaned = _SECRET.sub(r"\1=[secret]", message)
         cleaned = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", cleaned)
+        # Without args: a percent sign in the cleaned text is no placeholder any more.
         if cleaned != message:
             record.msg, record.args = cleaned, ()
         return True
