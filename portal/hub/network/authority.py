@@ -134,6 +134,7 @@ def _builder(key: Any, now: datetime, days: int) -> x509.CertificateBuilder:
 
 def _is_old(certificate: x509.Certificate, now: datetime) -> bool:
     start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    # Half: renewed long before it ends, even if the proxy is seldom started.
     return now > start + (end - start) / 2
 
 

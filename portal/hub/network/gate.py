@@ -16,6 +16,7 @@ from portal.hub.network.visitors import Kind, Visitor, Visitors
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.amounts import format_wait
 
+# A page comes with several files, which cost the hub little.
 FILE_COST = 0.125
 SIGN_IN = "api/oauth2/token"
 LOG_EVERY_S = 60.0
@@ -112,8 +113,10 @@ class Gate:
         now_s = self._clock()
         refused = self._refused.get(visitor)
         if refused is None:
+            # At worst some are logged again sooner; a flood of addresses cannot fill memory.
             if len(self._refused) >= MOST_LOGGED:
                 self._refused.clear()
+            # As if the last line were a minute old, so that the first refusal is logged.
             refused = self._refused[visitor] = _Refused(now_s - LOG_EVERY_S)
         refused.n += 1
         if now_s - refused.since_s >= LOG_EVERY_S:

@@ -79,6 +79,7 @@ class GuardedServer(ClosingServer):
         """Accept a connection from `address`, unless that host already holds too many."""
         peer = _bounded_peer(stream, address, self.trusted_downstream or ())
         if self._guarding is not None and peer:
+            # Closed without an answer, which would cost as much as a request.
             if self._n_of_peer[peer] >= self._guarding.traffic.address_at_once:
                 stream.close()
                 return
@@ -94,6 +95,7 @@ class GuardedServer(ClosingServer):
         peer = self._peers.pop(cast(HTTP1ServerConnection, server_conn).stream, "")
         if peer:
             self._n_of_peer[peer] -= 1
+            # A Counter keeps its zeros: a flood of addresses would fill memory.
             if not self._n_of_peer[peer]:
                 del self._n_of_peer[peer]
         super().on_close(server_conn)
@@ -169,6 +171,7 @@ class _Guard(HTTPMessageDelegate):
             if self._n_bytes > MOST_DROPPED_BYTES:
                 self._connection.close()
             return None
+        # A chunked body has no length that could be refused with the headers.
         if self._n_bytes > MOST_BODY_BYTES:
             self._delegate.on_connection_close()
             self._refuse(413, TOO_LONG)

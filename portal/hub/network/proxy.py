@@ -51,6 +51,7 @@ class SessionProxy(ConfigurableHTTPProxy):
     async def _watch_starts(self) -> None:
         while True:
             try:
+                # Before the routes: a proxy restarted in between shows another start the next time.
                 start = await self._read_start()
                 if start is None:
                     return

@@ -82,6 +82,7 @@ class RateLimiter:
         earned = (now_s - bucket.seen_s) * allowance.per_s
         bucket.n_left = min(allowance.burst, bucket.n_left + earned)
         bucket.seen_s = now_s
+        # First: a request that is refused takes nothing from the bucket.
         if bucket.n_open >= allowance.at_once:
             return AT_ONCE_WAIT_S
         if bucket.n_left < cost:

@@ -20,6 +20,7 @@ from tornado.web import decode_signed_value
 REMEMBERED_S = 300.0
 MOST_REMEMBERED = 20_000
 _TOKEN = re.compile(r"(?:token|bearer)\s+(\S+)", re.IGNORECASE)
+# One line or host usually has a whole /64 to choose addresses from.
 _IPV6_PREFIX_BITS = 64
 
 
