@@ -36,6 +36,7 @@ class HubSettings:
         example="10.77.0.1",
         check=check_address,
     )
+    # This port, 8000 and 8001 are JupyterHub's own defaults.
     api_port: int = setting(
         "Port of the hub on that address.", default=8081, lowest=1, highest=65535
     )
@@ -69,6 +70,7 @@ class HubSettings:
         default="",
         check=check_public_url,
     )
+    # Nobody by default: else each client could choose the address that it logs in from.
     trusted_proxies: tuple[str, ...] = setting(
         "Addresses or networks of front ends in front of public_port, as the proxy sees them, such"
         " as 127.0.0.1 for one on this host. Only their X-Forwarded-For is trusted to say where a"
@@ -111,6 +113,7 @@ class HubSettings:
         " network between the nodes and this host unencrypted.",
         default=True,
     )
+    # Not 0, which means no limit to JupyterHub.
     token_days: int = setting(
         "Longest lifetime of an API token that a user makes, in days. Tokens of earlier versions"
         " without an expiry date get this one when the hub starts.",
@@ -125,6 +128,7 @@ class HubSettings:
     )
 
     def __post_init__(self) -> None:
+        # Even on two addresses: 0.0.0.0 as public_address takes the port on all of them.
         if self.api_port == self.public_port:
             raise ValueError(f"api_port and public_port are both {self.api_port}; choose two.")
         if self.subdomain_host and self.subdomain_host.rstrip("/") != self.public_url.rstrip("/"):
@@ -180,8 +184,10 @@ class HubSettings:
         """The database's URL for SQLAlchemy, with the driver."""
         if not self.db_url:
             return f"sqlite:///{self.sqlite_path}"
+        # Without a driver SQLAlchemy takes psycopg2; the hub has psycopg 3.
         return self.db_url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
 def _netloc(address: str, port: int) -> str:
+    # IPv6: without brackets the port would be one more group of the address.
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

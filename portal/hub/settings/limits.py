@@ -32,6 +32,7 @@ class PartitionSettings:
         """What differs from the site's rule, in the form of the spawner's `partition_shapes`."""
         own = {
             "cores_per_gpu": self.cores_per_gpu,
+            # Slurm counts whole MiB.
             "memory_mib_per_gpu": round(self.memory_per_gpu_gib * MIB_PER_GIB),
         }
         # 0 is "not set".

@@ -41,6 +41,7 @@ from spawner.errors import SettingsError
 
 DEFAULT_SETTINGS_PATH = Path("/etc/data-scientist-portal/portal.toml")
 TOOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
+# No comma: in options of sbatch it makes a list of names.
 PARTITION_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -106,6 +107,7 @@ class Settings:
         return f"{self.places[0].path}/datasets"
 
 
+# In the order of the reference and of the example file.
 TABLES: dict[str, type] = {
     "site": SiteSettings,
     "hub": HubSettings,
@@ -143,6 +145,7 @@ def load_settings(path: Path) -> Settings:
             f"The settings file {path} cannot be read: {error.strerror}. Write one with"
             " 'dsportal config example', or name another with --settings."
         ) from error
+    # A file that is not UTF-8 is one of these, too.
     except ValueError as error:
         raise SettingsError(f"{path} is not TOML: {error}.") from error
     return parse_settings(tables, path)
@@ -160,6 +163,7 @@ def parse_settings(tables: dict[str, Any], path: Path) -> Settings:
     for name, value in tables.items():
         if name not in known:
             raise SettingsError(_unknown_table(name, value, known, path))
+    # First: a table [storage.NAME] would be an unknown key of [storage].
     storage, named = split_storage(tables.get("storage", {}))
     tables = {**tables, "storage": storage}
     read: dict[str, Any] = {
@@ -185,6 +189,7 @@ def _unknown_table(name: str, value: Any, known: list[str], path: Path) -> str:
 
 
 def _read_partitions(table: Any, path: Path) -> dict[str, PartitionSettings]:
+    # Not all of Slurm's: some may not be meant for sessions.
     if not isinstance(table, dict) or not table:
         raise SettingsError(
             f"{path} offers no partition. Add a line [partitions.NAME] for each partition of Slurm"
@@ -210,6 +215,7 @@ def _read_limits(
     }
     for name, limit in limits.items():
         for partition in limit.partitions:
+            # One that is misspelt would leave the users of this limit without any.
             if partition not in offered:
                 raise SettingsError(
                     f"[{kind}.{name}] of {path} names the partition {partition!r}, which is not"

@@ -25,6 +25,7 @@ class PageSettings:
         lowest=1,
         highest=100,
     )
+    # Not below 6 minutes: notebook servers report activity every five.
     idle_hours: float = setting(
         "Hours without activity of its notebook server after which the cluster page calls a"
         " session idle.",

@@ -19,6 +19,7 @@ from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
 
 ISILON = "isilon"
+# Name of a link in the home: no slash, and no dot at the beginning, which would hide it.
 PLACE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}", re.ASCII)
 # One folder is the home itself, which the home page asks about, too.
 MOST_PLACES = MOST_FOLDERS - 1
@@ -129,10 +130,12 @@ def read_places(named: Mapping[str, Any], path: Path) -> dict[str, PlaceSettings
             raise SettingsError(
                 f"[storage.{name!r}] of {path} is not a valid name: letters, digits, '-', '_'."
             )
+        # A key of [storage] may not have two meanings.
         if name in _TAKEN or name in StorageSettings.__dataclass_fields__:
             raise SettingsError(
                 f"[storage.{name}] of {path}: the name '{name}' is taken. Choose another."
             )
+    # One place is kept for isilon.
     if len(named) >= MOST_PLACES:
         raise SettingsError(
             f"{path} names {len(named)} places [storage.NAME]; {MOST_PLACES - 1} are the most."

@@ -12,6 +12,7 @@ from spawner.amounts import SECONDS_PER_HOUR
 from spawner.client.preflight import OnFailure, Preflight
 from spawner.defaults import DEFAULTS
 
+# Only for its defaults, so that each stands in one place.
 _CHECKS = Preflight()
 
 

@@ -157,6 +157,7 @@ def _doc(cls: type) -> str:
 
 
 def _comment(text: str) -> str:
+    # Options such as --test-only would be torn apart.
     return textwrap.fill(
         text, EXAMPLE_WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
     )

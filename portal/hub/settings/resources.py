@@ -24,6 +24,7 @@ class ResourceSettings:
         lowest=0.125,
         highest=16384,
     )
+    # At least a minute, the unit of Slurm's time limits.
     session_hours: float = setting(
         "Length of a session, in hours.",
         default=DEFAULTS.default_walltime_s / SECONDS_PER_HOUR,
@@ -36,6 +37,7 @@ class ResourceSettings:
         lowest=1 / 60,
         highest=8760,
     )
+    # Not below 1024: users cannot open such a port.
     port_min: int = setting(
         "Lowest port that a session listens on, on its node.",
         default=DEFAULTS.port_min,
@@ -73,6 +75,7 @@ class ResourceSettings:
     @property
     def memory_mib_per_gpu(self) -> int:
         """Memory that comes with each GPU, in MiB."""
+        # Slurm counts whole MiB.
         return round(self.memory_per_gpu_gib * MIB_PER_GIB)
 
     @property
@@ -124,6 +127,7 @@ class ChoiceSettings:
     @property
     def gpu_limit(self) -> int | None:
         """Most GPUs of one session; None for as many as the largest node has."""
+        # TOML has no null: 0 is "not set".
         return self.max_gpus or None
 
 

@@ -135,12 +135,14 @@ def read_table(
             )
             for name, value in table.items()
         }
+        # __post_init__ raises ValueError for keys that contradict each other.
         return cls(**values)
     except ValueError as error:
         raise SettingsError(f"{where}: {error}") from error
 
 
 def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping[str, type]) -> str:
+    # Before a guess at the spelling: a key of another table is spelt right.
     for table, cls in elsewhere.items():
         if name in {key.name for key in fields(cls)}:
             return f"Unknown key '{name}' in {where}. It belongs in [{table}]."
@@ -185,6 +187,7 @@ def _convert(value: Any, kind: Any) -> Any:
     if kind == dict[str, Any]:
         return dict(value) if isinstance(value, Mapping) else None
     if kind is Path:
+        # A relative path would be another folder for each program that reads it.
         return Path(value) if isinstance(value, str) and value.startswith("/") else None
     if kind in {tuple[str, ...], tuple[int, ...]}:
         item_kind = get_args(kind)[0]
@@ -192,6 +195,7 @@ def _convert(value: Any, kind: Any) -> Any:
         is_list = isinstance(value, list) and all(type(item) is item_kind for item in value)
         return tuple(value) if is_list else None
     if kind is float:
+        # TOML tells 8 from 8.0, administrators do not; a bool is an int in Python.
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         # TOML has inf and nan.
         return float(value) if is_number and math.isfinite(value) else None

@@ -31,6 +31,7 @@ class ClockSettings:
         default=(30, 15, 5),
         check=check_minutes,
     )
+    # 65535 is the most that sbatch --signal takes.
     slurm_warning_s: int = setting(
         "Seconds before the end at which Slurm sends the job its warning signal, at which all open"
         " notebooks are saved again; 0 for never. Slurm may send it up to a minute earlier.",
@@ -55,6 +56,7 @@ class ExtensionSettings:
         lowest=0,
         highest=8760,
     )
+    # At least a minute, the unit of Slurm's time limits.
     most_hours: float = setting(
         "Longest session, its extensions included, in hours. Limits of Slurm's partitions,"
         " accounts and qualities of service count too.",

@@ -69,6 +69,7 @@ class LoginSettings:
         'How the connection is encrypted: "starttls" on port 389 or "ldaps" on port 636.',
         default=TlsMode.STARTTLS,
     )
+    # Path() is "not given": the file can only hold an absolute path.
     ca_certificates: Path = setting(
         "File with the certificates (PEM) that the servers' own must be signed by.",
         default=Path(),
@@ -117,6 +118,7 @@ class LoginSettings:
         lowest=0.1,
         highest=30,
     )
+    # Not below a second: ldap3 waits for whole ones.
     answer_timeout_s: float = setting(
         "Longest wait for all LDAP servers together, in seconds. The user then reads that LDAP"
         " does not answer.",
@@ -128,11 +130,13 @@ class LoginSettings:
     def __post_init__(self) -> None:
         if self.is_ldap:
             self._refuse_lacks()
+        # JupyterHub would let everybody in without a word.
         if self.allow_all and (self.allowed_users or self.allowed_groups):
             raise ValueError(
                 "allow_all = true lets everybody in, so allowed_users and allowed_groups would"
                 " do nothing. Keep one or the other."
             )
+        # Else only the first login would show that the two do not fit.
         scheme = "ldap" if self.tls is TlsMode.STARTTLS else "ldaps"
         for server in self.servers:
             if urlsplit(server).scheme != scheme:

@@ -6,7 +6,9 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
+# No comma: in options of sbatch it makes a list of names.
 SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+# No part begins with a dot: ".." would lead out of the path.
 BASE_URL = re.compile(r"/(?:[A-Za-z0-9][A-Za-z0-9._~-]*/)*")
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
@@ -43,6 +45,7 @@ def check_networks(texts: tuple[str, ...]) -> None:
     """
     for text in texts:
         try:
+            # Also refuses 192.0.2.1/24, of which it is unclear whether host or network is meant.
             ipaddress.ip_network(text)
         except ValueError as error:
             raise ValueError(
@@ -61,6 +64,7 @@ def check_database_url(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "postgresql" or not parts.path.strip("/"):
         raise ValueError('it must look like "postgresql://dsportal@db.example.com/jupyterhub".')
+    # Every user of this host may be able to read portal.toml.
     if parts.password is not None or "password=" in parts.query:
         raise ValueError("it holds a password. Write that into .pgpass in state_dir, mode 0600.")
 
@@ -105,6 +109,7 @@ def check_ldap_servers(servers: tuple[str, ...]) -> None:
             raise ValueError(
                 f"{server!r} must look like ldap://host, ldap://host:389 or ldaps://host:636."
             )
+        # parse_server would take it for "not given". Above 65535 `port` itself raises ValueError.
         if parts.port == 0:
             raise ValueError(f"{server!r} has port 0.")
 
@@ -115,6 +120,7 @@ def check_dn_template(template: str) -> None:
     Raises:
         ValueError: With a sentence for the administrator.
     """
+    # The template goes through str.format(), for which other braces are fields.
     if template.count("{username}") != 1 or re.search(r"[{}]", template.replace("{username}", "")):
         raise ValueError("it must hold {username} once, and no other braces.")
 
@@ -126,6 +132,7 @@ def check_user_names(names: tuple[str, ...]) -> None:
         ValueError: With a sentence for the administrator.
     """
     for name in names:
+        # JupyterHub compares names in small letters: another one would match nobody.
         if name != name.strip().lower() or not name:
             raise ValueError(f"{name!r} is not a user name in small letters.")
 
@@ -174,6 +181,7 @@ def check_template_sources(places: tuple[str, ...]) -> None:
             raise ValueError(
                 f"{place!r} is neither an absolute path nor an https:// or ssh:// address."
             )
+        # ssh://git@host has a user, not a password.
         if "@" in place and place.startswith("https://"):
             raise ValueError(f"{place!r} holds a password; every user can read it in a session.")
 
