@@ -36,6 +36,7 @@ CONTENT_SECURITY_POLICY = "; ".join([
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
+    # Addresses of the hub hold names of users.
     "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     # A page of another site that opened one of the hub's, or was opened by it, has no hold on it.

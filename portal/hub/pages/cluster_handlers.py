@@ -33,6 +33,7 @@ class ClusterHandler(BaseHandler):
     @authenticated  # type: ignore[untyped-decorator]
     async def get(self) -> None:
         """Show the page."""
+        # Browsers would show old numbers after a click on "back".
         self.set_header("Cache-Control", "no-store")
         # Users have this scope with a filter, for their own sessions; without one it is an
         # administrator's.
@@ -97,6 +98,7 @@ class MessageStopHandler(BaseHandler):
         message = self.get_body_argument("message", "").strip()
         await stop_session(self, user_name, server_name or "")
         which = f"session {server_name}" if server_name else "session"
+        # After the stop: if that fails, there is nothing to tell the user.
         text = f"Your {which} was stopped by {self.current_user.name}."
         self._notices.send(
             user_name, f"{text} {message}".strip(), sender=str(self.current_user.name)
@@ -125,8 +127,10 @@ class NewSessionHandler(BaseHandler):
     @authenticated  # type: ignore[untyped-decorator]
     async def get(self) -> None:
         """Redirect; the form reports what is wrong with a name."""
+        # JupyterHub accepts only small letters; a capital is no reason to ask again.
         name = self.get_query_argument("name", "").strip().lower()
         user = self.current_user.escaped_name
+        # Without a name the address is that of the session without one.
         self.redirect(f"{self.hub.base_url}spawn/{user}/{quote(name, safe='')}".rstrip("/"))
 
 
@@ -141,11 +145,13 @@ class RemoveSessionHandler(BaseHandler):
             HTTPError: 404 if there is none of that name, 400 while it is running.
         """
         user = self.current_user
+        # Not user.spawners, which makes a session for every name that it is asked for.
         if server_name not in user.orm_spawners:
             raise HTTPError(404, "There is no such session. It may have been removed already.")
         spawner = user.spawners[server_name]
         if spawner.active or spawner.pending:
             raise HTTPError(400, f"The session {server_name} runs. Stop it first.")
+        # The steps of JupyterHub's REST API, which has no public function for them.
         await maybe_future(user._delete_spawner(spawner))
         self.db.delete(spawner.orm_spawner)
         user.spawners.pop(server_name, None)

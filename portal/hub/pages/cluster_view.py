@@ -136,6 +136,7 @@ def describe_cluster(
     waiting = [row for row in sessions if row.state == "waiting"]
     idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= idle_after_s]
     return ClusterView(
+        # Counted once for all users who look before Slurm's next answer.
         gpus=catalog.once("gpus by type", lambda: tuple(count_by_type(catalog))) if catalog else (),
         cores=catalog.once("cores", lambda: count_cores(catalog)) if catalog else None,
         problem=problem,
@@ -192,6 +193,7 @@ def count_cores(catalog: Catalog) -> CountRow:
     nodes = _distinct_nodes(catalog)
     idle = {"free": 0, "planned": 0, "down": 0}
     for node in nodes:
+        # The cores are those of one partition, the used ones those of all: there may be more used.
         idle[node.idle_are] += max(0, node.n_cores - node.n_cores_used)
     return CountRow(
         name="CPU cores",
@@ -236,6 +238,7 @@ def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionR
 def _session_state(spawner: Any, *, is_started: bool) -> str:
     if spawner.pending == "stop":
         return "stopping"
+    # To JupyterHub a suspended session is ready.
     if is_suspended(spawner):
         return "suspended"
     if spawner.ready:
@@ -254,6 +257,7 @@ def _idle_s(spawner: Any, now: datetime) -> float | None:
 def _parse_start(record: JobRecord | None) -> datetime | None:
     try:
         return datetime.fromisoformat(record.starts_at).astimezone() if record else None
+    # The time is empty if Slurm does not know it.
     except ValueError:
         return None
 

@@ -29,6 +29,7 @@ _SHARE_GONE = "This invitation to a session does not exist or has expired. Ask f
 # Source: handlers/ and apihandlers/, scopes.py, user.py and _xsrf_utils.py of JupyterHub 6.1.1.
 SENTENCES = tuple(
     (re.compile(pattern), sentence)
+    # The first one that matches counts, so the general ones stand below the special ones.
     for pattern, sentence in (
         (
             r" is pending spawn$",

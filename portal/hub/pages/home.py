@@ -118,6 +118,7 @@ class HomePage:
 
     async def describe(self, user: Any) -> HomeView:
         """Return the page of a `user`; nothing that does not answer delays it."""
+        # At once, so that the page waits for the slower one only.
         usage, storage = await asyncio.gather(self._describe_usage(user), self._ask_storage(user))
         cards = tuple(describe_cards(user))
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
@@ -166,6 +167,7 @@ def describe_cards(user: Any) -> list[SessionCard]:
     Returns:
         The session without a name first, the others sorted by name.
     """
+    # From the database: user.spawners has only those that were used since the hub started.
     names = ["", *sorted(name for name in user.orm_user.orm_spawners if name)]
     return [
         _describe_card(name, user.spawners[name], number)
@@ -220,6 +222,7 @@ def describe_space(name: str, space: Space | None, warning_percent: float) -> Ba
             f"{name} is {state}: notebooks and checkpoints may not be saved."
             " Delete what you no longer need."
         )
+    # With a soft quota more than all of it may be used.
     return Bar(name=name, words=words, percent=min(100.0, space.used_percent), warning=warning)
 
 

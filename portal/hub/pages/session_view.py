@@ -61,6 +61,7 @@ class SessionView:
 
 def describe_session(spawner: Any) -> SessionView:
     """Return the session of a spawner, running or not."""
+    # First: a session that is stopping is still active to JupyterHub.
     if spawner.pending == "stop":
         return SessionView(
             state="Stopping",
@@ -80,6 +81,7 @@ def describe_session(spawner: Any) -> SessionView:
             facts=facts,
             is_changing=True,
         )
+    # To JupyterHub a suspended session is ready.
     if is_suspended(spawner):
         return SessionView(
             state="Suspended",
@@ -100,6 +102,7 @@ def _describe_idle(spawner: Any) -> SessionView:
     # JupyterHub keeps the exception of a failed start until the next start.
     failed = getattr(spawner, "_failed", None)
     failure = describe_failure(failed or None, spawner)
+    # The failed start is newer than the end of the session before it.
     ending = None if failure else describe_ending(spawner)
     sentence = "Nothing is running. Choose My Server to start a session."
     if failure is not None:
@@ -149,6 +152,7 @@ def _time_left(spawner: Any, record: JobRecord) -> list[Fact]:
         return []
     try:
         until = f"until {datetime.fromisoformat(record.ends_at):%H:%M}"
+    # The time is empty if Slurm does not know it.
     except ValueError:
         until = ""
     return [Fact("Time left", format_time_left(left_s), until, left_s)]

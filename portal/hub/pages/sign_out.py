@@ -31,6 +31,7 @@ class SignOutHandler(BaseHandler):
         """Stop all sessions of the user, then sign out."""
         user = self.current_user
         names = [card.name for card in running_sessions(user)]
+        # At once: each stop waits for Slurm.
         await asyncio.gather(*(stop_session(self, user.name, name) for name in names))
         self.redirect(self.settings["logout_url"])
 

@@ -40,6 +40,7 @@ async def stop_session(handler: BaseHandler, user_name: str, name: str) -> None:
     if user is None or name not in user.spawners:
         raise HTTPError(404, "There is no such session. It may have been stopped already.")
     spawner = user.spawners[name]
+    # stop_single_user raises while a start is pending.
     if spawner.pending == "spawn":
         await _cancel_start(spawner)
     # A session that is already stopping needs no second stop.
@@ -57,6 +58,7 @@ async def _cancel_start(spawner: Any) -> None:
     if start is not None:
         start.cancel()
     try:
+        # cancel() only asks for the end of the start.
         await exponential_backoff(
             lambda: not spawner._spawn_pending,
             "the start continues",

@@ -27,5 +27,6 @@ def render_fact(fact: Fact, now: datetime) -> Markup:
     # Escaped before the times go in, which are HTML.
     html = escape(fact.text)
     for number, at in enumerate(fact.times):
+        # Not format(), to which any other brace in the text would be a field.
         html = html.replace(f"{{{number}}}", render_time(at, now))
     return html
