@@ -62,6 +62,7 @@ def load_announcements(path: Path) -> tuple[Announcement, ...]:
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    # A site without announcements needs no file.
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -131,6 +132,7 @@ def _file_version(path: Path) -> tuple[int, int] | None:
         status = path.stat()
     except OSError:
         return None
+    # The size, too: two edits may fall into one tick of the file system's clock.
     return status.st_mtime_ns, status.st_size
 
 
@@ -158,6 +160,7 @@ def _read_announcement(table: Mapping[str, Any], where: str) -> Announcement:
 def _read_moment(value: object, where: str) -> datetime | None:
     if value is None:
         return None
+    # First: a datetime is also a date. Without a zone it is in this host's.
     if isinstance(value, datetime):
         return value.astimezone()
     if isinstance(value, date):

@@ -46,9 +46,11 @@ class Drain:
         text = message.strip()[:MOST_CHARACTERS] or DEFAULT_MESSAGE
         state = json.dumps({"message": text, "since": time.time()})
         try:
+            # A power loss during the maintenance must not open the portal again.
             write_whole(self.path, state.encode(), survives_power_loss=True)
         except OSError as error:
             raise SiteError(f"{self.path} cannot be written: {error.strerror}.") from error
+        # After the file: an error has to leave everything as it was.
         self._message = text
 
     def open(self) -> None:
@@ -82,6 +84,7 @@ class Drain:
         return str(kept.get("message", "")) if isinstance(kept, dict) else DEFAULT_MESSAGE
 
 
+# Every handler and the spawner's hook have to see the same message.
 @functools.lru_cache(maxsize=8)
 def shared_drain(path: Path) -> Drain:
     """Return the drain kept in a file, the same object for every handler."""

@@ -87,6 +87,7 @@ class Notices:
         )
 
 
+# With one object for each handler, the last to save would lose what the others sent.
 @functools.lru_cache(maxsize=8)
 def shared_notices(path: Path) -> Notices:
     """Return the messages kept in a file, the same object for every handler."""
@@ -100,4 +101,5 @@ def _parse_notices(saved: Any) -> list[Notice]:
             for one in saved
         ]
     except (TypeError, KeyError, ValueError):
+        # A damaged file costs messages, not the start of the hub.
         return []
