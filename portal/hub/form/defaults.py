@@ -51,6 +51,7 @@ def select(options: Mapping[str, object], catalog: Catalog, limits: Limits) -> J
 def _is_offered(key: str, value: object, catalog: Catalog, limits: Limits) -> bool:
     try:
         parsed = JobOptions.parse({key: value})
+    # Links and last choices may be older than the site's settings.
     except OptionsError:
         return False
     if key == "gpu_type":

@@ -61,6 +61,7 @@ async def _ask_all(
 async def _ask(spawner: Any, options: Mapping[str, object]) -> Forecast | None:
     try:
         forecast: Forecast | None = await spawner.forecast(options)
+    # The form works without this forecast.
     except PortalError:
         return None
     return forecast

@@ -118,6 +118,7 @@ def _refusal(n_gpus: int, bounds: OwnedLimits, selected: JobOptions, largest: in
 def _numbers(least: int, most: int, selected: int) -> Iterator[int]:
     for n in range(least, most + 1):
         is_round = n <= _MOST_SINGLE or (n <= _MOST_EVEN and n % 2 == 0) or n % 8 == 0
+        # The largest number, and one from a link, are shown whatever they are.
         if is_round or n in {most, selected}:
             yield n
 

@@ -80,6 +80,7 @@ class ChoicesHandler(BaseHandler):
             raise HTTPError(404)
         spawner = user.spawner
         wanted = options_of_link(_texts(self.request.query_arguments))
+        # Free GPUs and forecasts change within seconds.
         self.set_header("Cache-Control", "no-store")
         try:
             catalog = await spawner.read_catalog()

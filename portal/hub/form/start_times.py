@@ -70,6 +70,7 @@ def with_alternative(start: Start, n_gpus: int, starts: dict[int, Start]) -> Sta
 
 
 def _later(moment: datetime, now: datetime) -> str:
+    # After midnight "about 01:30" is still clear, and shorter than "tomorrow".
     if moment.date() == now.date() or moment - now < timedelta(hours=6):
         return f"about {moment:%H:%M}"
     if moment.date() == (now + _SOON).date():

@@ -25,6 +25,7 @@ from spawner.slurm.catalog import Catalog
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.resources import ResourcesPerGpu
 
+# The form is waiting; without an answer no reservation is ruled out.
 _RESERVATIONS_WAIT_S = 1.0
 
 
@@ -181,6 +182,7 @@ def _describe_starts(
         choice.n_gpus: describe_start(known.get(choice.n_gpus), now, is_free=choice.starts_now)
         for choice in choices
     }
+    # An alternative that the user may not have is none.
     may_have = {choice.n_gpus: starts[choice.n_gpus] for choice in choices if not choice.refusal}
     return {n: with_alternative(start, n, may_have) for n, start in starts.items()}
 
