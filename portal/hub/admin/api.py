@@ -98,6 +98,7 @@ class HealthHandler(OperationHandler):
         slurm = await self.describe_slurm()
         # Before the first login there is no spawner to ask Slurm with, which is no fault.
         is_well = slurm in {"answers", "not asked"}
+        # From a cache, a hub that is down would still look well.
         self.set_header("Cache-Control", "no-store")
         self.set_status(200 if is_well else 503)
         self.finish(
@@ -192,6 +193,7 @@ class StopHandler(OperationHandler):
             # The others are stopped all the same.
             return told | {"stopped": False, "reason": error.log_message}
         text = f"Your session was stopped by the administrators. {message}".strip()
+        # Only after the stop: a session that continues needs no message.
         self.notices.send(user.name, text, sender="administrators")
         self.log.warning(
             "Stopped the session of %s", user.name, extra={"user": user.name, **_job(told)}

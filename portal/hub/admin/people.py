@@ -69,6 +69,7 @@ class UserHandler(OperationHandler):
             await stop_session(self, user.name, name)
         if any(spawner.active for spawner in user.spawners.values()):
             raise HTTPError(503, f"A session of {user.name} is still stopping. Try again soon.")
+        # Before the row is deleted, and its tokens with it.
         n_tokens = len(user.orm_user.api_tokens)
         await maybe_future(self.authenticator.delete_user(user))
         await maybe_future(user.delete_spawners())

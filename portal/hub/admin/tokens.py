@@ -49,6 +49,7 @@ def ensure_token(state_dir: Path, name: str) -> str:
         # O_EXCL: a token that exists is never overwritten. Mode 0600 from the first moment.
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_hex(_N_BYTES) + "\n")
+    # Made at an earlier start, or by another process just now.
     except FileExistsError:
         pass
     except OSError:

@@ -112,6 +112,7 @@ class VisitHandler(APIHandler):
         """
         spawner = spawner_of_token(self)
         try:
+            # Cut, so that a session cannot make the hub parse a megabyte.
             body = json.loads(self.request.body[:_N_MOST_BODY_BYTES])
             visitor, address = body["visitor"], body["address"]
             is_plain = all(_PRINTABLE.fullmatch(text) for text in (visitor, address))
