@@ -1,8 +1,8 @@
 // The proxy that users reach: configurable-http-proxy, and two things that it does not do.
 //
 // * A hub finds out that this proxy is a new one, without routes: GET /api/start.
-// * A route may carry the certificate of the session that it leads to ("certificate", PEM, made
-//   anew for each start of a server). Then only the holder of its key gets a byte of a request.
+// * A route may carry the certificate of the session that it leads to ("certificate", PEM, another
+//   one for each start of a server). Then only the holder of its key gets a byte of a request.
 //
 // Its options are those of configurable-http-proxy of the same name.
 
@@ -96,7 +96,7 @@ class SessionProxy extends ConfigurableProxy {
   makeAgent(certificate, pin) {
     return new https.Agent({
       keepAlive: true,
-      // Each connection proves anew who is at the other end.
+      // Each connection proves again who is at the other end.
       maxCachedSessions: 0,
       minVersion: "TLSv1.2",
       ...this.tls,
@@ -111,6 +111,7 @@ class SessionProxy extends ConfigurableProxy {
     const match = await this.findTarget(req);
     const route = match && (await this._routes.get(match.prefix));
     if (!route?.certificate) return match;
+    // In the fragment, which is never sent: proxyOptsForTarget gets nothing but the target.
     return { ...match, target: `${match.target}#${fingerprint(route.certificate)}` };
   }
 
