@@ -78,6 +78,7 @@ def _apply_hub(c: Any, settings: Settings) -> None:
     c.JupyterHub.hub_bind_url = hub.url
     c.JupyterHub.hub_connect_url = hub.url
     c.JupyterHub.proxy_class = "portal.hub.network.proxy.SessionProxy"
+    # The proxy is a service of its own, so that it outlives the hub.
     c.ConfigurableHTTPProxy.should_start = False
     c.ConfigurableHTTPProxy.api_url = hub.proxy_api_url
     # Sessions and the proxy outlive a restart of the hub.
@@ -148,6 +149,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]
+    # Before JupyterHub collects its routes, and makes its HTTP server.
     handlers.register()
     http_server.register()
     refusals.register()

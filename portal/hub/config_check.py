@@ -38,6 +38,7 @@ def _login_problems(settings: Settings) -> list[str]:
     try:
         ssl.create_default_context(cafile=str(login.ca_certificates))
     except OSError as error:
+        # An SSLError is an OSError whose strerror means little to administrators.
         reason = "no certificate in it" if isinstance(error, ssl.SSLError) else error.strerror
         problems.append(
             f"The LDAP certificates {login.ca_certificates} cannot be used: {reason}."

@@ -45,6 +45,7 @@ def public_variables(settings: Settings) -> dict[str, str]:
         "PORTAL_STORAGE": json.dumps({place.name: place.path for place in settings.places}),
         "PORTAL_DATASETS_DIR": settings.datasets,
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
+        # A route of an extension that forgets to require a login is refused, not open.
         "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
     }
     if settings.site.simulated_gpus:
