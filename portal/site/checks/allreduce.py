@@ -16,6 +16,7 @@ from datetime import timedelta
 from typing import Any
 
 MARK = "dsportal-check: "
+# The first ones also open the connections between the ranks.
 N_WARM_UP = 3
 BYTES_PER_NUMBER = 4
 MOST_S = 5.0
@@ -45,6 +46,7 @@ def main() -> None:
     device = torch.device("cpu")
     if backend == "nccl":
         device = torch.device("cuda", question["local_rank"])
+        # NCCL takes the current device, which is GPU 0 for every rank unless it is set.
         torch.cuda.set_device(device)
     dist.init_process_group(
         backend,
@@ -55,6 +57,7 @@ def main() -> None:
     )
     n_bytes = question["n_bytes"]
     time_s = timed(torch, dist, device, n_bytes=n_bytes, n_times=question["n_times"])
+    # The timed rounds add up zeros, which look right even if nothing was sent.
     total = torch.tensor(float(rank + 1), device=device)
     dist.all_reduce(total)
     is_right = total.item() == n_ranks * (n_ranks + 1) / 2
@@ -88,6 +91,7 @@ def timed(torch: Any, dist: Any, device: Any, *, n_bytes: int, n_times: int) -> 
 
     def finish() -> None:
         if device.type == "cuda":
+            # The call returns before the GPU has finished.
             torch.cuda.synchronize()
 
     def timed_s(n: int) -> float:
@@ -98,6 +102,7 @@ def timed(torch: Any, dist: Any, device: Any, *, n_bytes: int, n_times: int) -> 
         finish()
         return time.perf_counter() - began_s
 
+    # Zeros, since each round adds up the result of the last: they cannot grow out of range.
     numbers = torch.zeros(n_bytes // BYTES_PER_NUMBER, device=device)
     timed_s(N_WARM_UP)
     one_s = torch.tensor(timed_s(1), device=device)

@@ -82,6 +82,7 @@ async def _probe_certificate(public_url: str) -> Finding:
     host, port = parts.hostname or "", parts.port or 443
     try:
         return assess_end(public_url, await in_thread(lambda: served_certificate_end(host, port)))
+    # Before OSError, which it is a kind of: the server answers, and its certificate is at fault.
     except ssl.SSLError as error:
         reason = getattr(error, "verify_message", "") or error.reason or str(error)
         return problem(

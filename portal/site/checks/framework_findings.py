@@ -85,6 +85,7 @@ def _assess(
             f"{place}: {title} is not imported: {framework.failed or 'no version'}.",
             "Build the environment again; a system library that it names is missing there.",
         )
+    # No framework sees a simulated GPU, and none could: being imported is all that is asked.
     elif not answer.is_real:
         return
     elif framework.name == "horovod":
@@ -95,6 +96,7 @@ def _assess(
             )
     elif not framework.cuda:
         yield problem(f"{place}: {title} was built without CUDA and sees no GPU.", _FLAVOUR)
+    # Asked before the number of GPUs, which an old driver makes zero.
     elif is_too_old(driver := _driver(answer), framework.cuda):
         needed = to_text(needed_driver(framework.cuda))
         yield problem(
@@ -112,6 +114,7 @@ def _assess(
 
 
 def _cure(why: str) -> str:
+    # A message may fit several; the first in the list counts.
     return next((cure for words, cure in _CURES if any(word in why for word in words)), _NO_GPU)
 
 

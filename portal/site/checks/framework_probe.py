@@ -33,6 +33,7 @@ def probe_torch() -> dict[str, Any]:
     return {
         "version": torch.__version__,
         "cuda": torch.version.cuda or "",
+        # A PyTorch built without torch.distributed lacks the second function.
         "nccl": torch.distributed.is_available() and torch.distributed.is_nccl_available(),
         **computed(n_gpus, compute),
     }
@@ -57,6 +58,7 @@ def probe_tensorflow() -> dict[str, Any]:
 
     return {
         "version": tf.__version__,
+        # A build for CPUs has no such key.
         "cuda": tf.sysconfig.get_build_info().get("cuda_version", ""),
         **computed(len(gpus), compute),
     }
@@ -70,6 +72,7 @@ def probe_horovod() -> dict[str, Any]:
     """
     import horovod
 
+    # Horovod was built for the framework beside it; importing it for another fails.
     if importlib.util.find_spec("tensorflow") is not None:
         import horovod.tensorflow as hvd
     else:

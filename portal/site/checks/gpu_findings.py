@@ -89,6 +89,7 @@ def assess_gpus(
 
 def _assess_simulated(answer: GpuAnswer, settings: Settings, place: str) -> Finding:
     given = [f"/dev/nvidia{number}" for number in answer.given]
+    # Under ConstrainDevices the numbers of each job begin at 0, whichever files it may open.
     devices = [path for path in answer.devices if path in given] or list(answer.devices)
     what = " or ".join(devices) or "what Slurm calls a GPU"
     sentence = (
@@ -108,6 +109,7 @@ def _assess_driver(answer: GpuAnswer, request: GpuRequest, place: str) -> list[F
         last = (answer.nvidia_smi.splitlines() or ["nothing"])[0]
         if answer.nvidia_smi_status == _NO_PROGRAM:
             said, cure = "there is no nvidia-smi", "Install NVIDIA's driver with its programs."
+        # The new libraries do not fit the module that the kernel still has loaded.
         elif "version mismatch" in answer.nvidia_smi:
             said, cure = f"nvidia-smi says: {last}", "Reboot it: the driver was updated in use."
         else:

@@ -71,6 +71,7 @@ async def _run_once(
     # The first to start waits for the other as long as that may wait in the queue.
     timeout_s = wait_s + RANKS_S
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
+    # From the sessions' range: the ports that a site opens on its nodes.
     meeting_place = f"tcp://{request.nodes[0].address}:{secrets.choice(ports)}"
     common = rank_starter_input(settings, here.backend) | {
         "kernel": here.kernel,
@@ -83,6 +84,7 @@ async def _run_once(
         for rank, (node, peer) in enumerate((request.nodes, request.nodes[::-1])):
             asked: dict[str, Any] = {**common, "rank": rank, "peer": peer.address}
             job = _build_rank(settings, request, node, walltime_s=timeout_s + GRACE_S)
+            # Kept one by one: if the second is refused, the first still has to be cancelled.
             keys.append(await submit(slurm, job, user, check_job_environment(settings, asked)))
         return await _follow_both(slurm, keys, wait_s=wait_s, look_s=timeout_s + GRACE_S)
     finally:
@@ -91,6 +93,7 @@ async def _run_once(
 
 
 def _build_rank(settings: Settings, request: GpuRequest, node: Node, *, walltime_s: float) -> Job:
+    # One GPU a node is enough to try the network between them.
     one = GpuRequest(partition=request.partition, gpu_type=request.gpu_type, n_gpus=1)
     return build_gpu_job(
         settings,

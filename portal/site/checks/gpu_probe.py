@@ -31,6 +31,7 @@ N_RANKS = 2
 N_LETTERS = 300
 N_SMI_LETTERS = 8000
 _NVIDIA_PCI_VENDOR = "0x10de"
+# The sound and USB functions of a card have the same vendor.
 _PCI_DISPLAY = "0x03"
 # Of all that frameworks write, the lines that say why there is no GPU.
 _REASON = re.compile(r"cuInit|dlopen|CUDA error|driver version|no kernel image|CUDA_ERROR", re.I)
@@ -46,6 +47,7 @@ def main() -> None:
         "given": given_gpus(os.environ),
         "devices": probe_devices(Path(question["root"], "dev")),
         "signs": find_signs(Path(question["root"])),
+        # The arguments come along, so that they and their parser stay in one file.
         "nvidia_smi": ask_nvidia_smi(question["nvidia_smi"]),
     }
     found["is_real"] = (
@@ -89,6 +91,7 @@ def probe_devices(folder: Path) -> dict[str, str]:
     Returns:
         What is wrong with each, by its path; empty if nothing.
     """
+    # Not nvidiactl, nvidia-uvm and the like, which belong to no single GPU.
     paths = sorted(path for path in folder.glob("nvidia*") if path.name[6:].isdecimal())
     return {str(path): opened(path) for path in paths}
 
@@ -105,6 +108,7 @@ def opened(path: Path) -> str:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
+        # A device file without a driver behind it, as simulated GPUs have.
         if error.errno in {errno.ENXIO, errno.ENODEV}:
             return "no NVIDIA device"
         return str(error.strerror)
@@ -172,6 +176,7 @@ def ask_kernel(python: str, program: str, timeout_s: float) -> dict[str, Any]:
         "frameworks", what it said of each by name, and "reason", why it may see no GPU;
         {"failed": ...} if it said nothing.
     """
+    # -I: packages of the user and PYTHONPATH must not change what is looked at.
     status, output, errors = run([python, "-I", "-c", program], timeout_s)
     lines = errors.strip().splitlines()
     answer = marked(output)
@@ -221,6 +226,7 @@ def marked(output: str) -> dict[str, Any] | None:
     Returns:
         The object; None if there is no such line.
     """
+    # Frameworks print lines of their own, before and after.
     for line in reversed(output.splitlines()):
         if line.startswith(MARK):
             with contextlib.suppress(ValueError):
@@ -257,6 +263,7 @@ def probe_allreduce(question: dict[str, Any], found: dict[str, Any]) -> dict[str
             **question["ranks"][backend],
             "kernel": kernel,
             "n_local": N_RANKS,
+            # Ranks of one node share a folder; a port could be in use.
             "meeting_place": f"file://{folder}/store",
         }
         status, output, errors = run(

@@ -12,6 +12,7 @@ from spawner.slurm.gres import SHARD
 from spawner.slurm.job_script import Job
 from spawner.slurm.nodes import Node
 
+# As many as an all-reduce needs; more would only wait longer in the queue.
 MOST_GPUS = 2
 # Less than a session has, so that the job fits in with others.
 MOST_CORES_PER_GPU = 2
@@ -54,6 +55,7 @@ def gpu_requests(catalog: Catalog, settings: Settings, partition: str) -> list[G
     offered = settings.choices.gpu_types
     kinds = tuple(kind for kind in kinds if not offered or kind in offered)
     if not kinds and not offered:
+        # Slurm need not name types; then any GPU stands for all.
         kinds = ("",)
     requests = (_request(catalog, settings, partition, kind) for kind in kinds)
     return [request for request in requests if request is not None]
@@ -81,6 +83,7 @@ def _request(
 
 def _usable(node: Node, gpu_type: str) -> int:
     count = node.count_gpus(gpu_type or None)
+    # Busy ones count: the job may wait for them, but not for a node that is down.
     return count.total - count.down
 
 
@@ -109,8 +112,10 @@ def build_gpu_job(
         "--ntasks=1",
         f"--cpus-per-task={min(cores, MOST_CORES_PER_GPU) * request.n_gpus}",
         f"--mem={min(memory_mib, MOST_MIB_PER_GPU) * request.n_gpus}M",
+        # Slurm takes minutes; rounded down it would end the job early.
         f"--time={math.ceil(walltime_s / SECONDS_PER_MINUTE)}",
         "--no-requeue",
+        # A shard is a GRES of its own, which --gpus-per-node cannot ask for.
         f"--gres=shard:{request.n_gpus}"
         if request.gpu_type == SHARD
         else f"--gpus-per-node={counted}",

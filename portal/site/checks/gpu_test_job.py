@@ -28,6 +28,7 @@ RANKS_S = 60.0
 # The longest that the program on the node looks, and a minute for Slurm to start and to end it.
 LOOK_S = gpu_probe.LOOK_S + gpu_probe.ALLREDUCE_S + gpu_probe.NVIDIA_SMI_S + 60.0
 _MIB = 1024 * 1024
+# Long messages show the bandwidth of a link; cores only have to show that it works.
 _SIZES = {
     "nccl": {"n_bytes": 256 * _MIB, "n_times": 20},
     "gloo": {"n_bytes": 8 * _MIB, "n_times": 5},

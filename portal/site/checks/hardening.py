@@ -17,6 +17,7 @@ from portal.site.checks.finding import Finding, ok, problem, skipped, warning
 
 # Half a year, the least that browsers' own lists of such sites ask for.
 LEAST_HSTS_S = 180 * 24 * 3600
+# Slurm's default, DbdPort in slurmdbd.conf.
 SLURMDBD_PORT = 6819
 # Source: Linux, include/net/tcp_states.h: TCP_LISTEN.
 _LISTENS = "0A"
@@ -97,6 +98,7 @@ def _cookies_without(values: Iterable[str], attribute: str, *, but: Iterable[str
         cookies: SimpleCookie = SimpleCookie()
         try:
             cookies.load(value)
+        # Python refuses names that browsers accept; such a cookie is not JupyterHub's.
         except CookieError:
             continue
         names += [name for name, one in cookies.items() if not one[attribute] and name not in but]

@@ -87,6 +87,7 @@ def private_file_modes(hub: HubSettings) -> dict[Path, int]:
     paths = [
         hub.state_dir,
         hub.sqlite_path,
+        # SQLite keeps pages of the database, tokens' hashes among them, in these files too.
         *(Path(f"{hub.sqlite_path}{end}") for end in ("-wal", "-shm", "-journal")),
         hub.state_dir / "cookie_secret",
         *sorted(hub.state_dir.glob("*-token")),
@@ -133,6 +134,7 @@ def probe_proxy_route(environment: Path) -> Finding:
 def _seen_address(hub: HubSettings, token: str, *, forged: str = "") -> tuple[str, str]:
     headers = {"Authorization": f"token {token}"}
     if forged:
+        # Tornado prefers X-Real-IP to what a front end appends to X-Forwarded-For.
         headers |= {"X-Forwarded-For": forged, "X-Real-IP": forged}
     body, own, _ = _get(hub.public_url, f"{hub.hub_prefix}api/dsportal/status", headers)
     return str(json.loads(body)["asked_from"]), own
@@ -146,6 +148,7 @@ def _get(
         parts.hostname or "",
         parts.port or 443,
         timeout=_TIMEOUT_S,
+        # With certificates verified: a token goes over this connection.
         context=ssl.create_default_context(),
     )
     try:

@@ -20,6 +20,7 @@ from portal.site.checks.runner import in_thread
 
 LEAST_FREE_MIB = 512
 BUSY_TIMEOUT_S = 5.0
+# Extras in brackets are skipped: the installed package has its plain name.
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;#]+)", re.MULTILINE)
 
 
@@ -67,6 +68,7 @@ def probe_database(hub: HubSettings) -> Finding:
     try:
         database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
         try:
+            # The rights of the file alone do not show a lock, or a disk that is mounted read-only.
             database.execute("BEGIN IMMEDIATE")
             database.execute("ROLLBACK")
         finally:
@@ -82,6 +84,7 @@ def probe_database(hub: HubSettings) -> Finding:
 async def check_proxy(settings: Settings) -> list[Finding]:
     """Ask the proxy, and the hub through it."""
     hub = settings.hub
+    # The API refuses whoever has no token, and a refusal is an answer.
     if await in_thread(lambda: http_status(f"{hub.proxy_api_url}/api/routes")) is None:
         return [
             problem(

@@ -274,6 +274,7 @@ def listen(question: dict[str, Any], found: dict[str, Any]) -> None:
     with socket.socket(family, socket.SOCK_STREAM) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            # On all addresses: the hub connects to Slurm's NodeAddr, which is not known here.
             server.bind(("", question["port"]))
         except OSError as error:
             found["port"] = error.strerror

@@ -51,6 +51,7 @@ def parse_gpus(text: str) -> tuple[NvidiaGpu, ...]:
     Source:
         nvidia-smi(1), --query-gpu and --format.
     """
+    # nvidia-smi writes a blank behind each comma.
     rows = csv.reader(text.splitlines(), skipinitialspace=True)
     return tuple(
         NvidiaGpu(
@@ -70,6 +71,7 @@ def needed_driver(cuda: str) -> Version:
     Returns:
         Empty if the table does not have that CUDA.
     """
+    # A CUDA that the table does not know yet gives no false alarm.
     return MINIMUM_DRIVERS.get((parse_version(cuda) or (0,))[0], ())
 
 

@@ -29,11 +29,13 @@ GRACE_S = 45.0
 N_LETTERS = 300
 POLL_S = 0.1
 LOOPBACK = "lo"
+# Linux, include/uapi/linux/sockios.h; Python has no name for it.
 _SIOCGIFADDR = 0x8915
 
 
 def main() -> None:
     """Run the ranks of this node, and print what rank 0 said or why one failed."""
+    # Slurm ends a job by this signal; an exit unwinds the stack that kills the ranks.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     question = json.loads(os.environ["PROBE_QUESTION"])
     print(MARK + json.dumps(run_ranks(question)), flush=True)
@@ -61,6 +63,7 @@ def run_ranks(question: dict[str, Any]) -> dict[str, Any]:
         running = []
         for local_rank in range(question["n_local"]):
             asked = {**question, "rank": question["rank"] + local_rank, "local_rank": local_rank}
+            # Files: nobody reads before the end, and a full pipe would stop the rank.
             output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
             process = subprocess.Popen(
                 [python, "-I", "-c", question["program"]],
@@ -107,6 +110,7 @@ def variables(question: dict[str, Any], interface: str) -> dict[str, str]:
         Variables to set.
     """
     asked = {name: value for name, value in question.items() if name != "program"}
+    # Else each rank starts a thread for every core that it sees.
     found = {"ALLREDUCE_QUESTION": json.dumps(asked), "OMP_NUM_THREADS": "1"}
     if interface:
         found["GLOO_SOCKET_IFNAME"] = interface
@@ -128,6 +132,7 @@ def wait_for(processes: list[subprocess.Popen[bytes]], timeout_s: float) -> int 
     give_up_at = time.monotonic() + timeout_s
     while time.monotonic() < give_up_at:
         states = [process.poll() for process in processes]
+        # A signal gives a negative status, which counts as failed too.
         for place, state in enumerate(states):
             if state:
                 return place
@@ -186,6 +191,7 @@ def interface_towards(host: str) -> str:
         probe.connect((host, 9))  # a datagram socket sends nothing here
         own_address = probe.getsockname()[0]
         for _, name in socket.if_nameindex():
+            # struct ifreq: 16 bytes of name; then family, port and, from byte 20, the address.
             request = array.array("B", struct.pack("256s", name.encode()[:15]))
             with contextlib.suppress(OSError):
                 fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)

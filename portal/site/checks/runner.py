@@ -22,6 +22,7 @@ async def run_checks(checks: Sequence[Check]) -> AsyncIterator[Report]:
     Yields:
         A report for each, in their order.
     """
+    # All at once, so that a site with several faults waits for the slowest only.
     tasks = [asyncio.ensure_future(_run(check)) for check in checks]
     try:
         for task in tasks:
@@ -37,6 +38,7 @@ async def in_thread(work: Callable[[], T]) -> T:
     done: asyncio.Future[T] = loop.create_future()
 
     def settle(result: T | None, error: Exception | None) -> None:
+        # The check's timeout came first.
         if done.cancelled():
             return
         if error is not None:

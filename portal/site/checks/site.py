@@ -55,6 +55,7 @@ def run_site_check(arguments: argparse.Namespace) -> int:
     # Findings report failures; tracebacks are for --debug.
     logging.basicConfig(level=logging.DEBUG if arguments.debug else logging.CRITICAL)
     settings = load_settings(arguments.settings)
+    # Before any check: what root may read and run tells nothing of the hub.
     account = become_hub_account(settings.hub.state_dir)
     checks = select(list_checks(settings, arguments, account), arguments.only)
     reports = asyncio.run(_run(checks, as_json=arguments.json))
@@ -62,12 +63,14 @@ def run_site_check(arguments: argparse.Namespace) -> int:
         print(json.dumps([one for report in reports for one in report.to_json()], indent=1))
     else:
         print(format_summary(reports))
+    # Here `main` handles a reader that has ended, such as head; at Python's end nobody does.
     sys.stdout.flush()
     return int(any(one.grade is Grade.PROBLEM for r in reports for one in r.findings))
 
 
 async def _run(checks: Sequence[Check], *, as_json: bool) -> list[Report]:
     reports = []
+    # Printed as they come: a hanging file server delays its own line and those below it.
     async for report in run_checks(checks):
         reports.append(report)
         if not as_json:
@@ -106,6 +109,7 @@ def list_checks(settings: Settings, arguments: argparse.Namespace, account: str)
                 n_gpus=arguments.gpus,
                 wait_s=arguments.wait,
             ),
+            # After the queue: LISTEN_S to reach it, END_TIMEOUT_S for its end, and Slurm itself.
             timeout_s=arguments.wait + TRIAL_S,
         )
         for partition in settings.partitions
@@ -148,8 +152,10 @@ async def check_settings(settings: Settings, path: Path) -> list[Finding]:
         A problem for each, or that there is none.
     """
     found = await in_thread(lambda: site_problems(settings))
+    # The settings say who may log in, and where the programs are.
     if os.stat(path).st_mode & 0o022:
         found.append(f"{path} can be changed by others than its owner. chmod go-w {path}")
+    # `dsportal config check` prints each as one text; a finding has fault and cure apart.
     sentences = [one.partition(". ") for one in found]
     return [problem(f"{what.rstrip('.')}.", cure) for what, _, cure in sentences] or [
         ok(f"{path} is complete.")

@@ -17,6 +17,7 @@ NEWEST_RELEASE = (25, 11)
 # A switch that restarts takes a minute; Slurm asks a node thrice in this time.
 LEAST_SLURMD_TIMEOUT_S = 120
 MOST_SKEW_S = 2.0
+# scontrol writes "300 sec".
 _SECONDS = re.compile(r"(\d+)")
 _RELEASE = re.compile(r"(\d+)\.(\d+)")
 
@@ -124,6 +125,7 @@ async def check_accounting(slurm: Slurm) -> list[Finding]:
     if "slurmdbd" not in config.get("AccountingStorageType", ""):
         return assess_accounting(config)
     try:
+        # Asked for the answer only: slurm.conf does not tell whether slurmdbd runs.
         await slurm.accounting.read_associations()
     except SlurmError as error:
         return [

@@ -13,6 +13,7 @@ from spawner.client.command import run_command
 
 LIST_ARGV = ("sudo", "-n", "-l")
 _RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
+# Such as NOPASSWD: and SETENV:, in front of a command.
 _TAG = re.compile(r"^\s*(?:[A-Z_]+:\s*)+")
 # These include root.
 _TOO_MANY = frozenset({"ALL", "root", "%root", "#0"})
@@ -53,6 +54,7 @@ def assess_rules(
     extensions.
     """
     findings = []
+    # Without '""' the rule would allow any arguments, so such a rule is not ours.
     own = {f'{launcher} ""', f'{extender} ""'}
     allowed = {rule.command for rule in rules}
     if f'{launcher} ""' not in allowed:
@@ -90,6 +92,7 @@ def assess_rules(
 
 
 def _is_too_wide(runs_as: str) -> bool:
+    # sudo writes users, then a colon, then groups.
     names = {name.strip() for part in runs_as.split(":") for name in part.split(",")}
     return bool(names & _TOO_MANY)
 

@@ -25,6 +25,7 @@ from spawner.slurm.states import Phase
 
 WALLTIME_MIN = 3
 MEMORY_MIB = 512
+# More than the program on the node listens and looks: LISTEN_S and LOOK_S.
 END_TIMEOUT_S = 90.0
 _POLL_S = 0.5
 _CONNECT_S = 3.0
@@ -110,6 +111,7 @@ def program_script(program: ModuleType) -> str:
         "#!/bin/bash",
         'python="$PROBE_PYTHON"',
         '[ -x "$python" ] || python=/usr/bin/python3',
+        # The quotes keep bash from replacing anything in the program.
         "exec \"$python\" -I - <<'END_OF_PROBE'",
         program_source(program),
         "END_OF_PROBE",
@@ -124,6 +126,7 @@ def check_job_environment(settings: Settings, question: Mapping[str, Any]) -> di
     `question` is the JSON object that the program reads.
     """
     return {
+        # It holds the secret: a process's environment is closed to other users.
         "PROBE_QUESTION": json.dumps(question),
         "PROBE_PYTHON": str(settings.environments.server / "bin/python"),
     }
@@ -145,7 +148,9 @@ async def run_test_job(
         JobRejectedError: If Slurm refused it.
         SlurmError: If Slurm did not answer, or the launcher could not be run.
     """
+    # Another program may have the port, and other users can connect to it.
     secret = secrets.token_hex(16)
+    # What firewalls let through for sessions is what has to be tried.
     ports = range(settings.resources.port_min, settings.resources.port_max + 1)
     port = secrets.choice(ports)
     name = new_name()

@@ -117,6 +117,7 @@ def _network(trial: CheckJobResult, settings: Settings, node: str) -> list[Findi
         )
     taken = _said(trial.found, "port")
     if taken:
+        # Ports are drawn, so a neighbour's program may have it; that says nothing of firewalls.
         return [*findings, skipped(f"{trial.address} was in use: {taken}.", "Run the check again.")]
     if not trial.was_reached:
         findings.append(

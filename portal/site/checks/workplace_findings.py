@@ -75,6 +75,7 @@ def describe_space(found: object) -> str:
 
 def _kernels(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
     for kernel, names in found.items():
+        # A user's job printed this, so any value may have any type.
         if kernel in RARE_KERNELS or not isinstance(names, list) or not names:
             continue
         named = ", ".join(str(name)[:60] for name in names[:_MOST_NAMED])
@@ -109,6 +110,7 @@ def _space(found: Mapping[str, Any], node: str) -> Iterator[Finding]:
 
 
 def _is_number(value: object) -> bool:
+    # JSON's true is an int in Python.
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -59,7 +59,9 @@ def kernel_names(server: Path, registry: str) -> set[str]:
     """
     shared = [server / "share/jupyter", *(Path(one).expanduser() for one in KERNEL_FOLDERS)]
     names = {spec.parent.name for one in shared for spec in one.glob("kernels/*/kernel.json")}
+    # The server's Python has the portal's package; this one may not.
     done = run([str(server / "bin/python"), "-I", "-c", _LIST_REGISTRY, registry])
+    # An environment that says nothing is `node_probe`'s to report.
     with contextlib.suppress(ValueError):
         names.update(json.loads(done))
     return names
@@ -80,6 +82,7 @@ def lacking_kernels(templates: Path, names: set[str]) -> dict[str, list[str]]:
     if any(name.startswith(REGISTERED) for name in names):
         return lacking
     for path in sorted([*templates.glob("*.ipynb"), *templates.glob("*/*.ipynb")]):
+        # Templates belong to the site: one that is no notebook must not end the look.
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             name = json.loads(path.read_text("utf-8"))["metadata"]["kernelspec"]["name"]
             if name not in names:
@@ -121,6 +124,7 @@ def free_mib(folder: str) -> int | None:
     """
     with contextlib.suppress(OSError):
         disk = os.statvfs(folder)
+        # Not f_bfree, which contains what only root may fill.
         return disk.f_bavail * disk.f_frsize // MIB
     return None
 
