@@ -18,6 +18,7 @@ def become_hub_account(state_dir: Path) -> str:
         SiteError: If there is no such folder, root owns it, or somebody else runs this.
     """
     try:
+        # Its owner is the account that the hub runs as; no setting repeats that.
         account = pwd.getpwuid(state_dir.stat().st_uid)
     except OSError as error:
         raise SiteError(
@@ -38,8 +39,11 @@ def become_hub_account(state_dir: Path) -> str:
 
 
 def _step_down(account: pwd.struct_passwd) -> None:
+    # In this order: after setuid the process may change neither its groups nor its gid.
     os.initgroups(account.pw_name, account.pw_gid)
     os.setgid(account.pw_gid)
     os.setuid(account.pw_uid)
+    # The account may not be let into the folder that root was in.
     os.chdir("/")
+    # PostgreSQL's library looks for .pgpass in HOME.
     os.environ.update(HOME=account.pw_dir, USER=account.pw_name, LOGNAME=account.pw_name)

@@ -66,6 +66,7 @@ def _add_users(commands: Any) -> None:
         _add_settings(parser)
 
 
+# Modules of commands are imported when one runs, so that --help loads none of them.
 def _with_people(name: str) -> Callable[[argparse.Namespace], int]:
     def run(arguments: argparse.Namespace) -> int:
         from portal.site.commands import users

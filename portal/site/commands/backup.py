@@ -15,6 +15,7 @@ from portal.hub.settings.loader import load_settings
 from portal.site.account import become_hub_account
 from spawner.errors import SiteError
 
+# Two weeks of nights.
 MOST_COPIES = 14
 BUSY_TIMEOUT_S = 30.0
 DUMP_TIMEOUT_S = 600.0
@@ -86,6 +87,7 @@ def restore(hub: HubSettings, copy: Path) -> None:
     new = hub.sqlite_path.with_suffix(".new")
     try:
         if hub.db_url:
+            # One transaction: a restore that fails halfway leaves the database as it was.
             argv = ("--clean", "--if-exists", "--exit-on-error", "--single-transaction")
             _postgres("pg_restore", *argv, "--no-owner", f"--dbname={hub.db_url}", str(copy))
             return

@@ -91,6 +91,7 @@ def proxy_argv(settings: Settings, prefix: Path) -> list[str]:
         f"--configurable-http-proxy={prefix / PROXY}",
         f"--ip={hub.public_address}",
         f"--port={hub.public_port}",
+        # An IPv6 address has brackets in a URL, and none here.
         f"--api-ip={api_host.strip('[]')}",
         f"--api-port={api_port}",
         f"--default-target={hub.url}",
@@ -106,6 +107,7 @@ def culler_argv(settings: Settings) -> list[str]:
     Source:
         jupyterhub-idle-culler 2.0.0, --help.
     """
+    # A process of its own: as a service of the hub it would delay the hub's end by 30 s.
     culler = settings.culler
     return [
         sys.executable,

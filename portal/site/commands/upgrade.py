@@ -21,6 +21,7 @@ SYSTEMD = Path("/run/systemd/system")
 HUB_UNITS = ("dsportal-hub", "dsportal-culler")
 PROXY_UNIT = "dsportal-proxy"
 TIMEOUT_S = 300.0
+# It becomes the name of a folder: no slash, and no dot in front.
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 
 
@@ -72,6 +73,7 @@ def run_switch(arguments: argparse.Namespace) -> int:
             # Proxy and hub of one version belong together; connections are taken up again.
             _run(["systemctl", "try-restart", PROXY_UNIT])
             _run(["systemctl", "start", *HUB_UNITS])
+    # Ctrl-C too: an administrator who gives up must not be left without a hub.
     except BaseException as error:
         _go_back(error, switch, before, database, has_systemd=has_systemd)
         raise
@@ -182,6 +184,7 @@ def _turn(link: Path, target: str) -> None:
     new = link.with_name(".current.new")
     new.unlink(missing_ok=True)
     new.symlink_to(target)
+    # In one step: sessions that start now find the old version or the new one.
     os.replace(new, link)
 
 
@@ -202,6 +205,7 @@ class _Database:
             SiteError: If it cannot be copied, or the version is older than the database.
         """
         hub = self._hub
+        # A hub that never ran; it creates the database itself.
         if not hub.db_url and not hub.sqlite_path.exists():
             return
         self._first_copy = _run(self._backup).strip()
@@ -214,6 +218,7 @@ class _Database:
         try:
             _run([str(switch.hub / "bin/python"), *upgrade], account=account, cwd=hub.state_dir)
         except SiteError as error:
+            # Alembic's words about a schema that this version's JupyterHub does not know.
             if "Can't locate revision" not in error.message:
                 raise
             raise SiteError(

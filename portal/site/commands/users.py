@@ -11,6 +11,7 @@ from portal.hub.settings.loader import load_settings
 from portal.site.commands.running_hub import STOP_TIMEOUT_S, ask_hub
 from spawner.amounts import count
 
+# The hub first checks every account, perhaps in LDAP.
 _LIST_TIMEOUT_S = 60.0
 
 
