@@ -36,6 +36,7 @@ class Bar:
             is_end: Show it even if it was shown a moment ago.
         """
         now_s = time.monotonic()
+        # Only a kernel has loaded it; asking IPython would import it into a batch job.
         is_page = "ipykernel" in sys.modules
         every_s = _DRAW_EVERY_S if is_page else _PRINT_EVERY_S
         if not is_end and now_s - self._drawn_at_s < every_s:

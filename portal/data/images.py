@@ -12,6 +12,7 @@ from pathlib import Path
 from portal.data.errors import DataError
 
 SUFFIXES = (".jpg", ".jpeg")
+# The marker that begins an image, and the first byte of the next one.
 JPEG_START = b"\xff\xd8\xff"
 
 

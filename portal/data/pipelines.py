@@ -113,6 +113,7 @@ def crop_while_decoding(data: Tensor) -> Tensor:
         data: Bytes of the file.
     """
     window = _window(tf.io.extract_jpeg_shape(data))
+    # INTEGER_FAST gives up some exactness for speed.
     part = tf.io.decode_and_crop_jpeg(data, tf.stack(window), channels=3, dct_method="INTEGER_FAST")
     return _scaled(part)
 
@@ -147,6 +148,7 @@ def _scaled(image: Tensor) -> Tensor:
 
 
 def _side_by_side(dataset: Dataset, function: Callable[..., Any]) -> Dataset:
+    # In any order: one slow file must not hold up those behind it.
     return dataset.map(function, num_parallel_calls=_n_threads(), deterministic=False)
 
 

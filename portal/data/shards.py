@@ -67,6 +67,7 @@ def write_shards(
     plan = ShardFolder(
         path=folder,
         digest=source.digest,
+        # No shard without an image.
         n_shards=min(n_wanted, len(source.images)),
         classes=source.classes,
     )
@@ -209,6 +210,7 @@ def _resumed(plan: ShardFolder) -> ShardFolder:
             f"{plan.path} holds {found.n_shards} shards of other images, or of the same in another "
             "number of shards. Choose another folder, or delete that one."
         )
+    # By size: checksums would read all of them again, which is what `verify_shards` does.
     present = [
         shard for shard in found.shards if _size_or_nothing(plan.path / shard.name) == shard.n_bytes
     ]

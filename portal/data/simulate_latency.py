@@ -53,6 +53,7 @@ def _compile(work_dir: Path) -> Path:
         )
     library = work_dir / "slow_open.so"
     done = subprocess.run(
+        # glibc before 2.34 has dlsym in a library of its own.
         [compiler, "-shared", "-fPIC", "-O2", "-o", library, SOURCE, "-ldl"],
         capture_output=True,
         text=True,
