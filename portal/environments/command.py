@@ -66,8 +66,10 @@ _R_PROBE = (
     f"cat('{PACKAGES_MARK}', rownames(installed.packages()), '\\n')"
 )
 _PROBES = {
+    # A syntax error in Python 3, whatever the program is called.
     Language.PYTHON2: ("-c", "import ast, json; exec('print 0')"),
     Language.PYTHON: ("-c", _PYTHON_PROBE),
+    # R before 4.0 does not know --no-echo, the newer name of --slave.
     Language.R: ("--slave", "-e", _R_PROBE),
 }
 
@@ -106,6 +108,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         "argv": argv,
         "display_name": environment.name,
         "language": "R" if is_r else "python",
+        # Jupyter puts the server's PATH in when it starts the kernel.
         "env": dict(variables(environment, path="${PATH}")),
         "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
     }

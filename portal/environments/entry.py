@@ -11,7 +11,9 @@ from typing import Any
 
 from portal.environments.errors import RegistryError
 
+# What Jupyter accepts in the name of a kernel.
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}", re.ASCII)
+# No dash in front: `module load` would take it for an option.
 _MODULE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/@=-]{0,120}", re.ASCII)
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(==[\w.+!-]{1,60})?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)

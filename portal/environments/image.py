@@ -134,6 +134,7 @@ def make_image(container: Path | None, source: str, image: Path, login: Login | 
 def _build(container: Path, source: str, part: Path, login: Login | None) -> None:
     print(f"Making an image from {source}; large ones take many minutes.", flush=True)
     # A home's quota seldom has room for a second copy of each layer.
+    # --force: a build that was killed has left its part of the file.
     argv = [str(container), "build", "--force", "--disable-cache", str(part), source]
     environ = os.environ | _credentials(container, login)
     status = subprocess.run(argv, env=environ, stdin=subprocess.DEVNULL, check=False).returncode

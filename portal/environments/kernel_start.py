@@ -68,6 +68,7 @@ def take_output_from(address):
         # A ZeroMQ context does not survive a fork.
         context = zmq.Context()
         pipe_out = context.socket(zmq.PUSH)
+        # Milliseconds that the last output of a child may take, as in ipykernel.
         pipe_out.linger = 3000
         pipe_out.connect(address)
         return context, pipe_out

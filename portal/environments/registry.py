@@ -101,6 +101,7 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Appended, so that comments and order of what is there stay.
         with path.open("a", encoding="utf-8") as file:
             file.write(f"\n[{json.dumps(id_)}]\n{''.join(lines)}")
     except OSError as error:
