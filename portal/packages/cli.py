@@ -232,6 +232,7 @@ def _make(kernel: Kernel) -> None:
 
 
 def _pip_install(overlay: Overlay, requirements: Sequence[str]) -> bool:
+    # pip would ask for the password of an index that wants one.
     argv = [str(overlay.pip), "install", "--no-input", *requirements]
     return subprocess.run(argv, check=False).returncode == 0
 

@@ -49,6 +49,7 @@ def package_named_in(overlay: Overlay, words: str) -> Package | None:
     for site in overlay.site_packages():
         for name in reversed(re.findall(rf"{re.escape(str(site))}/([^\s\"',)]+)", words)):
             for found in distributions(path=[str(site)]):
+                # A line of RECORD is a path below site-packages, a comma, and its checksum.
                 if f"\n{name}," in f"\n{found.read_text('RECORD') or ''}":
                     return _package(found)
     return None
@@ -80,6 +81,7 @@ def _package(found: Distribution) -> Package | None:
     return Package(
         name=name,
         version=found.version,
+        # pip writes this file, empty, for what it was asked for by name.
         is_requested=found.read_text("REQUESTED") is not None,
         url=_url(origin),
     )

@@ -99,6 +99,7 @@ class Overlay:
 
     def fingerprint(self) -> str:
         """Return a text that changes with the user's packages or the shipped environment."""
+        # Each package adds or removes entries of the folder, which changes its time.
         stamps = [site.stat().st_mtime_ns for site in self.site_packages()]
         return f"{stamps} {self._shipped_pth().read_text(encoding='utf-8')}"
 
@@ -124,6 +125,7 @@ class Overlay:
         Nothing is recorded, and nothing should be installed, if the home cannot be written.
         """
         try:
+            # Kernels may start at the same time: one of them makes the file.
             (self.folder / _RENEWED).touch(exist_ok=False)
         except OSError:
             return False
@@ -160,6 +162,7 @@ class Overlay:
         shutil.rmtree(new, ignore_errors=True)
         try:
             (new / f"lib/python{shipped.version}/site-packages").mkdir(parents=True)
+            # As venv makes it, for what installs into lib64.
             (new / "lib64").symlink_to("lib")
             (new / "bin").mkdir()
             (new / "bin/python").symlink_to(shipped.base)
@@ -205,6 +208,7 @@ def find_overlay(home: Path, kernel: str, release: str) -> Overlay:
 
 def list_overlays(home: Path, kernel: str) -> list[Overlay]:
     """Return the existing overlays of all releases of a kernel, the last changed first."""
+    # A release begins with a digit, which keeps kernels apart whose names begin alike.
     found = (Overlay(path.parent) for path in (home / FOLDER).glob(f"{kernel}-[0-9]*/pyvenv.cfg"))
     # A user may have deleted a part of one by hand.
     changed = {one: site.stat().st_mtime for one in found for site in one.site_packages()}
@@ -216,6 +220,7 @@ def this_environment() -> Shipped:
     folders = (sysconfig.get_path(name) for name in ("purelib", "platlib"))
     return Shipped(
         python=Path(sys.executable),
+        # pyvenv.cfg has to name the interpreter itself: one environment does not extend another.
         base=Path(getattr(sys, "_base_executable", sys.executable)),
         version="{}.{}".format(*sys.version_info),
         site_packages=tuple(dict.fromkeys(folders)),

@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
     """
     # Without the notebook's folder, in which somebody else may have put a module of the name.
     pip = [sys.executable, "-P", "-m", "pip"]
+    # Only an installation can meet the constraints; everything else is pip's alone.
     if "install" not in argv:
         os.execv(pip[0], [*pip, *argv[1:]])  # noqa: S606
     if "--user" in argv:
@@ -36,6 +37,7 @@ def main(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="dsportal-pip-") as folder:
         log = os.path.join(folder, "log")
         try:
+            # A log of its own: output that is captured would hide pip's progress from the cell.
             status = subprocess.run([*pip, "--log", log, *argv[1:]], check=False).returncode
         except KeyboardInterrupt:
             return _INTERRUPTED

@@ -17,6 +17,7 @@ def load_ipython_extension(shell: Any) -> None:
 
     def pip(line: str) -> None:
         """Run pip for the packages of this kernel: %pip install NAME."""
+        # The line as typed, as IPython's own %pip hands it to the shell.
         shell.system(f"{shlex.quote(program)} {line}")
         print("Note: you may need to restart the kernel to use updated packages.")
 

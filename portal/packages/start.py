@@ -178,6 +178,7 @@ def _why_not(overlay: Overlay) -> str:
     try:
         done = subprocess.run(
             [overlay.python, "-c", _CHECK],
+            # "-c" imports from the current folder first, which is the notebook's.
             cwd="/",
             stdin=subprocess.DEVNULL,
             capture_output=True,
