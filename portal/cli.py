@@ -20,6 +20,7 @@ from spawner.errors import PortalError
 
 EXIT_OK = 0
 EXIT_ERROR = 1
+# 128 and the number of SIGINT, as shells report it.
 EXIT_INTERRUPTED = 130
 
 

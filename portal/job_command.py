@@ -78,6 +78,7 @@ def add_commands(commands: Any) -> None:
     new.add_argument("--output", type=Path, metavar="FILE", help="default: SCRIPT.job; - prints it")
     new.add_argument("--force", action="store_true", help="replace a file that is there")
     new.add_argument("script", type=Path, help="the training script")
+    # The script's own options too, which argparse would else take for ours.
     new.add_argument("arguments", nargs=argparse.REMAINDER, help="its command line")
     new.set_defaults(run=write_job)
 

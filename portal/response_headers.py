@@ -21,6 +21,7 @@ class PlainHeaders(OutputTransform):
 
     def __init__(self, request: HTTPServerRequest) -> None:
         super().__init__(request)
+        # A request that forges this header loses no more than the version.
         self._is_proxied = "X-Forwarded-For" in request.headers
 
     def transform_first_chunk(

@@ -10,6 +10,7 @@ Address = IPv4Address | IPv6Address
 End = tuple[Address, int]
 
 TABLES_DIR = Path("/proc/net")
+# After the socket's number, both ends, state, queues, timer and retransmits.
 _UID_FIELD = 7
 
 
@@ -34,6 +35,7 @@ def socket_owner(here: End, there: End, tables_dir: Path = TABLES_DIR) -> int | 
         ends = [_table_form(here, is_wide=is_wide), _table_form(there, is_wide=is_wide)]
         try:
             lines = (tables_dir / name).read_text(encoding="ascii").splitlines()[1:]
+        # A kernel without IPv6 has no tcp6.
         except OSError:
             continue
         for fields in map(str.split, lines):
@@ -46,6 +48,7 @@ def _table_form(end: End, *, is_wide: bool) -> str:
     address, port = end
     packed = address.packed
     if is_wide and address.version == 4:
+        # ::ffff:0:0/96, the form of IPv4 addresses in an IPv6 socket.
         packed = bytes(10) + b"\xff\xff" + packed
     words = struct.unpack(f"={len(packed) // 4}I", packed)
     return "".join(f"{word:08X}" for word in words) + f":{port:04X}"

@@ -63,6 +63,7 @@ def notes_left_out(level: int) -> Iterator[None]:
     finally:
         _flush()
         os.dup2(kept, _STDERR)
+        # Read from the beginning: the descriptor's offset is where the last writer left it.
         printed = os.pread(held, os.fstat(held).st_size, 0)
         os.close(held)
         os.close(kept)
@@ -102,4 +103,5 @@ class _TensorFlowFinder:
 def register() -> None:
     """Watch for the import of TensorFlow in this process."""
     if not any(isinstance(finder, _TensorFlowFinder) for finder in sys.meta_path):
+        # First, since the search ends with the finder that knows the module.
         sys.meta_path.insert(0, _TensorFlowFinder())

@@ -19,6 +19,7 @@ def write_whole(
     Raises:
         OSError: If there is no room, or no permission; then the old file is as it was.
     """
+    # In the same folder, since a rename stays within one file system; two writers may be at work.
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -26,8 +27,10 @@ def write_whole(
             file.write(content)
             if survives_power_loss:
                 file.flush()
+                # Before the rename: a name may reach the disk earlier than what it names.
                 os.fsync(descriptor)
         os.replace(new, path)
+    # Ctrl-C too leaves no part of a file.
     except BaseException:
         new.unlink(missing_ok=True)
         raise
