@@ -104,6 +104,7 @@ def one_build_at_a_time(prefix: Path) -> Iterator[None]:
     prefix.mkdir(parents=True, exist_ok=True)
     with (prefix / ".build.lock").open("w") as lock:
         try:
+            # First without waiting, so that a terminal that stands still says why.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print(f"waiting for another build in {prefix} to end", flush=True)
@@ -131,6 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     before = time.monotonic()
     try:
         with one_build_at_a_time(plan.prefix):
+            # Before the targets: a build that fails continues with the same choices.
             keep_flavour(plan.prefix, plan.flavour)
             keep_python(plan.prefix, plan.python)
             cuda.keep_cuda(plan.prefix, plan.cuda_home)

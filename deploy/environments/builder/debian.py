@@ -11,6 +11,7 @@ from typing import IO
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.process import SYSTEM_PATH, read_output, run
 
+# Seconds to wait for another apt-get, such as that of nightly upgrades, before it fails.
 APT_GET = ("apt-get", "-y", "-q", "-o", "DPkg::Lock::Timeout=600")
 # RHEL's names if they differ from Debian's, and below them the program that each is needed for.
 RPM_NAMES = {
@@ -58,6 +59,8 @@ def refuse_lacks(names: Sequence[str]) -> None:
 
 
 def _has_program(package: str) -> bool:
+    # A package that brings no program, such as headers, cannot be looked for here; whoever asks for
+    # one has found it missing.
     program = PROGRAMS.get(package)
     return program is not None and shutil.which(program, path=SYSTEM_PATH) is not None
 
@@ -87,6 +90,7 @@ def _run_apt(
     try:
         run(argv, log=log, cwd=cwd)
     except BuildError:
+        # An image often ships without package lists, and old lists name files that are gone.
         run((*APT_GET, "update"), log=log, next_step="Check /etc/apt/sources.list.")
         by_hand = f"Try 'apt-get {verb} {' '.join(names)}' by hand."
         run(argv, log=log, cwd=cwd, next_step=by_hand)
@@ -94,4 +98,5 @@ def _run_apt(
 
 def is_installed(name: str) -> bool:
     """Return whether a Debian package is installed and configured."""
+    # dpkg also knows packages that were removed and have left their configuration.
     return read_output(["dpkg-query", "-W", "-f", "${db:Status-Status}", name]) == "installed"

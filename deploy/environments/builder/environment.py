@@ -26,6 +26,7 @@ REGISTRY_HINT = (
     f"See whether this machine reaches {ORDINARY_INDEX}, or name what it reaches in {SETTING},"
     " then run the build again."
 )
+# Three equals signs ask for exactly one build: "===2.13.0" does not take 2.13.0+cpu.
 _PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?={2,3}([^\s;=]+)")
 
 
@@ -115,12 +116,14 @@ def install_environment(plan: Plan, name: str, log: IO[str], lock: Path | None =
     renewed = [f"--reinstall-package={key}" for key in sorted(other_builds)]
     _install(plan, env_dir, *renewed, "--require-hashes", "-r", lock, log=log)
     if extras is not None:
+        # Pins of the site's own packages have no hashes.
         _install(plan, env_dir, "-r", extras, log=log)
     lines = (f"{key}=={version}\n" for key, version in sorted(pins.items()))
     (env_dir / PINS_FILE).write_text("".join(lines))
 
 
 def _install(plan: Plan, env_dir: Path, *words: str | Path, log: IO[str]) -> None:
+    # uv compiles nothing by default, and users cannot write there: each start would compile again.
     options = ("--no-deps", "--compile-bytecode")
     uv.run_pip(plan, "install", env_dir, *options, *words, log=log, next_step=REGISTRY_HINT)
 
@@ -129,6 +132,7 @@ def _ensure_environment(plan: Plan, env_dir: Path, log: IO[str]) -> None:
     if not _is_usable(plan, env_dir):
         if not has_venv(plan.python):
             ensure_packages(["python3-venv"], log)
+        # venv would keep the packages of another Python.
         shutil.rmtree(env_dir, ignore_errors=True)
         run([plan.python, "-m", "venv", env_dir], log=log)
 
@@ -142,6 +146,7 @@ def _is_usable(plan: Plan, env_dir: Path) -> bool:
     """Return whether the environment was made with this plan's Python."""
     python = env_dir / "bin/python"
     is_same = python.resolve() == plan.python.resolve()
+    # It is run as well: an environment that was cut short may not start.
     return is_same and read_output([python, "-V"]) == read_version(plan.python)
 
 

@@ -35,6 +35,7 @@ def resolve_extras(plan: Plan, name: str, lock: Path, log: IO[str]) -> Path | No
     if name not in ENVIRONMENTS or not asked.exists():
         return None
     env_dir = plan.environment(name)
+    # Goes with the environment: one that is made again for another Python chooses afresh.
     chosen = env_dir / asked.name
     run_pip(
         plan,

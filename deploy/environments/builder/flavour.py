@@ -18,6 +18,7 @@ class Flavour(enum.Enum):
 def machine_flavour() -> Flavour:
     """Return the flavour that suits this machine: GPU if nvidia-smi lists one."""
     lines = (read_output(["nvidia-smi", "-L"]) or "").splitlines()
+    # With a driver but no GPU, nvidia-smi prints a sentence.
     return Flavour.GPU if any(line.startswith("GPU ") for line in lines) else Flavour.CPU
 
 
@@ -32,6 +33,7 @@ def keep_flavour(prefix: Path, flavour: Flavour) -> None:
 
     `flavour` is not stored if it is the one that suits this machine anyway.
     """
+    # A machine that gets GPUs later changes its flavour by itself.
     if flavour is machine_flavour():
         _note(prefix).unlink(missing_ok=True)
     else:

@@ -35,6 +35,7 @@ def refuse_python(python: Path) -> None:
     """
     releases = sorted(path.name for path in LOCKS_DIR.iterdir())
     ours = f"Name a Python {', '.join(releases[:-1])} or {releases[-1]} with --python PATH."
+    # It goes into the first line of programs, which start in any folder.
     if not python.is_absolute():
         raise BuildError(f"{python} is no absolute path.", ours)
     version = read_version(python)

@@ -44,6 +44,7 @@ class PackageSources:
             https://pip.pypa.io/en/stable/topics/configuration/, uv pip install --help
         """
         return {
+            # With this value pip reads no configuration file at all.
             "PIP_CONFIG_FILE": "/dev/null",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
@@ -51,6 +52,7 @@ class PackageSources:
             "UV_SYSTEM_CERTS": "1",
             "UV_NO_CONFIG": "1",
             "UV_NO_PROGRESS": "1",
+            # What uv downloads would lie in root's home, where users cannot run it.
             "UV_PYTHON_DOWNLOADS": "never",
             # The hashes decide, so that no index can put itself before another one.
             "UV_INDEX_STRATEGY": "unsafe-best-match",

@@ -10,11 +10,13 @@ from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.process import read_output
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
+# Not the Python that runs the build: that may lie in a home that users cannot read.
 PYTHON = Path("/usr/bin/python3")
 # Environments that there are two of.
 FLAVOURED = frozenset({"tensorflow", "pytorch"})
 
 
+# Every fingerprint asks for it, and each answer takes a process.
 @functools.cache
 def read_version(python: Path) -> str:
     """Return an interpreter's version, such as "Python 3.11.2"; empty if there is none."""

@@ -11,6 +11,7 @@ from typing import IO
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.package_sources import SETTING, package_sources
 
+# The caller's own may begin with a conda environment.
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # What pip, uv, npm and apt need to reach the registries. What chooses other Python packages than
@@ -72,11 +73,13 @@ def run(
         BuildError: If the program is missing or ends with another status than 0.
     """
     words = [str(word) for word in argv]
+    # Flushed, because the program writes to the same file by itself.
     print("$", *words, file=log, flush=True)
     try:
         ended = subprocess.run(
             words,
             check=False,
+            # A program that asks a question gets no answer instead of waiting for one for ever.
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

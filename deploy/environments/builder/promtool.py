@@ -16,6 +16,7 @@ def package() -> str:
     """
     try:
         system = platform.freedesktop_os_release()
+    # A container's image may lack os-release: it is taken for a newer release.
     except OSError:
         system = {}
     return "prometheus" if system.get("VERSION_ID") == DEBIAN_12 else "promtool"

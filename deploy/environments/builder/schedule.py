@@ -57,6 +57,7 @@ def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
         running: set[Future[Ended]] = set()
         while order.is_active():
             for name in order.get_ready():
+                # A copy, because the list grows while the threads read theirs.
                 running.add(pool.submit(_work_on, by_name[name], plan, list(ended)))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
@@ -67,6 +68,7 @@ def build_targets(targets: Sequence[Target], plan: Plan) -> list[Ended]:
 
 def _work_on(target: Target, plan: Plan, ended: Sequence[Ended]) -> Ended:
     lost = {e.name for e in ended if e.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}}
+    # `after` only orders: a failure there is no reason to leave this target out.
     if missing := sorted(lost & set(target.needs)):
         say(target.name, f"not tried, because it needs {missing[0]}")
         return Ended(name=target.name, outcome=Outcome.NOT_TRIED)
@@ -88,6 +90,7 @@ def _make_with_log(target: Target, plan: Plan, elapsed_s: Callable[[], float]) -
     except BuildError as error:
         tell_failure(target, plan, error.what, error.next_step, elapsed_s())
         return Outcome.FAILED
+    # Such as a full disk: told like any failed step, and other targets continue.
     except OSError as error:
         tell_failure(target, plan, f"{error.filename}: {error.strerror}.", "", elapsed_s())
         return Outcome.FAILED
@@ -114,6 +117,7 @@ def _last_line(plan: Plan, target: Target) -> str:
     except OSError:
         return ""
     said = [line.strip() for line in text.splitlines() if line.strip()]
+    # The very last line often says no more than that make or pip gave up.
     errors = [line for line in said if "error" in line.lower()]
     return (errors or said or [""])[-1][:200]
 

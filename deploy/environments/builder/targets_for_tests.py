@@ -21,6 +21,7 @@ from deploy.environments.builder.npm import LOCKED
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import Target
 
+# Recommended packages are not installed, and Chromium's fonts are among those.
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 
 
@@ -102,12 +103,14 @@ TARGETS_FOR_TESTS = (
     _debian_target(
         "jython",
         "installing Jython, a Python 2, for the kernel tests",
+        # Debian has no CPython 2 any more.
         ["jython"],
         "/usr/bin/jython",
     ),
     _debian_target(
         "pmix",
         "installing the library of Slurm's plugin for MPI, for the tests of Horovod over MPI",
+        # The plugin loads libpmix.so by that name, and libpmix2 has only libpmix.so.2.
         ["libpmix-dev"],
         "/usr/lib/x86_64-linux-gnu/libpmix.so",
     ),
