@@ -22,6 +22,7 @@ from deploy.environments.builder.process import read_output
 FROM_INDEX = "index"
 LOCK = "cuda.txt"
 _RELEASE = re.compile(r"\brelease (\d+)\.(\d+)")
+# The name of NVIDIA's wheel ends in the major release of CUDA: nvidia-nccl-cu13.
 _NCCL = re.compile(r"nvidia-nccl-cu(\d+)")
 
 
@@ -159,12 +160,15 @@ def nccl_variables(home: Path, env_dir: Path, folder: Path) -> dict[str, str]:
     (folder / "libnccl.so").symlink_to(nccl_dirs[0] / "lib/libnccl.so.2")
     return {
         "CUDA_HOME": str(home),
+        # The name that cmake's own FindCUDAToolkit reads.
         "CUDAToolkit_ROOT": str(home),
         "HOROVOD_CUDA_HOME": str(home),
         "HOROVOD_GPU": "CUDA",
         "HOROVOD_GPU_OPERATIONS": "NCCL",
         "HOROVOD_NCCL_INCLUDE": str(nccl_dirs[0] / "include"),
         "HOROVOD_NCCL_LIB": str(folder),
+        # At run time it has to use the framework's NCCL, not a copy of its own.
         "HOROVOD_NCCL_LINK": "SHARED",
+        # The toolkit from the index comes without NVTX.
         "HOROVOD_WITHOUT_NVTX": "1",
     }

@@ -11,6 +11,7 @@ from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
+# -I keeps out the user's PYTHON variables and packages, -S the packages of the site.
 LAUNCHER_FIRST_LINE = "#!/usr/bin/python3 -IS"
 # Parts of notebook_templates that make or test the templates, not for users.
 NOT_FOR_USERS = frozenset({"__init__.py", "build.py", "conftest.py", "tests"})
@@ -32,6 +33,7 @@ def replace_folder(folder: Path, new: Path) -> None:
     `new` is the finished folder, on the same file system.
     """
     old = folder.with_name(f"{folder.name}.old")
+    # Left by a run that was killed in between.
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         # A folder in a lower layer of a container's image cannot be renamed, only copied.
@@ -93,6 +95,7 @@ def install_templates(plan: Plan, log: IO[str]) -> None:
     new.mkdir(parents=True)
     for file in source_files(source):
         relative = file.relative_to(source)
+        # A .py without a notebook of that name is a module that notebooks import.
         may_be_source = file.suffix in SOURCES_OF_NOTEBOOKS
         is_source_of_notebook = may_be_source and file.with_suffix(".ipynb").exists()
         if NOT_FOR_USERS & set(relative.parts) or is_source_of_notebook:

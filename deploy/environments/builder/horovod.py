@@ -66,6 +66,7 @@ def _install(build: Build, log: IO[str]) -> None:
     wheel = find_wheel(build) or build_wheel(build, log)
     bin_dir = build.env_dir / "bin"
     run(
+        # A wheel that was compiled again has the same version, and pip would keep the old one.
         [bin_dir / "python", "-m", "pip", "install", "--no-deps", "--force-reinstall", wheel],
         log=log,
     )
@@ -73,6 +74,7 @@ def _install(build: Build, log: IO[str]) -> None:
     env = clean_environment(PATH=f"{bin_dir}:{SYSTEM_PATH}", CUDA_VISIBLE_DEVICES="")
     check = [build.framework.value, *(["--nccl"] if build.toolkit else [])]
     for way in ("--gloo", "--mpi") if plan.with_mpi else ("--gloo",):
+        # Otherwise horovodrun remembers its checks of the hosts for an hour, in the caller's home.
         ranks = ["-np", "2", "-H", "localhost:2", way, "--disable-cache"]
         run(
             [bin_dir / "horovodrun", *ranks, bin_dir / "python", CHECK, *check],
@@ -113,6 +115,7 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
     mpi = MPI_PACKAGES if plan.with_mpi else ()
     ensure_packages((*BUILD_PACKAGES, *headers, *mpi), log)
     python = build.env_dir / "bin/python"
+    # A new folder each time: CMake's cache in a used one would link the other framework.
     with tempfile.TemporaryDirectory(prefix="dsportal-horovod-") as name:
         folder = Path(name)
         home, variables = None, {}
@@ -122,6 +125,8 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
             home = cuda.place_toolkit(plan, build.toolkit, folder / "cuda", log)
             variables = cuda.nccl_variables(home, build.env_dir, folder / "nccl")
         source = horovod_source.fetch_source(plan, python, patches(build), folder, log)
+        # An isolated build would not find the framework, and pip's cache does not tell wheels for
+        # different frameworks apart.
         options = ["--no-build-isolation", "--no-deps", "--no-cache-dir"]
         run(
             [python, "-m", "pip", "wheel", *options, "--wheel-dir", folder, source],
@@ -132,6 +137,7 @@ def build_wheel(build: Build, log: IO[str]) -> Path:
         (built,) = folder.glob("horovod-*.whl")
         plan.wheelhouse_dir.mkdir(parents=True, exist_ok=True)
         wheel = Path(shutil.copy(built, plan.wheelhouse_dir))
+    # After the wheel, which is never taken without its recipe.
     _recipe_path(wheel).write_text(recipe(build))
     return wheel
 

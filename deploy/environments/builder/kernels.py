@@ -59,7 +59,9 @@ def python_spec(
     return {
         "argv": [
             f"{env_dir}/bin/python",
+            # -I: a module in the notebook's folder must not replace one of these.
             *("-I", "-m", "portal.packages.start", name, release, "--"),
+            # The debugger cannot stop in frozen modules; ipykernel's own spec has this, too.
             "-Xfrozen_modules=off",
             "-c",
             start,
@@ -151,6 +153,7 @@ def _tensorflow_spec(plan: Plan) -> dict[str, Any]:
 
 def _pytorch_spec(plan: Plan) -> dict[str, Any]:
     env_dir = plan.environment("pytorch")
+    # From the lock with CUDA, so that the name is the same whichever build is installed.
     version = read_pins(pytorch.locks(plan)[-1]).get(pytorch.PACKAGE, "")
     release = ".".join(version.split(".")[:2])
     # Its own bin first, so that "!torchrun" in a cell is the one of this kernel.
@@ -162,6 +165,7 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
         name="pytorch",
         release=f"{release}-py{plan.python_release}",
         PATH=path,
+        # Keras would take TensorFlow, which this environment does not have.
         KERAS_BACKEND="torch",
     )
 

@@ -30,10 +30,12 @@ def main() -> int:
     print(f"rank {hvd.rank()} of {hvd.size()}: sum {total}, expected {expected}")
     print(f"NCCL: {hvd.nccl_built()}")
     has_all = bool(hvd.nccl_built()) or not wanted.nccl
+    # Ranks that have not found each other are each alone, and each sum is right.
     return 0 if hvd.size() > 1 and total == expected and has_all else 1
 
 
 def _load(framework: str) -> tuple[Any, Any]:
+    # Inside, because an environment has only one of the two.
     if framework == "pytorch":
         import horovod.torch
         import torch
