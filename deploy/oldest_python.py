@@ -5,6 +5,8 @@ import sys
 OLDEST = (3, 11)
 
 
+# The annotation is quoted, and nothing here is newer than 3.6: an old Python has to get as far as
+# the message.
 def refuse_older(command: str, version: "tuple[int, ...]" = sys.version_info[:2]) -> None:
     """Exit with a message if this Python is too old.
 

@@ -20,6 +20,7 @@ def ensure_associations(users: Sequence[str]) -> str:
         _add("account", ACCOUNT, f"cluster={CLUSTER_NAME}", "description=Research")
         added.append("account")
     known = parse_members(_sacctmgr("-nP", "list", "associations", "format=account,user"), ACCOUNT)
+    # Slurm refuses the jobs of a user without an association: AccountingStorageEnforce.
     for user in users:
         if user not in known:
             _add("user", user, f"account={ACCOUNT}", f"cluster={CLUSTER_NAME}")
@@ -43,6 +44,7 @@ def _names(what: str, field: str) -> set[str]:
 
 
 def _add(*words: str) -> None:
+    # -i answers yes: otherwise sacctmgr asks before it commits.
     _sacctmgr("-i", "add", *words)
 
 

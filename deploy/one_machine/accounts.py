@@ -50,6 +50,7 @@ def remove_account() -> None:
     except KeyError:
         return
     try:
+        # userdel refuses an account that processes still run as.
         wait_until(
             lambda: not _list_processes(user_id), timeout_s=END_TIMEOUT_S, what="its programs end"
         )
@@ -95,6 +96,7 @@ def render_sudoers(
     Source:
         sudoers(5) 1.9.13, "Sudoers file format".
     """
+    # A group and not ALL: the hub becomes neither root nor another service this way.
     allowed = ((f"%{group}", LAUNCHER), (slurm_user, EXTENDER))
     rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
     defaults = [f"Defaults:{account} env_file={variables}"] if variables else []
@@ -110,6 +112,7 @@ def ensure_sudoers() -> str:
     draft = SUDOERS.with_name(f"{SUDOERS.name}.draft")
     ensure_file(draft, text, mode=0o440)
     try:
+        # A file that sudo cannot parse could lock everybody out of it.
         run(["visudo", "-cf", draft])
         os.replace(draft, SUDOERS)
     finally:

@@ -42,9 +42,11 @@ def ensure_certificates(owner: str) -> bool:
     ensure_folder(TLS_DIR, mode=0o700, user=owner)
     if not _is_valid(CA_CERTIFICATE):
         _make_authority(owner)
+    # A new authority outdates a certificate whose days are not over.
     is_new = not (_is_valid(SERVER_CERTIFICATE) and _is_signed())
     if is_new:
         _make_server_certificate(owner)
+    # Clients run as any account, and only the LDAP server's may enter its folder.
     ensure_file(LDAP_CA, read_plain(CA_CERTIFICATE) or "")
     return is_new
 
@@ -66,6 +68,7 @@ def _make_authority(owner: str) -> None:
         key, certificate = Path(folder, "key"), Path(folder, "certificate")
         files = ("-keyout", key, "-out", certificate)
         run(["openssl", "req", "-x509", *NEW_KEY, *subject, *usage, *days, *files])
+        # Of root: the LDAP server signs nothing.
         ensure_file(CA_KEY, key.read_text(), mode=0o600)
         ensure_file(CA_CERTIFICATE, certificate.read_text(), mode=0o600, user=owner)
 
@@ -78,6 +81,7 @@ def _make_server_certificate(owner: str) -> None:
         files = ("-keyout", key, "-out", request)
         run(["openssl", "req", "-new", *NEW_KEY, "-subj", "/CN=localhost", *files])
         authority = ("-CA", CA_CERTIFICATE, "-CAkey", CA_KEY)
+        # openssl would keep its serial numbers next to the authority's certificate.
         number = ("-CAcreateserial", "-CAserial", serial)
         settings = ("-days", str(SERVER_DAYS), "-extfile", extensions, "-out", certificate)
         run(["openssl", "x509", "-req", "-in", request, *authority, *number, *settings])

@@ -170,6 +170,7 @@ def _alone(command: str) -> Iterator[None]:
         is_told = False
         while True:
             try:
+                # Tried again and again, because flock has no timeout.
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError as error:

@@ -15,6 +15,7 @@ from deploy.one_machine.network import Host
 from spawner.defaults import DEFAULTS
 
 SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
+# The machine need not have them: SlurmdParameters=config_overrides makes slurm.conf decide.
 SIMULATED_CORES = 40
 SIMULATED_MEMORY_MIB = 384_000
 DEFAULT_N_SIMULATED_NODES = 2
@@ -131,12 +132,14 @@ def has_cgroups(root: Path = CGROUP_DIR, is_writable: Callable[[Path], bool] | N
     Returns:
         False if one of the controllers is missing or read-only.
     """
+    # By trying: in a container the folders are there, and often read-only.
     is_writable = is_writable or _can_make_group
     return all(is_writable(root / name) for name in CONTROLLERS)
 
 
 def _can_make_group(controller: Path) -> bool:
     group = controller / f"dsportal-test-{os.getpid()}"
+    # Only version 1 has this file, at the root of a controller.
     if not (controller / "release_agent").exists():
         return False
     with contextlib.suppress(OSError):

@@ -41,6 +41,7 @@ def run(
     try:
         done = subprocess.run(
             words,
+            # The way for secrets: everybody can read command lines.
             input=stdin,
             env={**CLEAN_ENVIRONMENT, **(environment or {})},
             capture_output=True,

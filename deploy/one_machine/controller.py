@@ -37,6 +37,7 @@ IN_HEAD = (
     "unshare",
     "--uts",
     "--mount",
+    # What is mounted on the machine later shows up inside, and nothing the other way round.
     "--propagation",
     "slave",
     "/usr/bin/python3",
@@ -53,6 +54,7 @@ IN_HEAD = (
 SLURMDBD = Daemon(
     name="slurmdbd",
     argv=(*IN_HEAD, "slurmdbd", "-D"),
+    # slurmdbd.conf has no key for MariaDB's socket.
     environment={"MYSQL_UNIX_PORT": str(mariadb.SOCKET)},
     writes_log=True,
 )
@@ -60,6 +62,7 @@ SLURMCTLD = Daemon(
     name="slurmctld",
     argv=(*IN_HEAD, "slurmctld", "-D"),
     writes_log=True,
+    # It saves its state before it ends.
     stop_timeout_s=30,
 )
 

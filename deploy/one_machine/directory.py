@@ -28,6 +28,7 @@ READER_PASSWORD_FILE = STATE_DIR / "ldap-reader-password"
 READER_PASSWORD_BYTES = 24
 SOCKET_ADDRESS = f"ldapi://{quote(f'{SLAPD_DIR}/ldapi', safe='')}"
 MODULES_DIR = Path("/usr/lib/ldap")
+# In this order: each uses attributes of those before it.
 SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
 START_TIMEOUT_S = 20
 # ldapadd(1): the entry exists already; ldapwhoami(1): wrong password or no such entry.
@@ -40,6 +41,7 @@ DAEMON = Daemon(
         "slapd",
         *("-f", str(CONFIG)),
         *("-h", f"{ADDRESS}/ {SOCKET_ADDRESS}/"),
+        # With a debug level, even of nothing, slapd stays in the foreground.
         *("-u", ACCOUNT, "-g", ACCOUNT, "-d", "none"),
     ),
 )
@@ -52,6 +54,7 @@ def render_slapd_conf() -> str:
         slapd.conf(5), slapd.access(5), OpenLDAP 2.5.
     """
     schemas = "\n".join(f"include /etc/ldap/schema/{name}.schema" for name in SCHEMAS)
+    # The kernel says over the local socket who asks: root needs no password.
     root = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
     return f"""\
 # {MARK}
@@ -145,6 +148,7 @@ def ensure_slapd() -> str:
     ensure_folder(DATA_DIR, mode=0o700, user=ACCOUNT)
     has_new_certificate = ensure_certificates(ACCOUNT)
     if ensure_file(CONFIG, render_slapd_conf(), mode=0o640, group=ACCOUNT) or has_new_certificate:
+        # It reads both only when it starts.
         stop(DAEMON)
     started = ensure_started(DAEMON)
     wait_ready("slapd", is_answering, timeout_s=START_TIMEOUT_S)
@@ -185,6 +189,7 @@ def reader_password() -> str:
 def hash_password(password: str) -> str:
     """Return the Argon2 hash of a one-line password, in the form of userPassword."""
     argon2 = ("-o", f"module-path={MODULES_DIR}", "-o", "module-load=argon2", "-h", "{ARGON2}")
+    # No newline at the end: it would become part of the password.
     return run(["slappasswd", *argon2, "-T", "/dev/stdin"], stdin=password).strip()
 
 
@@ -210,6 +215,7 @@ def _is_password(entry: str, password: str) -> bool:
 
 def _over_tls(program: str, *words: str, stdin: str = "") -> str:
     verified = {"LDAPTLS_CACERT": str(LDAP_CA), "LDAPTLS_REQCERT": "demand"}
+    # -ZZ fails without TLS; -Z would continue.
     return run([program, "-ZZ", "-H", ADDRESS, *words], stdin=stdin, environment=verified)
 
 

@@ -32,8 +32,10 @@ class Build:
 
     def _begin(self) -> subprocess.Popen[bytes]:
         with LOG.open("ab") as log:
+            # The log keeps earlier builds, and only this one's lines are shown.
             self._start_offset = log.tell()
             self._process = subprocess.Popen(
+                # -u: its progress is shown while it runs.
                 ["/usr/bin/python3", "-u", "-B", BUILDER, "all"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -33,6 +33,7 @@ class CommandError(DeployError):
 
     def __init__(self, argv: Sequence[str], exit_code: int | None, output: str) -> None:
         how = "did not end in time" if exit_code is None else f"ended with status {exit_code}"
+        # The cause comes last, often after hundreds of lines of apt.
         last_lines = "\n".join(output.strip().splitlines()[-10:])
         super().__init__(
             f"'{' '.join(argv)}' {how}." + (f"\n{last_lines}" if last_lines else ""),

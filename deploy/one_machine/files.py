@@ -59,6 +59,7 @@ def ensure_file(
             return False
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
+    # O_EXCL follows no link that somebody puts there, and nobody reads the file before it is whole.
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
         written.write(content)
         _own(written.fileno(), mode, user, group)
@@ -119,6 +120,7 @@ def restore_original(path: Path) -> None:
         shutil.copyfile(kept, path)
         os.chown(path, mode.st_uid, mode.st_gid)
         path.chmod(mode.st_mode & 0o7777)
+        # The next first change saves what is there by then.
         kept.unlink()
 
 
@@ -142,6 +144,7 @@ def _plain_file(path: Path) -> Iterator[int | None]:
 
 
 def _read(file: int) -> str:
+    # A file of other bytes simply differs; it is no reason to stop.
     with open(file, errors="replace", closefd=False) as text:
         return text.read()
 
@@ -150,6 +153,7 @@ def _own(file: int, mode: int, user: str, group: str) -> None:
     owner = pwd.getpwnam(user)
     group_id = grp.getgrnam(group).gr_gid if group else owner.pw_gid
     now = os.fstat(file)
+    # Owner first: changing it clears a program's set-uid and set-gid bits.
     if (now.st_uid, now.st_gid) != (owner.pw_uid, group_id):
         os.fchown(file, owner.pw_uid, group_id)
     if now.st_mode & 0o7777 != mode:

@@ -11,6 +11,7 @@ PREFIX_DIR = Path("/opt/data-scientist-portal")
 SETTINGS_DIR = Path("/etc/data-scientist-portal")
 STATE_DIR = Path("/var/lib/data-scientist-portal")
 LOG_DIR = Path("/var/log/data-scientist-portal")
+# A tmpfs on most machines: empty after a boot, as are the daemons that it tells of.
 RUN_DIR = Path("/run/data-scientist-portal")
 SLURM_DIR = Path("/etc/slurm")
 ISILON_DIR = Path("/srv/isilon")
@@ -18,6 +19,7 @@ ISILON_DIR = Path("/srv/isilon")
 HUB_STATE_DIR = STATE_DIR / "hub"
 SLURM_STATE_DIR = STATE_DIR / "slurm"
 MUNGE_DIR = STATE_DIR / "munge"
+# Not /run/munge, which is where a munge of the machine's own has its socket.
 MUNGE_SOCKET = MUNGE_DIR / "munge.socket"
 MARIADB_DIR = STATE_DIR / "mariadb"
 SLAPD_DIR = STATE_DIR / "slapd"

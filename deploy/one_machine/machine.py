@@ -44,6 +44,7 @@ def steps_up(cluster: Cluster, build: Build) -> list[Step]:
         Step(name="build", title="Environments: start", do=build.start),
         *_cluster_steps(cluster),
         Step(name="environments", title="Environments: finish", do=build.join),
+        # After the build, which installs the programs that the rule names.
         Step(name="sudoers", title="Rule of sudo", do=accounts.ensure_sudoers),
         Step(
             name="settings",
@@ -60,7 +61,9 @@ def _cluster_steps(cluster: Cluster) -> list[Step]:
     return [
         Step(name="slapd", title="LDAP server", do=ensure_directory),
         Step(name="passwords", title="Passwords of the demo users", do=ensure_passwords),
+        # It logs in with the reader's password, which the step before has set.
         Step(name="nslcd", title="Name service", do=name_service.ensure_name_service),
+        # The projects folder belongs to a group that only the name service knows.
         Step(name="homes", title="Home and project folders", do=ensure_homes),
         Step(
             name="network",
@@ -104,6 +107,7 @@ def ensure_accounts() -> str:
     Raises:
         DeployError: If the machine's own users or name service are in the way.
     """
+    # Before the first folder: a refused machine gets none of ours.
     name_service.refuse_foreign_nslcd()
     for folder in FOLDERS:
         ensure_folder(folder)

@@ -21,16 +21,20 @@ DAEMON = Daemon(
     name="mariadb",
     argv=(
         "mariadbd",
+        # /etc/mysql is for a server of the machine's own.
         "--no-defaults",
         f"--datadir={DATA_DIR}",
         f"--socket={SOCKET}",
         f"--pid-file={MARIADB_DIR}/mariadbd.pid",
         "--skip-networking",
+        # Slurm asks for these three, and for much larger sizes than a small machine has.
+        # Source: https://slurm.schedmd.com/accounting.html
         "--innodb-buffer-pool-size=64M",
         "--innodb-log-file-size=16M",
         "--innodb-lock-wait-timeout=900",
     ),
     user=ACCOUNT,
+    # InnoDB writes out its changes before it ends.
     stop_timeout_s=60,
 )
 

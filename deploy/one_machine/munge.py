@@ -31,6 +31,7 @@ DAEMON = Daemon(
 
 def ensure_munge() -> str:
     """Create the key if it is missing, and start munged."""
+    # Every account has to reach the socket in it; the key beside that is munge's alone.
     ensure_folder(MUNGE_DIR, user="munge")
     ensure_secret(KEY, secrets.token_hex(KEY_BYTES), user="munge")
     started = ensure_started(DAEMON)

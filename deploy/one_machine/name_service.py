@@ -49,6 +49,7 @@ NSLCD_DIR = STATE_DIR / "nslcd"
 NSLCD_CONF = NSLCD_DIR / "nslcd.conf"
 # The C library looks for the socket of nslcd only here.
 RUN_DIR = Path("/run/nslcd")
+# Tells --purge that the folder is ours to remove.
 MADE_HERE = RUN_DIR / ".made-by-deploy-up"
 CONNECT_TIMEOUT_S = 2
 ACCOUNT = "nslcd"
@@ -181,6 +182,7 @@ def reconnect() -> None:
 
 def are_users_known() -> bool:
     """Return whether a new process finds all demo users."""
+    # Not pwd: this process may have read nsswitch.conf before it changed.
     return succeeds(["getent", "passwd", *(user.name for user in DEMO_USERS)])
 
 

@@ -57,6 +57,7 @@ def make_device(name: str, numbers: tuple[int, int], stand_in: str) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         mount("--no-canonicalize", "--bind", stand_in, path)
     else:
+        # The umask has taken bits from the mode that mknod was given.
         os.chmod(path, 0o666)  # noqa: S103 (what everybody writes to, as on any machine)
 
 
@@ -92,6 +93,7 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
     kind, _, count = gpus.partition(":")
     if kind == "simulated":
         make_simulated_devices(int(count))
+    # 5 is the id of Debian's group tty.
     mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666,mode=620,gid=5", "devpts", "/dev/pts")
     mount("-t", "tmpfs", "-o", "mode=1777,nosuid,nodev", "tmpfs", "/dev/shm")
     for file, target in kept:
@@ -108,6 +110,8 @@ def bury_the_dead() -> NoReturn:
         try:
             os.wait()
         except ChildProcessError:
+            # No child left. A slurmd that deploy/up starts again is none, but what it leaves behind
+            # becomes one.
             time.sleep(1)
 
 
@@ -129,6 +133,7 @@ def main(argv: list[str]) -> NoReturn:
     if not wanted.node:
         for source, target in wanted.bind:
             mount("--bind", source, target)
+        # In place of this process, whose id is in the pid file.
         os.execvp(wanted.program[0], wanted.program)  # noqa: S606 (deploy/up's own words)
     make_node(wanted.node, wanted.bind)
     subprocess.Popen(wanted.program, stdin=subprocess.DEVNULL, start_new_session=True)

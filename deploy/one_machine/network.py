@@ -99,6 +99,7 @@ def remove_network(hosts: Sequence[Host]) -> None:
 def remove_host(host: Host) -> None:
     """Remove a node's network device and namespace."""
     if _is_device(host.head_link):
+        # The other end, in the namespace, goes with it.
         run(["ip", "link", "delete", host.head_link])
     if namespace_path(host).exists():
         run(["ip", "netns", "delete", host.namespace])
@@ -125,6 +126,7 @@ def _ensure_bridge() -> bool:
         run(["ip", "address", "add", f"{HEAD_ADDRESS}/{PREFIX_LENGTH}", "dev", BRIDGE])
         run(["ip", "link", "set", BRIDGE, "up"])
     except CommandError:
+        # A bridge without an address would pass for a finished one in the next run.
         run(["ip", "link", "delete", BRIDGE])
         raise
     return True

@@ -33,12 +33,14 @@ def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
         name=node.host.name,
         argv=(
             "nsenter",
+            # Not 'ip netns exec', which would mount another /sys.
             f"--net=/run/netns/{node.host.namespace}",
             *("unshare", "--uts", "--mount", "--propagation", "slave"),
             *("--pid", "--fork", "--kill-child"),
             *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
             *("--hostname", node.host.name, "--node", gpus),
             *("--bind", str(HOSTS_FILE), "/etc/hosts"),
+            # The node's own /run hides nslcd's socket, by which users are looked up.
             *("--bind", str(NSLCD_RUN_DIR), str(NSLCD_RUN_DIR)),
             *("--", "slurmd", "-D"),
         ),
@@ -132,6 +134,7 @@ def remove_cgroups(cluster: Cluster) -> None:
         for name in (node.host.name for node in cluster.nodes):
             top = CGROUP_DIR / controller / f"slurm_{name}"
             groups = [top, *(path for path in top.rglob("*") if path.is_dir())]
+            # The deepest first: the kernel removes only groups without groups in them.
             for group in sorted(groups, key=lambda path: len(path.parts), reverse=True):
                 with contextlib.suppress(OSError):
                     group.rmdir()

@@ -19,11 +19,13 @@ def running_cluster() -> Cluster:
     Returns:
         With all nodes that have an address, and at least the default number.
     """
+    # At least the default, in case the hosts file is lost and its nodes are not.
     return describe_cluster(max(DEFAULT_N_SIMULATED_NODES, len(network.known_names())))
 
 
 def ensure_network(cluster: Cluster) -> str:
     """Remove surplus nodes, and create the network of the wanted ones."""
+    # Without a hosts file there is no network yet, and nothing is surplus.
     surplus = running_cluster().nodes[len(cluster.nodes) :] if network.known_names() else ()
     for part in surplus:
         stop(node.node_daemon(part, has_simulated_gpus=cluster.has_simulated_gpus))

@@ -57,6 +57,7 @@ def missing_packages(names: Sequence[str]) -> list[str]:
     try:
         text = run([*query, *names])
     except CommandError as error:
+        # It fails if it does not know one of them, and still lists the others.
         text = error.output
     installed = {line.split()[0] for line in text.splitlines() if line.endswith(" installed")}
     return [name for name in names if name not in installed]

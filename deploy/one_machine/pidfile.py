@@ -32,6 +32,7 @@ class ProcessRecord:
 
 def format_record(record: ProcessRecord) -> str:
     """Return the text of a pid file: four lines, the first is the process id alone."""
+    # The process id alone, as other programs expect it of a pid file.
     return f"{record.pid}\n{record.start_ticks}\n{record.boot_id}\n{record.fingerprint}\n"
 
 
@@ -88,6 +89,7 @@ def running(name: str) -> ProcessRecord | None:
         record = parse_record(pid_path(name).read_text())
     except FileNotFoundError:
         return None
+    # Ticks count from the boot, and /run need not be empty after one.
     if record is None or record.boot_id != boot_id():
         return None
     return record if read_start_ticks(record.pid) == record.start_ticks else None

@@ -136,6 +136,7 @@ def ensure_proxy() -> str:
     was_started = ensure_started(
         replace(PROXY, environment=_secrets(), fingerprint=fingerprint),
     )
+    # Any answer will do: without a hub it is an error page.
     wait_ready("proxy", lambda: _status(PUBLIC_PORT, "/") is not None, timeout_s=30)
     return "started" if was_started else "runs"
 
@@ -150,6 +151,7 @@ def ensure_hub() -> str:
         environment={
             "PATH": path,
             "PORTAL_TOML": str(PORTAL_TOML),
+            # Not in portal.toml, which everybody may read.
             "LDAP_READER_PASSWORD": directory.reader_password(),
             **_secrets(),
         },

@@ -158,6 +158,7 @@ def _open_output(daemon: Daemon, user_id: int) -> int:
     # Whoever tidies up /var/log may have taken the folder away, and no daemon starts without it.
     ensure_folder(log_path(daemon.name).parent)
     if daemon.writes_log:
+        # Only the last start: all else is in the log that it writes itself.
         path, how = output_path(daemon.name), os.O_TRUNC
     else:
         path, how = log_path(daemon.name), os.O_APPEND

@@ -55,6 +55,7 @@ def run_steps(steps: Sequence[Step]) -> None:
         DeployError: If one cannot be done; those after it are not tried.
     """
     for number, step in enumerate(steps, start=1):
+        # Before it is done, so that a step that takes long can be told by its title.
         print(f"[{number:>2}/{len(steps)}] {step.title:<{TITLE_WIDTH}} ", end="", flush=True)
         start = time.monotonic()
         try:

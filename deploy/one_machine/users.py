@@ -71,6 +71,7 @@ def refuse_local_namesakes() -> None:
     Raises:
         DeployError: If /etc/passwd names one of them.
     """
+    # Not pwd, which after a first run finds the demo users in LDAP.
     for line in Path("/etc/passwd").read_text().splitlines():
         name, _, rest = line.partition(":")
         user_id = rest.split(":")[1] if rest.count(":") > 1 else ""
