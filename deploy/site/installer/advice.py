@@ -34,6 +34,7 @@ def next_steps(site: Site, *, is_new: bool) -> str:
             "  and the home page shows no GPU hours.",
             f"* sacctmgr add user {site.account} account=root adminlevel=operator: only if",
             "  PrivateData hides jobs or nodes; the hub follows all sessions with one squeue.",
+            # port_min and api_port by default; from 32768 on it is Linux that gives out the ports.
             "* firewall of the nodes: TCP 30000 to 32767 from this host, where sessions listen,",
             "  and 32768 to 60999, where one listens if users' programs hold all of these;",
             "  firewall of this host: TCP 8081 from the nodes, where sessions call the hub.",

@@ -43,6 +43,7 @@ from deploy.site.installer.texts import (
 from deploy.site.installer.units import LOGS, render_units
 
 SOURCE_DIR = Path(__file__).resolve().parents[3]
+# These go into paths, units and rules of sudo: no blanks, slashes or commas.
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", re.ASCII)
 SLURM_VARIABLES = Path("/etc/data-scientist-portal/slurm.env")
@@ -56,6 +57,7 @@ def main(argv: Sequence[str]) -> int:
         do; 130 if interrupted.
     """
     wanted = parse_arguments(argv)
+    # Users run what root installs here, whatever root's own umask is.
     os.umask(0o022)
     try:
         site = requested_site(wanted)
@@ -154,6 +156,7 @@ def requested_site(wanted: argparse.Namespace) -> Site:
         slurm_user=wanted.slurm_user,
         with_horovod=wanted.with_horovod or wanted.with_mpi,
         with_mpi=wanted.with_mpi,
+        # Not what suits this host: the GPUs are in the nodes.
         flavour=Flavour.CPU if wanted.cpu else Flavour.GPU,
         cuda_home=_cuda_home(wanted.cuda),
         with_frameworks=not wanted.without_frameworks,
@@ -227,6 +230,7 @@ def list_pieces(site: Site) -> list[Piece]:
         Folder(path=site.log_dir, mode=0o750),
         *(LogFile(path=site.log_dir / name) for name in LOGS),
         *list_environments(site),
+        # An update leaves these alone; 'dsportal switch' changes them.
         Link(path=site.prefix / "current", target=site.version, is_kept=True),
         Link(path=site.shared / "current", target=site.version, is_kept=True),
         # sudo, settings and the spawner know the launcher by this path.

@@ -57,6 +57,7 @@ class Environments:
             DeployError: If one cannot be built; the builder has printed why.
         """
         with one_build_at_a_time(self.plan.prefix):
+            # The next version then takes the same interpreter.
             keep_python(self.plan.prefix, self.plan.python)
             ended = build_targets(with_needs(self.targets), self.plan)
         lost = [one.name for one in ended if one.outcome in {Outcome.FAILED, Outcome.NOT_TRIED}]

@@ -56,6 +56,7 @@ class Account:
             account = pwd.getpwnam(self.name)
         except KeyError:
             return "make it, without password and shell"
+        # The hub and the proxy would run as root.
         if account.pw_uid == 0:
             raise DeployError(
                 f"The account {self.name} is root's.", next_step="Rename or remove it."
@@ -131,6 +132,7 @@ class File:
             return "write a first one, to be edited" if self.is_sites else "write it"
         if self.is_sites or there == self.text:
             return ""
+        # Without our mark it belongs to the site or to another program.
         if MARK not in there:
             raise DeployError(
                 f"{self.path} is there, and not from this installer.",
@@ -172,8 +174,10 @@ class LogFile:
 
     def apply(self) -> None:
         """Create it, or make it private; its content stays."""
+        # No O_TRUNC: a running service writes to it.
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE)
         try:
+            # The mode given to open() counts only for a new file.
             os.fchmod(file, _PRIVATE)
         finally:
             os.close(file)
@@ -198,6 +202,7 @@ class Link:
         Raises:
             DeployError: If something else is in its place.
         """
+        # Not exists(), which is false for a link to a version that is not built yet.
         if not os.path.lexists(self.path):
             return f"link it to {self.target}"
         if not self.path.is_symlink():
@@ -212,6 +217,7 @@ class Link:
         """Create or replace it atomically."""
         new = self.path.with_name(f".{self.path.name}.new")
         new.unlink(missing_ok=True)
+        # A link cannot be changed in place, and sessions may start at any moment.
         new.symlink_to(self.target)
         os.replace(new, self.path)
 

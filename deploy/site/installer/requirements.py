@@ -12,6 +12,7 @@ from deploy.environments.builder.interpreter import kept_python, refuse_python
 from deploy.one_machine.errors import DeployError
 
 COMMAND = "deploy/site/install"
+# sbatch stands for all of Slurm's commands, which come together.
 PROGRAMS = ("sudo", "visudo", "sbatch")
 VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
 
@@ -47,6 +48,7 @@ def refuse_lacks(python: Path, *, root_needed: bool) -> None:
             next_step=f"Run it as root, or see what it would do: {COMMAND} --check ...",
         )
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
+    # Not among PROGRAMS: these are modules, which Debian's Python comes without.
     if not has_venv(python):
         lacking.append(f"ensurepip of {python} (package python3-venv on Debian)")
     if lacking:

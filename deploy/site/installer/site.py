@@ -9,6 +9,7 @@ from deploy.environments.builder.flavour import Flavour
 from deploy.environments.builder.plan import PYTHON
 from deploy.one_machine.accounts import ACCOUNT
 
+# Tells the installer which files it may replace.
 MARK = "Written by deploy/site/install of the Data Scientist Portal, which replaces it."
 
 
@@ -47,6 +48,7 @@ class Site:
 
     def path(self, absolute: str) -> Path:
         """Return an absolute path, such as "/etc/sudoers.d", below the root."""
+        # pathlib drops everything before a part that begins with a slash.
         return self.root / absolute.lstrip("/")
 
     @property

@@ -25,6 +25,7 @@ apply_settings(c, load_settings(Path("/etc/data-scientist-portal/portal.toml")))
 # c.SlurmGPUSpawner.req_options = "--constraint=v100"
 '''
 
+# copytruncate, because the services keep their logs open.
 LOGROTATE = f"""# {MARK}
 /var/log/data-scientist-portal/*.log {{
     weekly

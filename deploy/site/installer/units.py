@@ -33,6 +33,7 @@ def render_units(account: str) -> dict[str, str]:
                 "ProtectHome=yes",
                 "PrivateDevices=yes",
             ),
+            # Without the proxy nobody reaches a session: it comes back even after an orderly end.
             restart="always",
         ),
         "dsportal-hub.service": _service(
@@ -103,6 +104,7 @@ def _service(
                 f"Restart={restart}",
                 "RestartSec=3",
                 "TimeoutStopSec=30",
+                # Each open notebook takes several connections, and 1024 is the usual limit.
                 "LimitNOFILE=65536",
                 "UMask=0077",
                 "PrivateTmp=yes",
