@@ -1,4 +1,4 @@
-"""The licence of a package is found where the package says it."""
+"""The page on licences names every package that an installation may bring."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 CHECKOUT = Path(__file__).parents[3]
+PAGE = CHECKOUT / "docs" / "licences.md"
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +66,11 @@ def test_the_licence_of_most_packages_comes_first(licences: ModuleType) -> None:
     text = licences.table({"b": "MIT", "a": "MIT", "c": "ISC"})
 
     assert text.splitlines()[2:] == ["| MIT | a, b |", "| ISC | c |"]
+
+
+def test_the_page_names_every_locked_package(licences: ModuleType) -> None:
+    """Run "python docs/make_licences.py" after a lock got another package."""
+    named = set(PAGE.read_text(encoding="utf-8").replace(",", " ").split())
+    npm = {name for lock in ("proxy", "axe") for name in licences.read_npm(lock)}
+
+    assert (licences.locked_packages() | npm) - licences.OF_PYTHON - named == set()
