@@ -1,8 +1,10 @@
-"""The commands `dsportal environments add`, `list` and `check`."""
+"""The commands `dsportal environments add`, `list`, `check` and `remove`."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,12 @@ from portal.environments.registry import (
     add_entry,
     check_entry,
     read_registry,
+    remove_entry,
     site_path,
 )
+from portal.packages.installed import size_bytes
+
+_BYTES_PER_MIB = 1024 * 1024
 
 
 def add_commands(commands: Any) -> None:
@@ -38,6 +44,10 @@ def add_commands(commands: Any) -> None:
     check = actions.add_parser("check", help="try each environment on this machine")
     check.add_argument("id", nargs="?", help="only this one")
     check.set_defaults(run=check_environments)
+    remove = actions.add_parser("remove", help="remove one of your own environments")
+    remove.add_argument("id", help="the short name")
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    remove.set_defaults(run=remove_environment)
 
 
 def _describe_add(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +73,9 @@ def _describe_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site", action="store_true", help=f"for everybody, in {SITE_PATH} (else for yourself)"
     )
+    parser.add_argument(
+        "--untried", action="store_true", help="do not try it here, where it may not work"
+    )
     _describe_image(parser.add_argument_group("images made from a container"))
     parser.set_defaults(run=add_environment)
 
@@ -83,30 +96,36 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
 
 
 def add_environment(arguments: argparse.Namespace) -> int:
-    """Add an environment to a registry and try it.
-
-    Returns:
-        0 if it works on this machine, 1 if not; it is added in both cases.
+    """Try an environment and, if it works here, add it to a registry.
 
     Raises:
-        RegistryError: If its description is wrong or cannot be written.
+        RegistryError: If its description is wrong, it does not work, or it cannot be written.
     """
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
     path = site_path() if arguments.site else Path.home() / OWN_PATH
+    made = ""
     if is_source(table.get("image", "")):
         source, table["image"] = parse_source(table["image"]), str(_image_file(arguments))
         # Checked before the image is made, which takes minutes.
         check_entry(path, arguments.id, table, is_own=not arguments.site)
         login = _login(arguments)
         make_image(probe_node().container, source, Path(table["image"]), login)
+        made = f" The image is kept: {table['image']}"
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
-    trial = try_environment(environment, probe_node())
-    # Templates choose a kernel by its packages.
-    kept = {} if trial.packages is None else {"packages": list(trial.packages)}
-    add_entry(path, arguments.id, table | kept, is_own=not arguments.site)
-    print(f"Added to {path}. Running sessions offer it within a minute, if it works there.")
-    return _report(environment, trial)
+    if not arguments.untried:
+        trial = try_environment(environment, probe_node())
+        if trial.problem:
+            raise RegistryError(
+                f"{arguments.id} was not added. {trial.problem} If it works on other nodes only, "
+                f"add it with --untried.{made}"
+            )
+        # Templates choose a kernel by its packages.
+        table |= {} if trial.packages is None else {"packages": list(trial.packages)}
+    add_entry(path, arguments.id, table, is_own=not arguments.site)
+    works = "" if arguments.untried else f"{arguments.id}: works on this machine.\n"
+    print(f"{works}Added to {path}. Running sessions offer it within a minute, if it works there.")
+    return 0
 
 
 def _image_file(arguments: argparse.Namespace) -> Path:
@@ -134,10 +153,78 @@ def print_environments(_: argparse.Namespace) -> int:
     for environment in registry.environments:
         owner = "own" if environment.is_own else "site"
         place = environment.path or " ".join(environment.modules)
-        print(f"{owner:5}{environment.id:20} {environment.kind.value:12} {place}")
+        size = _size(environment)
+        print(f"{owner:5}{environment.id:20} {environment.kind.value:12} {place}{size}")
     for sentence in registry.problems:
         print(sentence)
     return int(bool(registry.problems))
+
+
+def _size(environment: Environment) -> str:
+    # Of an interpreter the folder is not known; what belongs to the site is not the user's to free.
+    kinds = {Kind.VIRTUALENV, Kind.CONDA, Kind.IMAGE}
+    if not environment.is_own or environment.kind not in kinds or environment.path is None:
+        return ""
+    if not environment.path.exists():
+        return "  is gone"
+    path = environment.path
+    n_bytes = size_bytes(path) if path.is_dir() else path.stat().st_blocks * 512
+    return f"  {n_bytes / _BYTES_PER_MIB:.1f} MiB"
+
+
+def remove_environment(arguments: argparse.Namespace) -> int:
+    """Remove one of the user's own environments, and its files if this command made them.
+
+    Returns:
+        0, or 1 if the user says no.
+
+    Raises:
+        RegistryError: If it is not one of the user's own, or cannot be removed.
+    """
+    registry = read_registry(site_path(), Path.home())
+    path = Path.home() / OWN_PATH
+    found = [e for e in registry.environments if e.id == arguments.id]
+    own = next((e for e in found if e.is_own), None)
+    if own is None and found:
+        raise RegistryError(
+            f"'{arguments.id}' belongs to the site. Ask the administrators to remove it."
+        )
+    files = None if own is None else _files_made_here(own)
+    if own is not None and not arguments.yes and not _confirmed(arguments.id, files):
+        print("Nothing was removed.")
+        return 1
+    remove_entry(path, arguments.id)
+    if files is not None:
+        _delete(files)
+    kept = own.path if own is not None and files is None else None
+    print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
+    return 0
+
+
+def _files_made_here(environment: Environment) -> Path | None:
+    """Return the folder or file that `dsportal environments` made for an environment, or None."""
+    image = Path.home() / OWN_FOLDER / f"{environment.id}.sif"
+    is_image = environment.path == image and image.exists()
+    return image if is_image else None
+
+
+def _confirmed(id_: str, files: Path | None) -> bool:
+    if not sys.stdin.isatty():
+        raise RegistryError(f"Nobody can be asked here. To remove {id_} without, add --yes.")
+    what = f" and delete {files}" if files else ""
+    return input(f"Remove the environment {id_}{what}? [y/N] ").strip().lower() in {"y", "yes"}
+
+
+def _delete(files: Path) -> None:
+    try:
+        if files.is_dir():
+            shutil.rmtree(files)
+        else:
+            files.unlink()
+    except OSError as error:
+        raise RegistryError(
+            f"{files} cannot be deleted whole: {error.strerror}. Delete it by hand."
+        ) from error
 
 
 def check_environments(arguments: argparse.Namespace) -> int:

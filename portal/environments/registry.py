@@ -1,17 +1,19 @@
-"""Reads and extends environments.toml: the site's, and each user's own."""
+"""Reads and edits environments.toml: the site's, and each user's own."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
+from portal.whole_file import write_whole
 from spawner.session_settings import read_settings
 
 SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
@@ -99,14 +101,62 @@ def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -
     environment = check_entry(path, id_, table, is_own=is_own)
     # The values are texts, and lists and tables of texts; a JSON string is a TOML basic string.
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
+    _write(path, f"{_text_of(path)}\n[{json.dumps(id_)}]\n{''.join(lines)}")
+    return environment
+
+
+def remove_entry(path: Path, id_: str) -> None:
+    """Remove a table from a registry, and the comments inside it; the rest stays as it is.
+
+    Raises:
+        RegistryError: If it is not there, is not written as a table of its own, or the file cannot
+            be read or written.
+    """
+    tables = read_tables(path)
+    if id_ not in tables:
+        known = ", ".join(tables) or "none"
+        raise RegistryError(f"{path} has no environment '{id_}'. There are: {known}.")
+    text = "".join(_lines_without(id_, _text_of(path)))
+    del tables[id_]
+    if _parsed(text) != tables:
+        raise RegistryError(f"{path} has no table [{id_}] that can be cut out. Edit the file.")
+    _write(path, text)
+
+
+def _lines_without(id_: str, text: str) -> Iterator[str]:
+    is_inside = False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("["):
+            is_inside = id_ in (_parsed(line) or {})
+        if not is_inside:
+            yield line
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Appended, so that comments and order of what is there stay.
-        with path.open("a", encoding="utf-8") as file:
-            file.write(f"\n[{json.dumps(id_)}]\n{''.join(lines)}")
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise RegistryError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _write(path: Path, text: str) -> None:
+    # The file may be a link into a folder of settings that the user keeps under version control.
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666
+        write_whole(target, text.encode(), mode=mode)
     except OSError as error:
         raise RegistryError(f"{path} cannot be written: {error.strerror}.") from error
-    return environment
 
 
 def _toml(value: Any) -> str:

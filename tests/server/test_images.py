@@ -127,7 +127,8 @@ def test_an_archive_without_a_kernel_becomes_an_image_and_says_what_it_needs(
 
     assert "Build complete" in done.stderr
     assert (server.root / "images/empty.sif").exists()
-    assert "empty: It does not start a kernel; it needs ipykernel." in done.stdout
+    assert "empty was not added. It does not start a kernel; it needs ipykernel." in done.stderr
+    assert f"is kept: {server.root}/images/empty.sif" in done.stderr
 
 
 def docker_archive() -> bytes:

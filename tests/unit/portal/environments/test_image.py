@@ -46,13 +46,16 @@ def image_of(home: Path) -> Path:
     return home / ".local/share/data-scientist-portal/images/tf.sif"
 
 
-def test_a_container_becomes_an_image_and_a_kernel(home: Path) -> None:
+def test_a_container_becomes_an_image_and_a_kernel_and_goes_with_it(home: Path) -> None:
     install_apptainer(home)
 
     assert main(["environments", "add", "tf", "--image", IMAGE]) == 0
 
     assert image_of(home).read_text() == "image\n"
     assert f'image = "{image_of(home)}"' in (home / OWN_PATH).read_text()
+
+    assert main(["environments", "remove", "tf", "--yes"]) == 0
+    assert not image_of(home).exists()
 
 
 def test_the_key_is_in_no_argument_and_in_nothing_that_is_printed(

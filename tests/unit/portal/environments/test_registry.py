@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,10 @@ import pytest
 from portal.cli import main
 from portal.environments import kernel_start
 from portal.environments.command import Node, kernel_spec
-from portal.environments.entry import Environment, Language, parse_entry
+from portal.environments.entry import Environment, Kind, Language, parse_entry
 from portal.environments.errors import RegistryError
 from portal.environments.probe import probe_node, try_environment
-from portal.environments.registry import OWN_PATH, add_entry, read_registry
+from portal.environments.registry import OWN_PATH, add_entry, read_registry, remove_entry
 
 START = Path(kernel_start.__file__)
 
@@ -93,6 +95,60 @@ def test_what_is_added_reads_back_as_it_was_given(tmp_path: Path) -> None:
     assert read_registry(path, tmp_path).environments == (added,)
     with pytest.raises(RegistryError, match=r"has an environment 'e\.1' already"):
         add_entry(path, "e.1", table, is_own=False)
+
+
+def test_an_entry_that_cannot_be_written_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "environments.toml"
+    path.write_text('[old]\nconda = "/c"\n')
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(RegistryError, match="cannot be written: No space left"):
+        add_entry(path, "new", {"conda": "/d"}, is_own=True)
+
+    assert path.read_text() == '[old]\nconda = "/c"\n'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_registry_stays_a_link_with_its_permissions(tmp_path: Path) -> None:
+    kept = tmp_path / "dotfiles.toml"
+    kept.touch(mode=0o640)
+    path = tmp_path / "environments.toml"
+    path.symlink_to(kept)
+
+    add_entry(path, "new", {"conda": "/d"}, is_own=True)
+
+    assert path.is_symlink()
+    assert '["new"]' in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_is_removed_takes_nothing_else_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "environments.toml"
+    path.write_text(
+        '# mine\n[a]\nconda = "/a"\n\n["b"]\nconda = "/b"\n[b.variables]\nX = "1"\n'
+        '[c]\nmodules = ["x"]  # kept\n'
+    )
+
+    remove_entry(path, "b")
+
+    assert path.read_text() == ('# mine\n[a]\nconda = "/a"\n\n[c]\nmodules = ["x"]  # kept\n')
+    with pytest.raises(RegistryError, match=r"has no environment 'b'. There are: a, c\."):
+        remove_entry(path, "b")
+
+
+def test_an_entry_that_is_no_table_of_its_own_is_left_to_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "environments.toml"
+    path.write_text('b.conda = "/b"\n[c]\nconda = "/c"\n')
+
+    with pytest.raises(RegistryError, match="Edit the file"):
+        remove_entry(path, "b")
+
+    assert path.read_text().startswith("b.conda")
 
 
 def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:
@@ -179,24 +235,102 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_command_adds_lists_and_checks(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def works(home: Path) -> Path:
+    """A virtual environment with a made-up kernel."""
     subprocess.run(["python3", "-m", "venv", "--without-pip", home / "v"], check=True)
     (module_dir,) = (home / "v/lib").glob("python3*")
     (module_dir / "site-packages/ipykernel.py").touch()
     metadata = module_dir / "site-packages/keras-3.9.1.dist-info/METADATA"
     metadata.parent.mkdir()
     metadata.write_text("Name: keras\nVersion: 3.9.1\n")
+    return home / "v"
 
-    assert main(["environments", "add", "mine", "--virtualenv", str(home / "v")]) == 0
+
+def test_the_command_adds_lists_and_checks(
+    home: Path, works: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["environments", "add", "mine", "--virtualenv", str(works)]) == 0
     assert "mine: works on this machine." in capsys.readouterr().out
     assert 'packages = ["keras==3.9.1"]' in (home / OWN_PATH).read_text()
-    assert main(["environments", "add", "gone", "--virtualenv", "/gone", "--site"]) == 1
+    gone = ["environments", "add", "gone", "--virtualenv", "/gone", "--site", "--untried"]
+    assert main(gone) == 0
     assert main(["environments", "list"]) == 0
     listed = capsys.readouterr().out
-    assert f"own  mine                 virtualenv   {home}/v" in listed
+    assert re.search(
+        rf"^own  mine                 virtualenv   {works}  [0-9.]+ MiB$", listed, re.M
+    )
     assert "site gone" in listed
     assert main(["environments", "check"]) == 1
     assert "gone: /gone/bin/python3 does not exist" in capsys.readouterr().out
     assert main(["environments", "check", "mine"]) == 0
     assert main(["environments", "check", "absent"]) == 1
     assert "There is no environment 'absent'. There are: gone, mine." in capsys.readouterr().err
+
+
+def test_a_conda_environment_is_added_with_its_packages(home: Path, works: Path) -> None:
+    assert main(["environments", "add", "mine", "--conda", str(works)]) == 0
+
+    (added,) = read_registry(home / "site.toml", home).environments
+    assert (added.kind, added.packages) == (Kind.CONDA, ("keras==3.9.1",))
+
+
+def test_what_does_not_work_is_not_stored(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["environments", "add", "gone", "--virtualenv", "/gone"]) == 1
+
+    said = capsys.readouterr().err
+    assert "gone was not added. /gone/bin/python3 does not exist" in said
+    assert "--untried" in said
+    assert not (home / OWN_PATH).exists()
+
+
+def test_what_somebody_else_made_is_forgotten_but_not_deleted(
+    home: Path, works: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["environments", "add", "mine", "--virtualenv", str(works)]) == 0
+
+    assert main(["environments", "remove", "mine", "--yes"]) == 0
+
+    assert f"Removed mine. {works} is left as it is." in capsys.readouterr().out
+    assert works.exists()
+    assert read_registry(home / "site.toml", home).environments == ()
+
+
+def test_only_ones_own_environments_are_removed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = home / "site.toml"
+    site.write_text('[torch]\nconda = "/c"\n')
+
+    assert main(["environments", "remove", "torch", "--yes"]) == 1
+    assert "'torch' belongs to the site. Ask the administrators" in capsys.readouterr().err
+    assert main(["environments", "remove", "absent", "--yes"]) == 1
+    assert "has no environment 'absent'. There are: none." in capsys.readouterr().err
+    assert site.read_text() == '[torch]\nconda = "/c"\n'
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y", 0), ("", 1), ("n", 1)])
+def test_nothing_is_removed_before_the_user_says_yes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    add_entry(home / OWN_PATH, "mine", {"conda": "/c"}, is_own=True)
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+
+    assert main(["environments", "remove", "mine"]) == status
+
+    assert bool(read_registry(home / "site.toml", home).environments) == bool(status)
+
+
+def test_without_a_terminal_removing_needs_the_option(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_entry(home / OWN_PATH, "mine", {"conda": "/c"}, is_own=True)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+    assert main(["environments", "remove", "mine"]) == 1
+
+    assert "add --yes" in capsys.readouterr().err
+    assert read_registry(home / "site.toml", home).environments
