@@ -98,6 +98,9 @@ def _describe_image(group: argparse._ArgumentGroup) -> None:
 def add_environment(arguments: argparse.Namespace) -> int:
     """Try an environment and, if it works here, add it to a registry.
 
+    Returns:
+        0.
+
     Raises:
         RegistryError: If its description is wrong, it does not work, or it cannot be written.
     """
