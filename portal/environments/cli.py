@@ -19,6 +19,8 @@ from portal.environments.image import (
     parse_source,
     read_key,
 )
+from portal.environments.locked import is_locked
+from portal.environments.locked_commands import IntermixedParser, add_locked_commands
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
@@ -37,7 +39,7 @@ _BYTES_PER_MIB = 1024 * 1024
 def add_commands(commands: Any) -> None:
     """Add `environments` to `commands`, the subparsers of `dsportal`."""
     parser = commands.add_parser("environments", help="kernels of the site's and your environments")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    actions = parser.add_subparsers(required=True, metavar="ACTION", parser_class=IntermixedParser)
     _describe_add(actions.add_parser("add", help="offer another environment as a kernel"))
     listing = actions.add_parser("list", help="print all environments")
     listing.set_defaults(run=print_environments)
@@ -48,6 +50,7 @@ def add_commands(commands: Any) -> None:
     remove.add_argument("id", help="the short name")
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(run=remove_environment)
+    add_locked_commands(actions)
 
 
 def _describe_add(parser: argparse.ArgumentParser) -> None:
@@ -206,6 +209,8 @@ def remove_environment(arguments: argparse.Namespace) -> int:
 
 def _files_made_here(environment: Environment) -> Path | None:
     """Return the folder or file that `dsportal environments` made for an environment, or None."""
+    if environment.path is not None and is_locked(environment.path):
+        return environment.path
     image = Path.home() / OWN_FOLDER / f"{environment.id}.sif"
     is_image = environment.path == image and image.exists()
     return image if is_image else None

@@ -78,30 +78,38 @@ def read_tables(path: Path) -> dict[str, Any]:
         raise RegistryError(f"{path} is not TOML: {error}.") from error
 
 
-def check_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
+def check_entry(
+    path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool, replaces: bool = False
+) -> Environment:
     """Return the environment that adding `table` to a registry would make; add nothing.
 
     Raises:
-        RegistryError: If the name is taken or the entry is wrong.
+        RegistryError: If the entry is wrong, or the name is taken and not to be replaced.
     """
     environment = parse_entry(id_, dict(table), where=str(path), is_own=is_own)
-    if id_ in read_tables(path):
+    if not replaces and id_ in read_tables(path):
         raise RegistryError(
             f"{path} has an environment '{id_}' already. Choose another name, or edit the file."
         )
     return environment
 
 
-def add_entry(path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool) -> Environment:
+def add_entry(
+    path: Path, id_: str, table: Mapping[str, Any], *, is_own: bool, replaces: bool = False
+) -> Environment:
     """Append `table` to a registry, which is created if it does not exist.
 
+    With `replaces` it takes the place of the entry of this name, which must be there.
+
     Raises:
-        RegistryError: If the name is taken, the entry is wrong or the file cannot be written.
+        RegistryError: If the entry is wrong, the name is taken and not to be replaced, or the file
+            cannot be written.
     """
-    environment = check_entry(path, id_, table, is_own=is_own)
+    environment = check_entry(path, id_, table, is_own=is_own, replaces=replaces)
+    text = _without(path, id_) if replaces else _text_of(path)
     # The values are texts, and lists and tables of texts; a JSON string is a TOML basic string.
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
-    _write(path, f"{_text_of(path)}\n[{json.dumps(id_)}]\n{''.join(lines)}")
+    _write(path, f"{text}\n[{json.dumps(id_)}]\n{''.join(lines)}")
     return environment
 
 
@@ -112,6 +120,10 @@ def remove_entry(path: Path, id_: str) -> None:
         RegistryError: If it is not there, is not written as a table of its own, or the file cannot
             be read or written.
     """
+    _write(path, _without(path, id_))
+
+
+def _without(path: Path, id_: str) -> str:
     tables = read_tables(path)
     if id_ not in tables:
         known = ", ".join(tables) or "none"
@@ -120,7 +132,7 @@ def remove_entry(path: Path, id_: str) -> None:
     del tables[id_]
     if _parsed(text) != tables:
         raise RegistryError(f"{path} has no table [{id_}] that can be cut out. Edit the file.")
-    _write(path, text)
+    return text
 
 
 def _lines_without(id_: str, text: str) -> Iterator[str]:

@@ -1,0 +1,202 @@
+"""The commands `dsportal environments new`, `update` and `export`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from portal.environments.entry import Environment
+from portal.environments.errors import RegistryError
+from portal.environments.locked import (
+    Base,
+    Builder,
+    export_locked,
+    is_locked,
+    make_locked,
+    read_like,
+    requirements_text,
+    update_locked,
+)
+from portal.environments.probe import probe_node, try_environment
+from portal.environments.registry import (
+    OWN_PATH,
+    add_entry,
+    check_entry,
+    read_registry,
+    read_tables,
+    site_path,
+)
+from portal.environments.shipped import shipped_environment
+from portal.environments.uv import find_uv, read_package_indexes
+from portal.packages.cli import Kernel, kernels
+
+OWN_ENVIRONMENTS = Path(".local/share/data-scientist-portal/environments")
+
+
+class IntermixedParser(argparse.ArgumentParser):
+    """A parser that takes options between a name and the packages that follow it."""
+
+    _is_parsing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse what the parser above has left over, as `parse_known_intermixed_args` does."""
+        # In some versions of Python that method calls this one.
+        if self._is_parsing:
+            return super().parse_known_args(args, namespace)
+        self._is_parsing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_parsing = False
+
+
+def add_locked_commands(actions: Any) -> None:
+    """Add the commands to `actions`, the subparsers of `dsportal environments`."""
+    new = actions.add_parser("new", help="make an environment with packages of your choice")
+    new.add_argument("id", metavar="NAME", help="a short name in small letters")
+    new.add_argument("packages", nargs="*", metavar="PACKAGE", help="such as einops or 'keras<4'")
+    new.add_argument("--like", metavar="KERNEL", help="on top of a shipped kernel, as pytorch")
+    new.add_argument("--python", metavar="VERSION", help="such as 3.12 (default: the portal's)")
+    new.add_argument(
+        *("-r", "--requirements"), type=Path, action="append", default=[], metavar="FILE"
+    )
+    new.add_argument(
+        "--folder",
+        type=Path,
+        metavar="FOLDER",
+        help=f"put it there (default: ~/{OWN_ENVIRONMENTS})",
+    )
+    new.add_argument("--name", help="what the launcher shows")
+    new.set_defaults(run=make_environment)
+    update = actions.add_parser("update", help="install newer versions into one made by 'new'")
+    update.add_argument("id", metavar="NAME")
+    update.add_argument("packages", nargs="*", metavar="PACKAGE", help="add these, too")
+    update.set_defaults(run=update_environment)
+    export = actions.add_parser("export", help="print the packages of one with their versions")
+    export.add_argument("id", metavar="NAME")
+    export.set_defaults(run=export_environment)
+
+
+def make_environment(arguments: argparse.Namespace) -> int:
+    """Make a locked environment, and add it to the user's registry.
+
+    Returns:
+        0.
+
+    Raises:
+        RegistryError: If it cannot be made, or does not start a kernel; then nothing is left.
+    """
+    path = Path.home() / OWN_PATH
+    parent: Path = arguments.folder or Path.home() / OWN_ENVIRONMENTS
+    folder = parent.expanduser().absolute() / arguments.id
+    table = {"virtualenv": str(folder)}
+    table |= {"name": arguments.name} if arguments.name else {}
+    environment = check_entry(path, arguments.id, table, is_own=True)
+    requirements = requirements_text(arguments.requirements, arguments.packages)
+    base = _base(arguments.like, arguments.python)
+    print(f"Making {folder}.", flush=True)
+    make_locked(folder, requirements, base, _builder())
+    try:
+        add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    print(
+        f"{arguments.id}: works on this machine. Running sessions offer it as a kernel within a "
+        "minute."
+    )
+    return 0
+
+
+def update_environment(arguments: argparse.Namespace) -> int:
+    """Install the newest versions of what a locked environment requires.
+
+    Returns:
+        0.
+
+    Raises:
+        RegistryError: If it is none, or no newer versions can be installed.
+    """
+    environment = _own(arguments.id)
+    folder = environment.path
+    if folder is None or not is_locked(folder):
+        raise RegistryError(
+            f"{arguments.id} was not made by 'dsportal environments new', so it is for you to "
+            "update, with the pip or conda of its own."
+        )
+    base = _base(read_like(folder), None)
+    check = partial(_tried, environment)
+    packages = update_locked(folder, arguments.packages, base, _builder(), check)
+    path = Path.home() / OWN_PATH
+    table = read_tables(path)[arguments.id] | {"packages": packages}
+    add_entry(path, arguments.id, table, is_own=True, replaces=True)
+    print(f"{arguments.id}: updated. Restart its kernels.")
+    return 0
+
+
+def export_environment(arguments: argparse.Namespace) -> int:
+    """Print the packages of an environment as a requirements file.
+
+    Returns:
+        0.
+
+    Raises:
+        RegistryError: If it is not one of the user's own, or does not work here.
+    """
+    environment = _own(arguments.id)
+    if environment.path is None or not is_locked(environment.path):
+        print("".join(f"{package}\n" for package in _tried(environment)), end="")
+        return 0
+    if like := read_like(environment.path):
+        print(
+            f"# On top of the kernel {like}: dsportal environments new NAME --like {like} -r FILE"
+        )
+    print(export_locked(environment.path), end="")
+    return 0
+
+
+def _own(id_: str) -> Environment:
+    own = [one for one in read_registry(site_path(), Path.home()).environments if one.is_own]
+    found = next((one for one in own if one.id == id_), None)
+    if found is None:
+        known = ", ".join(one.id for one in own) or "none"
+        raise RegistryError(f"You have no environment '{id_}'. There are: {known}.")
+    return found
+
+
+def _tried(environment: Environment) -> list[str]:
+    trial = try_environment(environment, probe_node())
+    if trial.problem:
+        raise RegistryError(f"{environment.id} does not work. {trial.problem}")
+    return list(trial.packages or ())
+
+
+def _builder() -> Builder:
+    return Builder(uv=find_uv(Path(sys.prefix)), indexes=read_package_indexes())
+
+
+def _base(like: str | None, python: str | None) -> Base:
+    if not like:
+        own: str = getattr(sys, "_base_executable", sys.executable)
+        return Base(like="", python=python or own)
+    kernel = _kernel(like)
+    version = shipped_environment(kernel.python).version
+    if python not in {None, version}:
+        raise RegistryError(
+            f"The kernel {like} has Python {version}, not {python}. Leave out --python, or --like."
+        )
+    return Base(like=like, python=str(kernel.python))
+
+
+def _kernel(name: str) -> Kernel:
+    found = {kernel.name: kernel for kernel in kernels(Path(sys.prefix))}
+    if name not in found:
+        known = ", ".join(found) or "none; run this in a terminal of a session of the portal"
+        raise RegistryError(
+            f"There is no shipped kernel {name!r:.60} of Python. There are: {known}."
+        )
+    return found[name]

@@ -1,0 +1,72 @@
+"""What a shipped kernel's environment holds, in the form that uv needs to build on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from portal.environments.errors import RegistryError
+from portal.packages.overlay import Shipped, distributions_in
+
+_DESCRIBE = """\
+import json, sys, sysconfig
+folders = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+version = "%d.%d" % sys.version_info[:2]
+print(json.dumps([getattr(sys, "_base_executable", sys.executable), version, list(folders)]))
+"""
+_TIMEOUT_S = 60
+
+
+def shipped_environment(python: Path) -> Shipped:
+    """Return the environment of an interpreter.
+
+    Raises:
+        RegistryError: If the interpreter does not run here.
+    """
+    try:
+        done = subprocess.run(
+            [python, "-I", "-c", _DESCRIBE],
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RegistryError(
+            f"{python} does not run on this node. Try the kernel in a session; if it does not "
+            "start either, tell the administrators."
+        ) from error
+    base, version, folders = json.loads(done.stdout)
+    return Shipped(
+        python=python, base=Path(base), version=version, site_packages=tuple(map(str, folders))
+    )
+
+
+def write_stand_ins(shipped: Shipped, folder: Path) -> Mapping[str, str]:
+    """Write a wheel without content for each shipped package, so that uv can count on it.
+
+    No index has builds such as torch 2.13.0+cpu, and what other builds of the same version depend
+    on is something else.
+
+    Returns:
+        Their versions by normalized name.
+
+    Raises:
+        OSError: If there is no room.
+    """
+    for site in map(Path, shipped.site_packages):
+        for info in site.glob("*.dist-info"):
+            # The text below the first empty line is a description for readers.
+            text = (info / "METADATA").read_text("utf-8", "replace").partition("\n\n")[0]
+            files = {
+                f"{info.name}/METADATA": f"{text}\n",
+                f"{info.name}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
+                "Tag: py3-none-any\n",
+                f"{info.name}/RECORD": "",
+            }
+            with zipfile.ZipFile(folder / f"{info.stem}-py3-none-any.whl", "w") as wheel:
+                for name, content in files.items():
+                    wheel.writestr(name, content)
+    return distributions_in(shipped.site_packages)

@@ -1,0 +1,212 @@
+"""`dsportal environments new`, `update` and `export`, with the real uv and wheels made here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from portal.cli import user_main
+from portal.environments import locked
+from portal.environments.registry import OWN_PATH, read_tables
+from tests.support.wheels import make_wheel
+
+UV = Path(sys.prefix).parent / "uv"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """All that the index has: a package in a version, and stand-ins of what each kernel has."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    make_wheel(folder, "tiny", "1.0", "version = '1.0'\n")
+    make_wheel(folder, "other", "2.0", "")
+    make_wheel(folder, "needy", "1.0", "", requires="pytest<1")
+    make_wheel(folder, "ipykernel", "7.0", "")
+    make_wheel(folder, "pip", "26.0", "")
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user whose portal ships a kernel: the environment of this test."""
+    prefix = tmp_path / "environments/server"
+    spec = prefix / "share/jupyter/kernels/pytorch/kernel.json"
+    spec.parent.mkdir(parents=True)
+    metadata = {"packages_release": "2.13"}
+    spec.write_text(json.dumps({"argv": [sys.executable], "metadata": metadata}))
+    (tmp_path / "environments/uv").symlink_to(UV)
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = {"environments_file": str(tmp_path / "site.toml")}
+    monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    return tmp_path
+
+
+def environments(*words: str | Path) -> int:
+    return user_main(["environments", *map(str, words)])
+
+
+def folder_of(home: Path, name: str) -> Path:
+    return home / ".local/share/data-scientist-portal/environments" / name
+
+
+def ask(folder: Path, program: str) -> str:
+    argv = [str(folder / "bin/python"), "-c", program]
+    return subprocess.check_output(argv, text=True).strip()
+
+
+def test_an_environment_is_made_updated_exported_and_removed(
+    home: Path, wheels: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    requirements = home / "requirements.txt"
+    requirements.write_text("tiny  # the first\n")
+
+    assert environments("new", "mine", "-r", requirements, "--name", "My kernel") == 0
+
+    said = capfd.readouterr()
+    assert "mine: works on this machine." in said.out
+    assert "+ tiny==1.0" in said.err, "the progress of uv is shown"
+    folder = folder_of(home, "mine")
+    assert ask(folder, "import tiny; print(tiny.version)") == "1.0"
+    assert "tiny==1.0 \\\n    --hash=sha256:" in (folder / locked.LOCK).read_text()
+    assert not (folder / ".lock").exists(), "uv leaves a file that everybody can write"
+    assert read_tables(home / OWN_PATH)["mine"] == {
+        "virtualenv": str(folder),
+        "name": "My kernel",
+        "packages": ["ipykernel==7.0", "pip==26.0", "tiny==1.0"],
+    }
+
+    make_wheel(wheels, "tiny", "1.1", "version = '1.1'\n")
+    assert environments("update", "mine", "other") == 0
+    capfd.readouterr()
+    assert environments("export", "mine") == 0
+
+    assert capfd.readouterr().out.split() == [
+        *("ipykernel==7.0", "other==2.0", "pip==26.0", "tiny==1.1"),
+    ]
+    assert "other==2.0" in read_tables(home / OWN_PATH)["mine"]["packages"]
+    assert environments("remove", "mine", "--yes") == 0
+    assert not folder.exists()
+    assert read_tables(home / OWN_PATH) == {}
+
+
+def test_an_environment_like_a_kernel_adds_to_what_that_has(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = home / "project/mine"
+
+    made = environments(
+        "new", "mine", "--like", "pytorch", "--folder", folder.parent, "tiny", "pytest"
+    )
+
+    assert made == 0, capfd.readouterr()
+    assert ask(folder, "import pytest, tiny; print(pytest.__version__)") == pytest.__version__
+    lock = (folder / locked.LOCK).read_text()
+    assert lock.count("==") == 1, "what the kernel has is not installed again"
+    assert environments("update", "mine", "other") == 0
+    capfd.readouterr()
+    assert environments("export", "mine") == 0
+    first, *others = capfd.readouterr().out.splitlines()
+    assert "dsportal environments new NAME --like pytorch -r FILE" in first
+    assert others == ["other==2.0", "tiny==1.0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["absent"], "No versions of these packages were found that fit together"),
+        (["--like", "pytorch", "needy"], "that fit the kernel pytorch, whose own keep theirs"),
+        (["--like", "julia"], "no shipped kernel 'julia' of Python. There are: pytorch."),
+        (["--like", "pytorch", "--python", "2.7"], "not 2.7. Leave out --python"),
+        (["--python", "/absent/python"], "There is no Python /absent/python for it"),
+        (["-r", "/absent.txt"], "The requirements /absent.txt cannot be read"),
+    ],
+)
+def test_what_cannot_be_made_says_why_and_leaves_nothing(
+    home: Path, capfd: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert environments("new", "mine", *words) == 1
+
+    assert sentence in capfd.readouterr().err
+    assert not folder_of(home, "mine").exists()
+    assert not (home / OWN_PATH).exists()
+
+
+def test_an_environment_without_a_working_kernel_is_not_kept(
+    home: Path, wheels: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make_wheel(wheels, "ipykernel", "8.0", "raise ImportError('broken')\n")
+
+    assert environments("new", "mine") == 1
+
+    assert "mine does not work. It does not start a kernel" in capfd.readouterr().err
+    assert not folder_of(home, "mine").exists()
+    assert not (home / OWN_PATH).exists()
+
+
+def test_an_interrupt_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(locked, "_sync", interrupt)
+
+    assert environments("new", "mine", "tiny") == 130
+
+    assert not folder_of(home, "mine").exists()
+
+
+def test_an_update_that_breaks_the_kernel_is_taken_back(
+    home: Path, wheels: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert environments("new", "mine", "tiny") == 0
+    folder = folder_of(home, "mine")
+    lock = (folder / locked.LOCK).read_text()
+    make_wheel(wheels, "ipykernel", "8.0", "raise ImportError('broken')\n")
+
+    assert environments("update", "mine", "other") == 1
+
+    assert "mine does not work" in capfd.readouterr().err
+    assert (folder / locked.LOCK).read_text() == lock
+    assert ask(folder, "import ipykernel, tiny; print(tiny.version)") == "1.0"
+
+
+def test_what_is_there_is_not_touched(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(home, "mine")
+    folder.mkdir(parents=True)
+    (folder / "work").touch()
+
+    assert environments("new", "mine", "tiny") == 1
+
+    assert f"{folder} is there already" in capfd.readouterr().err
+    assert (folder / "work").exists()
+
+
+def test_only_what_was_made_here_is_updated(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert environments("add", "mine", "--virtualenv", "/v", "--untried") == 0
+
+    assert environments("update", "mine") == 1
+    assert "was not made by 'dsportal environments new'" in capfd.readouterr().err
+    assert environments("update", "absent") == 1
+    assert "You have no environment 'absent'. There are: mine." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["-r other.txt", "-c limits.txt", "--editable ."])
+def test_requirements_that_name_other_files_are_refused(
+    home: Path, capfd: pytest.CaptureFixture[str], line: str
+) -> None:
+    requirements = home / "requirements.txt"
+    requirements.write_text(f"tiny\n{line}\n")
+
+    assert environments("new", "mine", "-r", requirements) == 1
+
+    assert f"has the line '{line}', which names another file" in capfd.readouterr().err
