@@ -54,7 +54,10 @@ class LoginQueue:
             self._next_check.cancel()
             self._next_check = None
         for attempt in self.throttle.next_attempts():
-            self._login_queue.pop(attempt).set_result(None)
+            turn = self._login_queue.pop(attempt)
+            # A request that was just cancelled gives its turn back itself, in `_forget`.
+            if not turn.done():
+                turn.set_result(None)
         after_s = self.throttle.next_check_s()
         if after_s is not None:
             loop = asyncio.get_running_loop()

@@ -61,6 +61,19 @@ async def test_who_leaves_when_the_turn_has_just_come_gives_it_back() -> None:
     await turns.wait(attempt())
 
 
+async def test_a_turn_that_comes_to_one_who_is_just_leaving_is_given_back() -> None:
+    turns, taken = await busy_turns()
+    gone = asyncio.create_task(turns.wait(attempt()))
+    await asyncio.sleep(0)
+
+    gone.cancel()
+    turns.finish(taken[0], Outcome.RIGHT)
+    await asyncio.gather(gone, return_exceptions=True)
+
+    assert gone.cancelled()
+    await asyncio.wait_for(turns.wait(attempt()), timeout=30)
+
+
 async def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     turns, _ = await busy_turns()
     monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.01)
