@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -209,8 +210,10 @@ def remove_environment(arguments: argparse.Namespace) -> int:
 
 def _files_made_here(environment: Environment) -> Path | None:
     """Return the folder or file that `dsportal environments` made for an environment, or None."""
-    if environment.path is not None and is_locked(environment.path):
-        return environment.path
+    folder = environment.path
+    if folder is not None and is_locked(folder):
+        # One that somebody else has made and shares is only forgotten.
+        return folder if folder.stat().st_uid == os.geteuid() else None
     image = Path.home() / OWN_FOLDER / f"{environment.id}.sif"
     is_image = environment.path == image and image.exists()
     return image if is_image else None

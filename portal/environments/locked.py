@@ -187,7 +187,7 @@ def _make_empty(folder: Path, base: Base, builder: Builder) -> None:
         Overlay(folder).make(shipped_environment(Path(base.python)))
         return
     builder.run(
-        *("venv", "--no-project", "--python", base.python, folder),
+        *("venv", "--quiet", "--no-project", "--python", base.python, folder),
         problem=f"There is no Python {base.python} for it; what uv said is above. Nothing was "
         "made. Name one that this node has with --python, or leave the option out.",
     )

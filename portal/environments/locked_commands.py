@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
+import signal
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,18 +101,31 @@ def make_environment(arguments: argparse.Namespace) -> int:
     environment = check_entry(path, arguments.id, table, is_own=True)
     requirements = requirements_text(arguments.requirements, arguments.packages)
     base = _base(arguments.like, arguments.python)
+    builder = _builder()
     print(f"Making {folder}.", flush=True)
-    make_locked(folder, requirements, base, _builder())
-    try:
-        add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        make_locked(folder, requirements, base, builder)
+        try:
+            add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     print(
         f"{arguments.id}: works on this machine. Running sessions offer it as a kernel within a "
         "minute."
     )
     return 0
+
+
+@contextlib.contextmanager
+def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+    """Let a closed terminal or a session's end interrupt this, so that what is half-made goes."""
+    before = [(one, signal.signal(one, signal.default_int_handler)) for one in signals]
+    try:
+        yield
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)
 
 
 def update_environment(arguments: argparse.Namespace) -> int:
@@ -130,7 +146,8 @@ def update_environment(arguments: argparse.Namespace) -> int:
         )
     base = _base(read_like(folder), None)
     check = partial(_tried, environment)
-    packages = update_locked(folder, arguments.packages, base, _builder(), check)
+    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+        packages = update_locked(folder, arguments.packages, base, _builder(), check)
     path = Path.home() / OWN_PATH
     table = read_tables(path)[arguments.id] | {"packages": packages}
     add_entry(path, arguments.id, table, is_own=True, replaces=True)

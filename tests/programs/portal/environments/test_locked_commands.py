@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -154,9 +155,12 @@ def test_an_environment_without_a_working_kernel_is_not_kept(
     assert not (home / OWN_PATH).exists()
 
 
-def test_an_interrupt_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_or_a_closed_terminal_leaves_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr(locked, "_sync", interrupt)
 
@@ -198,6 +202,20 @@ def test_only_what_was_made_here_is_updated(home: Path, capfd: pytest.CaptureFix
     assert "was not made by 'dsportal environments new'" in capfd.readouterr().err
     assert environments("update", "absent") == 1
     assert "You have no environment 'absent'. There are: mine." in capfd.readouterr().err
+
+
+def test_what_somebody_else_shares_is_forgotten_but_not_deleted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert environments("new", "theirs", "--like", "pytorch", "--folder", home / "project") == 0
+    assert environments("add", "course", "--virtualenv", home / "project/theirs") == 0
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+
+    assert environments("remove", "course", "--yes") == 0
+
+    assert list(read_tables(home / OWN_PATH)) == ["theirs"]
+    assert ask(home / "project/theirs", "print(1)") == "1"
 
 
 @pytest.mark.parametrize("line", ["-r other.txt", "-c limits.txt", "--editable ."])
