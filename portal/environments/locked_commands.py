@@ -36,6 +36,7 @@ from portal.environments.registry import (
 from portal.environments.shipped import shipped_environment
 from portal.environments.uv import find_uv, read_package_indexes
 from portal.packages.cli import Kernel, kernels
+from portal.packages.start import ENVIRONMENT
 
 OWN_ENVIRONMENTS = Path(".local/share/data-scientist-portal/environments")
 
@@ -96,8 +97,9 @@ def make_environment(arguments: argparse.Namespace) -> int:
     path = Path.home() / OWN_PATH
     parent: Path = arguments.folder or Path.home() / OWN_ENVIRONMENTS
     folder = parent.expanduser().absolute() / arguments.id
-    table = {"virtualenv": str(folder)}
+    table: dict[str, Any] = {"virtualenv": str(folder)}
     table |= {"name": arguments.name} if arguments.name else {}
+    table |= _variables(arguments.like)
     environment = check_entry(path, arguments.id, table, is_own=True)
     requirements = requirements_text(arguments.requirements, arguments.packages)
     base = _base(arguments.like, arguments.python)
@@ -144,12 +146,13 @@ def update_environment(arguments: argparse.Namespace) -> int:
             f"{arguments.id} was not made by 'dsportal environments new', so it is for you to "
             "update, with the pip or conda of its own."
         )
-    base = _base(read_like(folder), None)
+    like = read_like(folder)
+    base = _base(like, None)
     check = partial(_tried, environment)
     with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
         packages = update_locked(folder, arguments.packages, base, _builder(), check)
     path = Path.home() / OWN_PATH
-    table = read_tables(path)[arguments.id] | {"packages": packages}
+    table = read_tables(path)[arguments.id] | {"packages": packages} | _variables(like)
     add_entry(path, arguments.id, table, is_own=True, replaces=True)
     print(f"{arguments.id}: updated. Restart its kernels.")
     return 0
@@ -207,6 +210,15 @@ def _base(like: str | None, python: str | None) -> Base:
             f"The kernel {like} has Python {version}, not {python}. Leave out --python, or --like."
         )
     return Base(like=like, python=str(kernel.python))
+
+
+def _variables(like: str | None) -> dict[str, dict[str, str]]:
+    """Return the key of the registry that makes a kernel behave like the shipped one."""
+    if not like:
+        return {}
+    kernel = _kernel(like)
+    prefix = str(kernel.python.parent.parent)
+    return {"variables": {**kernel.variables, ENVIRONMENT: prefix}}
 
 
 def _kernel(name: str) -> Kernel:

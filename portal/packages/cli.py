@@ -7,8 +7,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,13 @@ class Kernel:
         name: Such as "tensorflow".
         release: What packages must be compatible with, such as "2.21-py3.11".
         python: The shipped interpreter.
+        variables: Environment variables of its processes, without PATH.
     """
 
     name: str
     release: str
     python: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def add_commands(commands: Any) -> None:
@@ -73,7 +75,9 @@ def kernels(prefix: Path) -> list[Kernel]:
         spec = json.loads(path.read_text(encoding="utf-8"))
         release = spec.get("metadata", {}).get("packages_release")
         if release:
-            found.append(Kernel(path.parent.name, release, Path(spec["argv"][0])))
+            variables = {k: v for k, v in spec.get("env", {}).items() if k != "PATH"}
+            python = Path(spec["argv"][0])
+            found.append(Kernel(path.parent.name, release, python, variables))
     return found
 
 

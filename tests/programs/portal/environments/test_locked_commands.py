@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,8 +39,12 @@ def home(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     prefix = tmp_path / "environments/server"
     spec = prefix / "share/jupyter/kernels/pytorch/kernel.json"
     spec.parent.mkdir(parents=True)
-    metadata = {"packages_release": "2.13"}
-    spec.write_text(json.dumps({"argv": [sys.executable], "metadata": metadata}))
+    described = {
+        "argv": [sys.executable],
+        "metadata": {"packages_release": "2.13"},
+        "env": {"PATH": "/shipped/bin:${PATH}", "KERAS_BACKEND": "torch"},
+    }
+    spec.write_text(json.dumps(described))
     (tmp_path / "environments/uv").symlink_to(UV)
     monkeypatch.setattr(sys, "prefix", str(prefix))
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
@@ -115,6 +120,10 @@ def test_an_environment_like_a_kernel_adds_to_what_that_has(
     lock = (folder / locked.LOCK).read_text()
     assert lock.count("==") == 1, "what the kernel has is not installed again"
     assert environments("update", "mine", "other") == 0
+    assert read_tables(home / OWN_PATH)["mine"]["variables"] == {
+        "KERAS_BACKEND": "torch",
+        "PORTAL_ENVIRONMENT": str(Path(sys.executable).parent.parent),
+    }
     capfd.readouterr()
     assert environments("export", "mine") == 0
     first, *others = capfd.readouterr().out.splitlines()
@@ -153,6 +162,26 @@ def test_an_environment_without_a_working_kernel_is_not_kept(
     assert "mine does not work. It does not start a kernel" in capfd.readouterr().err
     assert not folder_of(home, "mine").exists()
     assert not (home / OWN_PATH).exists()
+
+
+def test_another_file_than_the_locked_one_is_not_installed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sync = locked._sync
+
+    def sync_with_another_hash(folder: Path, builder: locked.Builder) -> None:
+        lock = folder / locked.LOCK
+        lock.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", lock.read_text()))
+        sync(folder, builder)
+
+    monkeypatch.setattr(locked, "_sync", sync_with_another_hash)
+
+    assert environments("new", "mine", "tiny") == 1
+
+    said = capfd.readouterr().err
+    assert "Hash mismatch" in said
+    assert "The packages could not be installed; what uv said is above." in said
+    assert not folder_of(home, "mine").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
