@@ -264,4 +264,6 @@ def check_environments(arguments: argparse.Namespace) -> int:
 
 def _report(environment: Environment, trial: EnvironmentTrial) -> int:
     print(f"{environment.id}: {trial.problem or 'works on this machine.'}")
+    if trial.problem and environment.path is not None and is_locked(environment.path):
+        print(f"If its kernel has a new release: dsportal environments update {environment.id}")
     return int(bool(trial.problem))

@@ -213,6 +213,20 @@ def test_an_update_that_breaks_the_kernel_is_taken_back(
     assert ask(folder, "import ipykernel, tiny; print(tiny.version)") == "1.0"
 
 
+def test_an_environment_like_a_kernel_is_updated_for_a_new_release(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert environments("new", "mine", "--like", "pytorch", "tiny") == 0
+    (shipped,) = folder_of(home, "mine").glob("lib/python3*/site-packages/*.pth")
+    shipped.write_text("/a/release/that/is/gone\n")
+    assert environments("check", "mine") == 1
+    assert "dsportal environments update mine" in capfd.readouterr().out
+
+    assert environments("update", "mine") == 0
+
+    assert environments("check", "mine") == 0
+
+
 def test_what_is_there_is_not_touched(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(home, "mine")
     folder.mkdir(parents=True)
