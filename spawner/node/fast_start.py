@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from types import ModuleType
@@ -22,6 +23,7 @@ def skip_unneeded_startup() -> None:
     """
     _load_hub_log()
     _ask_node_nothing()
+    _print_no_banner()
 
 
 def _load_hub_log() -> None:
@@ -57,3 +59,11 @@ def _ask_node_nothing() -> None:
     # JupyterLab runs Node, if there is one, to learn the registry that it would build from: 0.4 s
     # of CPU, and 1.5 s until the first answer.
     jupyterlab.commands._yarn_config = lambda _logger: {"yarn config": {}, "npm config": {}}
+
+
+def _print_no_banner() -> None:
+    # Not for its time: these eleven lines would be the last in the job's log, where the page of a
+    # session that has ended shows Slurm's own words about the end.
+    if importlib.util.find_spec("nbclassic") is not None:
+        page = importlib.import_module("nbclassic.notebookapp")
+        vars(page)["print"] = lambda *_words: None
