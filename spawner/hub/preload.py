@@ -38,11 +38,12 @@ def load_users_with_sessions(database: Database) -> list[orm.User]:
 
 
 def _with_preload(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    async def init_spawners(self: Any) -> None:
+    async def init_spawners(self: Any) -> Any:
         users = load_users_with_sessions(self.db)
-        await original(self)
+        n_spawners = await original(self)
         # Held up to here, see load_users_with_sessions.
         del users
+        return n_spawners
 
     setattr(init_spawners, _MARK, True)
     return init_spawners

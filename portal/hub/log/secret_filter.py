@@ -22,7 +22,13 @@ class SecretFilter(logging.Filter):
         Returns:
             Always True: no record is dropped.
         """
-        message = record.getMessage()
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError, KeyError):
+            # JupyterHub's own fault, such as %i of None: Python would print the arguments, secrets
+            # included, and an error that leaves a filter ends whatever wrote the message.
+            message = f"{record.msg} {record.args}"
+            record.msg, record.args = message, ()
         cleaned = _SECRET.sub(r"\1=[secret]", message)
         cleaned = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", cleaned)
         # Without args: a percent sign in the cleaned text is no placeholder any more.

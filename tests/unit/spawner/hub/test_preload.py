@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from jupyterhub import orm
@@ -74,3 +75,15 @@ def test_the_hub_is_changed_once() -> None:
     preload.register()
 
     assert JupyterHub.init_spawners is changed
+
+
+async def test_the_hub_still_learns_how_many_sessions_it_took_up(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def three(_hub: object) -> int:
+        return 3
+
+    monkeypatch.setattr(JupyterHub, "init_spawners", three)
+    preload.register()
+
+    assert await JupyterHub.init_spawners(SimpleNamespace(db=database)) == 3

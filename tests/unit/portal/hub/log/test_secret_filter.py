@@ -32,6 +32,7 @@ def test_the_log_says_what_happened_without_the_token_of_the_address(
     log.warning("Stream closed while handling %s", "/hub/api/progress?_xsrf=MnwxOjB8&a=1")
     log.warning("Job 7 ended with exit code=%d", 3)
     log.warning("No user %s\tis\nknown", "\x1b[31m\x00\r\x9bada")
+    log.warning("Started in %i s, %s", None, "/hub/?token=abc")
     log.handlers[0].close()
 
     lines = path.read_text().splitlines()
@@ -41,4 +42,5 @@ def test_the_log_says_what_happened_without_the_token_of_the_address(
         "Job 7 ended with exit code=3",
         r"No user \x1b[31m\x00\x0d\x9bada" + "\tis",
         "known",
+        "Started in %i s, %s (None, '/hub/?token=[secret]')",
     ]
