@@ -13,6 +13,7 @@ from jupyterhub.handlers import BaseHandler
 from jupyterhub.user import User
 from sqlalchemy.exc import SQLAlchemyError
 
+from spawner.session.database import LOCK_TIMEOUT_S
 from spawner.session.database_lock import (
     DatabaseLockedError,
     is_writable,
@@ -22,8 +23,6 @@ from spawner.session.database_lock import (
 
 # Less than browsers, front ends and the hub's own clients wait for an answer.
 REQUEST_WAIT_S = 8.0
-# A start or a stop has all the time that a slow queue would take.
-SESSION_WAIT_S = 600.0
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 # GET requests of a login, which write.
 _LOGIN_PATHS = ("oauth2/authorize", "oauth_callback")
@@ -84,7 +83,7 @@ def _known_unnoted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _waiting(original: Callable[..., Any]) -> Callable[..., Any]:
     async def change(self: Any, *arguments: Any, **options: Any) -> Any:
-        await wait_until_writable(self.db, SESSION_WAIT_S)
+        await wait_until_writable(self.db, LOCK_TIMEOUT_S)
         return await original(self, *arguments, **options)
 
     return change
