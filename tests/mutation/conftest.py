@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.mutation.modules import BY_NAME, MODULES
+from tests.mutation.sampled_mutmut import HELD_OUT, N_MOST, Sample
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --module."""
+    """Add --module, --sample and --held-out."""
     parser.addoption(
         "--module",
         action="append",
@@ -18,17 +19,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample",
         type=int,
-        default=15,
+        default=N_MOST,
         metavar="N",
         help="try at most N mutants of each module; 0 tries all; default: %(default)s",
+    )
+    parser.addoption(
+        HELD_OUT,
+        action="store_true",
+        help="try others than those of the usual sample, for which tests have been written; their "
+        "score becomes a figure of its own",
     )
 
 
 @pytest.fixture(scope="session")
-def n_most(request: pytest.FixtureRequest) -> int:
-    """Most mutants of a module that are tried; 0 for all."""
-    n_most: int = request.config.getoption("--sample")
-    return n_most
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """Which mutants of a module are tried."""
+    options = request.config
+    return Sample(n_most=options.getoption("--sample"), is_held_out=options.getoption(HELD_OUT))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

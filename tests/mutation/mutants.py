@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.mutation.equivalents import Change
 from tests.mutation.modules import MutatedModule
+from tests.mutation.sampled_mutmut import HELD_OUT, Sample
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("sampled_mutmut.py")
@@ -25,7 +26,7 @@ COPIED_DIRS = (*PACKAGES, "tests", "deploy", "docs", "notebook_templates")
 COPIED_FILES = ("setup.cfg", "README.md", "CHANGELOG.md")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "output", "node_modules", "mutants")
 FINGERPRINT = "fingerprint"
-DONE = "done"
+DONE, DONE_HELD_OUT = "done", "done-held-out"
 # What takes this many times as long as without a mutant is ended; then it is tried once more with
 # the second limit, for a busy machine must not count as a mutant that hangs.
 LIMITS_OF_TIME = (5.0, 25.0)
@@ -109,12 +110,11 @@ def settings_of(module: MutatedModule, multiplier: float) -> str:
 
 
 def run_mutants(
-    module: MutatedModule, n_most: int, draw: Callable[[int, int], None]
+    module: MutatedModule, sample: Sample, draw: Callable[[int, int], None]
 ) -> list[Mutant]:
     """Run mutants of a module, or those that an interrupted call left.
 
-    `n_most` is the size of the sample, 0 for all; `draw` is called with the mutants that are done
-    and all that are to be done.
+    `draw` is called with the mutants that are done and all that are to be done.
 
     Returns:
         All mutants, those that the sample leaves out as not run.
@@ -124,17 +124,17 @@ def run_mutants(
     """
     folder = WORK_DIR / module.name
     prepare(module, folder)
-    done = folder / DONE
-    if not (done.is_file() and is_enough(int(done.read_text()), n_most)):
+    done = folder / (DONE_HELD_OUT if sample.is_held_out else DONE)
+    if not (done.is_file() and is_enough(int(done.read_text()), sample.n_most)):
         for multiplier in LIMITS_OF_TIME:
             settings = (CHECKOUT / "pyproject.toml").read_text() + settings_of(module, multiplier)
             (folder / "pyproject.toml").write_text(settings)
             # With another limit mutmut tries again what was ended for its time, and no more.
-            run_mutmut(module, folder, n_most, draw)
+            run_mutmut(module, folder, sample, draw)
             outcomes = {mutant.outcome for mutant in read_mutants(module, folder)}
             if Outcome.TIMED_OUT not in outcomes:
                 break
-        done.write_text(str(n_most))
+        done.write_text(str(sample.n_most))
     return read_mutants(module, folder)
 
 
@@ -144,10 +144,11 @@ def is_enough(n_done: int, n_most: int) -> bool:
 
 
 def run_mutmut(
-    module: MutatedModule, folder: Path, n_most: int, draw: Callable[[int, int], None]
+    module: MutatedModule, folder: Path, sample: Sample, draw: Callable[[int, int], None]
 ) -> None:
     """Let mutmut try what has no result yet; see `run_mutants`."""
-    argv = ["nice", "-n", "19", sys.executable, "-P", str(PROGRAM), str(n_most)]
+    argv = ["nice", "-n", "19", sys.executable, "-P", str(PROGRAM), str(sample.n_most)]
+    argv += [HELD_OUT] if sample.is_held_out else []
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
         "HOME": os.environ.get("HOME", "/"),
@@ -163,7 +164,7 @@ def run_mutmut(
             printed += chunk
             if found := _PROGRESS.findall(chunk):
                 n_done, n_all = map(int, found[-1])
-                n_tried = min(n_all, n_most or n_all)
+                n_tried = min(n_all, sample.n_most or n_all)
                 # A larger sample may have been tried before.
                 draw(min(n_done, n_tried), n_tried)
     if process.returncode:

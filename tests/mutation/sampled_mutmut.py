@@ -1,4 +1,4 @@
-"""mutmut run for a sample of the mutants: python -P sampled_mutmut.py N
+"""mutmut run for a sample of the mutants: python -P sampled_mutmut.py N [--held-out]
 
 mutmut itself tries all mutants, or those that are named, and names them only while it runs.
 """
@@ -8,18 +8,41 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 SEED = "1"
+HELD_OUT_SEED = "2"
+# Of each module; tests are written for mutants of this sample that survived.
+N_MOST = 15
+HELD_OUT = "--held-out"
 
 
-def sample(names: Iterable[str], n_most: int) -> set[str]:
-    """Choose mutants: always the same, and mostly the same after a change of the module.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Which mutants of a module are tried.
 
-    Returns:
-        At most `n_most` of the names; all of them if it is 0.
+    Args:
+        n_most: Most of them; 0 for all.
+        is_held_out: Whether they are others than those that tests have been written for.
     """
-    by_hash = sorted(names, key=lambda name: hashlib.sha256(f"{SEED}:{name}".encode()).digest())
-    return set(by_hash[: n_most or None])
+
+    n_most: int = N_MOST
+    is_held_out: bool = False
+
+    @property
+    def seed(self) -> str:
+        """What draws it."""
+        return HELD_OUT_SEED if self.is_held_out else SEED
+
+    def choose(self, names: Iterable[str]) -> set[str]:
+        """Choose mutants: always the same, and mostly the same after a change of the module."""
+        left = set(names)
+        if self.is_held_out:
+            left -= Sample().choose(left)
+        by_hash = sorted(
+            left, key=lambda name: hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
+        )
+        return set(by_hash[: self.n_most or None])
 
 
 def functions_of(tests: Iterable[str]) -> list[str]:
@@ -27,7 +50,7 @@ def functions_of(tests: Iterable[str]) -> list[str]:
     return sorted({test.partition("[")[0] for test in tests})
 
 
-def main(n_most: int) -> None:
+def main(sample: Sample) -> None:
     """Run mutmut in the current folder; what has a result already is left alone."""
     # Only here: mutmut has to be started as a program, and then changes the process.
     import mutmut.__main__ as program
@@ -38,7 +61,7 @@ def main(n_most: int) -> None:
 
     def collect_sample(*, mutant_names: tuple[str, ...]) -> object:
         mutants, data = collect(mutant_names=mutant_names)
-        chosen = sample((name for _, name, _ in mutants), n_most)
+        chosen = sample.choose(name for _, name, _ in mutants)
         return [mutant for mutant in mutants if mutant[1] in chosen], data
 
     arguments_of = PytestRunner._pytest_args_regular_run
@@ -56,4 +79,4 @@ def main(n_most: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(Sample(n_most=int(sys.argv[1]), is_held_out=HELD_OUT in sys.argv))

@@ -9,7 +9,7 @@ from tests.mutation.equivalents import FILE, of_module, read_equivalents
 from tests.mutation.modules import MODULES, MutatedModule
 from tests.mutation.mutants import Outcome, run_mutants
 from tests.mutation.report import write_report
-from tests.mutation.sampled_mutmut import sample
+from tests.mutation.sampled_mutmut import Sample
 from tests.mutation.score import Score, score_of, total, unnoticed
 
 LEAST_PERCENT = 85.0
@@ -23,13 +23,13 @@ def scores() -> dict[str, Score]:
 
 
 def test_the_tests_of_a_module_notice_most_faults(
-    module: MutatedModule, n_most: int, scores: dict[str, Score]
+    module: MutatedModule, sample: Sample, scores: dict[str, Score]
 ) -> None:
     equivalent = of_module(module.path, EQUIVALENTS)
 
-    mutants = run_mutants(module, n_most, Bar(module.name).draw)
+    mutants = run_mutants(module, sample, Bar(module.name).draw)
 
-    chosen = sample((mutant.name for mutant in mutants), n_most)
+    chosen = sample.choose(mutant.name for mutant in mutants)
     tried = [mutant for mutant in mutants if mutant.name in chosen]
     for mutant in unnoticed(tried, equivalent):
         change = mutant.change
@@ -40,12 +40,15 @@ def test_the_tests_of_a_module_notice_most_faults(
     noticed = {m.change for m in tried if m.outcome in (Outcome.KILLED, Outcome.TIMED_OUT)}
     assert sorted(c.function for c in equivalent if c in noticed) == []
     assert sorted(c.function for c in equivalent if c not in {m.change for m in mutants}) == []
-    assert score.percent >= LEAST_PERCENT_OF_MODULE
+    # Few are held out of one module, and one of them would decide.
+    assert score.percent >= LEAST_PERCENT_OF_MODULE or sample.is_held_out
 
 
-def test_the_tests_of_all_modules_notice_most_faults(n_most: int, scores: dict[str, Score]) -> None:
+def test_the_tests_of_all_modules_notice_most_faults(
+    sample: Sample, scores: dict[str, Score]
+) -> None:
     if len(scores) < len(MODULES):
         return
-    write_report(scores, n_most)
+    write_report(scores, sample)
 
     assert total(list(scores.values())).percent >= LEAST_PERCENT
