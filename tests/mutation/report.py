@@ -147,8 +147,8 @@ def _sample_note(sample: Sample, tool: str) -> str:
     return (
         f"Of the mutants of {tool} at most {sample.n_most} of each module: those whose names have "
         f"the least SHA-256 with the seed {sample.seed}, so that the sample is always the same. "
-        "Modules with more mutants have no more weight. Tests have been written for mutants of this sample that "
-        "survived; of all mutants fewer may be noticed."
+        "Modules with more mutants have no more weight. Tests have been written for mutants of "
+        "this sample that survived; of all mutants fewer may be noticed."
     )
 
 
