@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import stat
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,11 @@ from spawner.session_settings import read_settings
 SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
 OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
 _MAX_BYTES = 1024 * 1024
+# A change takes milliseconds; on a busy file server perhaps a second.
+_LOCK_TIMEOUT_S = 20
+_LOCK_EVERY_S = 0.05
+# File systems without locks, such as Lustre mounted without flock.
+_HAS_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +112,14 @@ def add_entry(
 
     Raises:
         RegistryError: If the entry is wrong, the name is taken and not to be replaced, or the file
-            cannot be written.
+            cannot be written or is being changed for too long.
     """
-    environment = check_entry(path, id_, table, is_own=is_own, replaces=replaces)
-    text = _without(path, id_) if replaces else _text_of(path)
     # The values are texts, and lists and tables of texts; a JSON string is a TOML basic string.
     lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
-    _write(path, f"{text}\n[{json.dumps(id_)}]\n{''.join(lines)}")
+    with _changing(path):
+        environment = check_entry(path, id_, table, is_own=is_own, replaces=replaces)
+        text = _without(path, id_) if replaces else _text_of(path)
+        _write(path, f"{text}\n[{json.dumps(id_)}]\n{''.join(lines)}")
     return environment
 
 
@@ -118,9 +128,51 @@ def remove_entry(path: Path, id_: str) -> None:
 
     Raises:
         RegistryError: If it is not there, is not written as a table of its own, or the file cannot
-            be read or written.
+            be read or written or is being changed for too long.
     """
-    _write(path, _without(path, id_))
+    with _changing(path):
+        _write(path, _without(path, id_))
+
+
+@contextmanager
+def _changing(path: Path) -> Iterator[None]:
+    """Keep other processes from changing a registry between our reading and our writing.
+
+    Raises:
+        RegistryError: If one of them changes it for too long, or it cannot be locked.
+    """
+    target = path.resolve()
+    # Not the registry itself, which each change replaces by a new file.
+    lock = target.with_name(f".{target.name}.lock")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise RegistryError(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        _lock(descriptor, path)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    give_up_at = time.monotonic() + _LOCK_TIMEOUT_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # Tried again and again, because flock has no timeout.
+            if time.monotonic() >= give_up_at:
+                raise RegistryError(
+                    f"Another command has been changing {path} for {_LOCK_TIMEOUT_S} s. "
+                    "Wait until it ends, then try again."
+                ) from None
+            time.sleep(_LOCK_EVERY_S)
+        except OSError as error:
+            if error.errno in _HAS_NO_LOCKS:
+                return None
+            raise RegistryError(f"{path} cannot be locked: {error.strerror}.") from error
 
 
 def _without(path: Path, id_: str) -> str:
