@@ -179,6 +179,14 @@ def test_an_administrator_sees_who_holds_what_and_stops_it_with_a_message(
     assert message not in words(send(ada, "/hub/portal/notices/read"))
 
 
+def test_asking_for_a_session_that_is_not_there_makes_none(ada: Browser, grace: Browser) -> None:
+    for path in ("/hub/cluster/stop/ada/nowhere", "/hub/cluster/stop/linus/nowhere"):
+        assert grace.get(path).status_code == 404
+    assert send(grace, "/hub/cluster/stop/ada/nowhere", message="x").status_code == 404
+
+    assert "nowhere" not in words(ada.get("/hub/home"))
+
+
 def test_a_user_stops_nobody_else(ada: Browser, grace: Browser) -> None:
     start(grace, "grace")
 

@@ -77,8 +77,9 @@ class MessageStopHandler(BaseHandler):
         Raises:
             HTTPError: 404 if there is no such session.
         """
-        user = self.find_user(user_name)
-        if user is None or not user.spawners[server_name or ""].active:
+        user, name = self.find_user(user_name), server_name or ""
+        # Asked first: user.spawners makes a session for every name that it is asked for.
+        if user is None or name not in user.spawners or not user.spawners[name].active:
             raise HTTPError(404, "There is no such session. It may have been stopped already.")
         page = self.render_template(
             "stop_session.html",
