@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.printed import END, ProgramError, measurements, rows_of
 from tests.support.eventually import eventually
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 SHARED_DIR = Path(__file__).resolve().parents[2] / "notebook_templates" / "shared"
 TIMEOUT_S = 1500
+N_SHOWN = 8_000
 # Seldom: each look takes time from what is measured.
 LOOK_EVERY_S = 5
-MARK = "FOUND "
 
 
 def measure_in_session(
@@ -34,27 +34,18 @@ def measure_in_session(
         The measurements, in their order.
 
     Raises:
-        RuntimeError: If there are none: with what it printed.
+        ProgramError: If it fails: with what it printed.
     """
     session = SlurmSession("ada")
     try:
         for path in (program, *beside):
             shutil.copy(path, session.programs_dir)
         python = ENVIRONMENTS / environment / "bin" / "python"
-        job_id = session.submit(session.command_line(program.name, *words, python=python))
-        printed = _follow(session, job_id)
+        command = session.command_line(program.name, *words, python=python)
+        job_id = session.submit(command, f'echo "{END}$?"')
+        return measurements(_follow(session, job_id))
     finally:
         session.remove()
-    if not (rows := rows_of(printed)):
-        raise RuntimeError(printed)
-    return rows
-
-
-def rows_of(printed: str) -> list[dict[str, Any]]:
-    """Return the measurements among the lines that a program has printed so far."""
-    # The last line may be half written.
-    lines = [line for line in printed.splitlines(keepends=True) if line.endswith("\n")]
-    return [json.loads(line.removeprefix(MARK)) for line in lines if line.startswith(MARK)]
 
 
 def _follow(session: SlurmSession, job_id: str) -> str:
@@ -73,6 +64,9 @@ def _follow(session: SlurmSession, job_id: str) -> str:
 
     try:
         eventually(is_over, timeout_s=TIMEOUT_S, every_s=LOOK_EVERY_S)
+    except AssertionError as error:
+        printed = path.read_text(errors="replace")[-N_SHOWN:] if path.exists() else ""
+        raise ProgramError(f"It took more than {TIMEOUT_S} s. It printed:\n{printed}") from error
     finally:
         subprocess.run(["scancel", job_id], check=False)
     return path.read_text(errors="replace")
