@@ -393,12 +393,16 @@ def test_the_hub_answers_others_while_a_silent_ldap_server_holds_twenty_logins(
             logins[0].join(0.05)
 
     assert len(pages) == 20
-    for took_s, page in pages:
+    for _, page in pages:
         assert page.status_code == 503
         assert "the LDAP server did not answer" in words(page)
-        assert took_s < 6
-    assert statistics.median(answers_s) < 0.1
-    assert max(answers_s) < 1
+    # Compared with the logins beside them, since all take longer on a busy machine. One after the
+    # other, the last login would take twenty times as long as the first; and a hub that is held by
+    # a login answers when that login does.
+    shortest_s, longest_s = min(took_s for took_s, _ in pages), max(took_s for took_s, _ in pages)
+    assert longest_s < 4 * shortest_s
+    assert statistics.median(answers_s) < shortest_s / 10
+    assert max(answers_s) < shortest_s
 
 
 def test_a_wrong_settings_file_stops_the_hub_with_one_sentence(tmp_path: Path) -> None:
