@@ -4,6 +4,10 @@ from portal.launch import p2p
 
 p2p()                     # the GPUs of the session
 p2p(gpus=8, nodes=2)      # across nodes, as a job of its own
+
+The bandwidth in GB/s is that of messages of 64 MiB, the latency in microseconds that of messages of
+4 bytes, both through NCCL, which the gradients of a training take too. If GPUs are simulated,
+messages go through Gloo between CPUs, the large ones of 1 MiB, and the tables say so.
 """
 
 from __future__ import annotations
@@ -20,13 +24,13 @@ from portal.launch.notebook.runner import run
 from portal.launch.slurm.session import read_session
 
 N_BYTES = 64 << 20
+# Processes of simulated GPUs share a few cores.
+N_BYTES_SIMULATED = 1 << 20
 N_MESSAGES = 10
 N_ROUND_TRIPS = 100
-_NO_GPU = (
-    "There is no GPU here: those of this site are simulated, so nothing was measured. On GPUs "
-    "p2p() shows two tables, from each GPU to each other one: the bandwidth in GB/s of messages "
-    "of 64 MiB, and the latency in microseconds of messages of 4 bytes, both through NCCL, which "
-    "the gradients of a training take too."
+_SIMULATED = (
+    "The GPUs of this site are simulated. These figures are of messages of 1 MiB and of 4 bytes\n"
+    "through Gloo, between CPUs; they say nothing about GPUs."
 )
 
 
@@ -63,16 +67,20 @@ class Links:
 
     Args:
         ends: Each GPU, in the order of the ranks.
+        simulated_gpus: Whether CPUs stood in for the GPUs.
     """
 
-    def __init__(self, ends: Sequence[End]) -> None:
+    def __init__(self, ends: Sequence[End], *, simulated_gpus: bool = False) -> None:
         self.ends = tuple(ends)
+        self.simulated_gpus = simulated_gpus
 
     def __repr__(self) -> str:
         gpus = [f"{rank:4}  {end.node}  {end.gpu}" for rank, end in enumerate(self.ends)]
         bandwidth = self._table("GB/s", lambda link: f"{link.gb_per_s:.1f}")
         latency = self._table("us", lambda link: f"{link.latency_us:.1f}")
-        return "\n".join(["GPU", *gpus, "", *bandwidth, "", *latency])
+        note = [_SIMULATED, ""] if self.simulated_gpus else []
+        title = "Simulated GPU" if self.simulated_gpus else "GPU"
+        return "\n".join([*note, title, *gpus, "", *bandwidth, "", *latency])
 
     def _table(self, unit: str, figure: Callable[[Link], str]) -> list[str]:
         n_gpus = len(self.ends)
@@ -83,7 +91,7 @@ class Links:
         return rows
 
 
-def p2p(gpus: int | None = None, nodes: int = 1) -> Links | None:
+def p2p(gpus: int | None = None, nodes: int = 1) -> Links:
     """Measure bandwidth and latency from each GPU to each other one.
 
     Args:
@@ -91,16 +99,13 @@ def p2p(gpus: int | None = None, nodes: int = 1) -> Links | None:
         nodes: Nodes to use.
 
     Returns:
-        The figures; a notebook shows them as tables. None if the GPUs are simulated: a message says
-        so instead.
+        The figures; a notebook shows them as tables. If the GPUs are simulated, they are of Gloo
+        between CPUs, and the tables say so.
 
     Raises:
         LaunchError: If there are fewer than two GPUs or the kernel has no PyTorch.
     """
     session = read_session(os.environ)
-    if session.simulated_gpus:
-        print(_NO_GPU)
-        return None
     n_gpus = session.n_gpus * nodes if gpus is None else gpus
     if n_gpus < 2:
         raise LaunchError(
@@ -108,8 +113,9 @@ def p2p(gpus: int | None = None, nodes: int = 1) -> Links | None:
         )
     if find_spec("torch") is None:
         raise LaunchError("p2p measures with PyTorch. Choose the kernel PyTorch for this notebook.")
-    ends: list[End] = run(measure_links, "cuda", gpus=n_gpus, nodes=nodes, results="all")
-    return Links(ends)
+    how = ("cpu", N_BYTES_SIMULATED) if session.simulated_gpus else ("cuda", N_BYTES)
+    ends: list[End] = run(measure_links, *how, gpus=n_gpus, nodes=nodes, results="all")
+    return Links(ends, simulated_gpus=session.simulated_gpus)
 
 
 def measure_links(device: Literal["cuda", "cpu"], n_bytes: int = N_BYTES) -> End:

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from portal.launch import LaunchError, RankError, attach, p2p, report, run, runs
+from portal.launch import LaunchError, RankError, attach, report, run, runs
 
 
 def place(*words, **named):
@@ -233,11 +233,6 @@ def case_progress_alone():
     """The same function without ranks."""
     walk(1)
     return {}
-
-
-def case_p2p():
-    """Bandwidth between GPUs, where there are GPUs."""
-    return {"has_figures": p2p() is not None}
 
 
 def case_script():

@@ -17,7 +17,7 @@ import pytest
 CASES = (
     *("results", "one_rank", "show_all", "logs", "crash", "killed", "interrupt", "interrupt_deaf"),
     *("long_lines", "unsendable_argument", "unsendable_result", "no_gpus", "uneven"),
-    *("progress", "own_job_progress", "progress_alone", "p2p"),
+    *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
 
@@ -265,16 +265,6 @@ def test_the_progress_of_a_run_that_has_ended_can_be_read(session, case):
 
 def test_a_function_that_reports_runs_without_ranks_too(session):
     assert "Step" not in session.run_case("progress_alone").cell
-
-
-def test_simulated_gpus_have_no_bandwidth_and_the_cell_says_what_would_be_shown(session):
-    outcome = session.run_case("p2p")
-    if "simulated" not in session.gpu_words:
-        pytest.skip("this cluster has real GPUs")
-
-    assert outcome.value == {"has_figures": False}
-    assert outcome.cell.startswith("There is no GPU here: those of this site are simulated")
-    assert "bandwidth in GB/s" in outcome.cell
 
 
 def test_a_script_gets_its_command_line_and_the_modules_beside_the_notebook(session):

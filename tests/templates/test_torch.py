@@ -77,6 +77,7 @@ def test_messages_go_from_each_rank_to_each_other_one(found):
     assert min(value["rates"]) > 0
     assert min(value["latencies"]) > 0
     assert value["table"].count("GB/s, from") == 1
+    assert ("say nothing about GPUs" in value["table"]) == value["simulated_gpus"]
 
 
 def test_a_scaling_study_measures_ranks_and_nodes_and_says_how_many_gpus_pay(found):

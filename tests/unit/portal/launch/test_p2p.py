@@ -30,6 +30,17 @@ def test_the_tables_say_from_which_gpu_to_which():
     ]
 
 
+def test_figures_of_simulated_gpus_say_first_that_they_are_none_of_gpus():
+    link = Link(gb_per_s=1.0, latency_us=40.0)
+    ends = [End(node="node01", gpu="CPU", links={1 - rank: link}) for rank in range(2)]
+
+    first, second, _, title, *_ = repr(Links(ends, simulated_gpus=True)).splitlines()
+
+    assert "simulated" in first
+    assert "say nothing about GPUs" in second
+    assert title == "Simulated GPU"
+
+
 def test_one_gpu_alone_is_refused_with_what_to_ask_for(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "77")
     monkeypatch.setenv("PORTAL_N_GPUS", "1")
