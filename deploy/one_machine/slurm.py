@@ -86,6 +86,8 @@ def render_slurm_conf(cluster: Cluster) -> str:
         f"PartitionName={PARTITION} Nodes=ALL Default=YES State=UP "
         f"DefaultTime={format_walltime(DEFAULTS.default_walltime_s)} "
         f"MaxTime={format_walltime(DEFAULTS.max_walltime_s)} "
+        # For a job that asks for neither memory nor GPUs; Slurm's own default is the whole node.
+        f"DefMemPerCPU={cluster.memory_gib_per_gpu * 1024 // cluster.cores_per_gpu} "
         f"DefMemPerGPU={cluster.memory_gib_per_gpu * 1024} "
         f"DefCpuPerGPU={cluster.cores_per_gpu}",
         *(_node_line(node) for node in cluster.nodes),

@@ -109,20 +109,28 @@ def test_a_job_opens_only_the_devices_it_was_given() -> None:
     assert sorted(answers) == ["No such device or address"] * 2 + ["Operation not permitted"] * 2
 
 
-def test_each_gpu_comes_with_its_cores_and_memory() -> None:
-    done = run(
-        *("srun", "-Q", "-N1", "-n1", "--gpus-per-node=1", "bash", "-c"),
-        "scontrol show job $SLURM_JOB_ID",
-        user="ada",
-    )
-    text = done.stdout
+def trackable_resources(*options: str) -> str:
+    """Return what a job gets, in Slurm's words."""
+    show = ("bash", "-c", "scontrol show job $SLURM_JOB_ID")
+    text = run("srun", "-Q", "-N1", "-n1", *options, *show, user="ada").stdout
     # Slurm 24.11 writes what was asked for and what was given.
     given = ("TRES=", "AllocTRES=")
-    tres = next(line for line in text.split() if line.startswith(given))
+    return next(line for line in text.split() if line.startswith(given))
+
+
+def test_each_gpu_comes_with_its_cores_and_memory() -> None:
+    tres = trackable_resources("--gpus-per-node=1")
 
     assert "cpu=8" in tres
     assert "mem=48G" in tres
     assert "gres/gpu=1" in tres
+
+
+def test_a_job_that_asks_for_no_memory_gets_that_of_its_cores_not_the_node() -> None:
+    tres = trackable_resources("-c2")
+
+    assert "cpu=2" in tres
+    assert "mem=12G" in tres
 
 
 def test_demo_users_are_accounts_of_this_machine() -> None:

@@ -74,7 +74,7 @@ def test_all_gpus_of_a_small_machine_can_be_in_use_at_once() -> None:
     small = replace(REAL, nodes=(replace(REAL.nodes[0], n_cores=6, memory_mib=16_000),))
 
     assert (small.cores_per_gpu, small.memory_gib_per_gpu) == (3, 7)
-    assert "DefMemPerGPU=7168 DefCpuPerGPU=3" in render_slurm_conf(small)
+    assert "DefMemPerCPU=2389 DefMemPerGPU=7168 DefCpuPerGPU=3" in render_slurm_conf(small)
 
 
 def test_a_gpu_never_comes_with_more_than_the_rule_says() -> None:
