@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from deploy.one_machine.cluster import (
     DEFAULT_N_SIMULATED_NODES,
+    DEFAULT_SIMULATED_TYPES,
     MOST_SIMULATED_NODES,
     describe_cluster,
 )
@@ -30,6 +32,7 @@ from deploy.one_machine.users import DEMO_USERS
 
 LOCK_TIMEOUT_S = 600
 LAST_STEP = "hub"
+GRES_TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
 # Source: https://systemd.io/CONTAINER_INTERFACE
 CONTAINER_VARIABLE = "container"
 
@@ -55,6 +58,14 @@ def up(argv: Sequence[str]) -> int:
         f"{DEFAULT_N_SIMULATED_NODES} by default",
     )
     parser.add_argument(
+        "--simulated-types",
+        metavar="TYPE[,TYPE]",
+        type=parse_types,
+        default=DEFAULT_SIMULATED_TYPES,
+        help="types of simulated GPUs, which the nodes have in turn, such as a100,v100; "
+        f"{','.join(DEFAULT_SIMULATED_TYPES)} by default",
+    )
+    parser.add_argument(
         "--foreground",
         action="store_true",
         help="stay until SIGTERM or Ctrl-C, then do what deploy/down does; for containers",
@@ -68,6 +79,21 @@ def up(argv: Sequence[str]) -> int:
     if wanted.foreground:
         return stay(lambda: _run("deploy/up", lambda: _up(wanted)), lambda: down([]))
     return _run("deploy/up", lambda: _up(wanted))
+
+
+def parse_types(text: str) -> tuple[str, ...]:
+    """Return the types of simulated GPUs.
+
+    Raises:
+        argparse.ArgumentTypeError: One of them is no name of a type.
+    """
+    types = tuple(text.split(","))
+    for name in types:
+        if not GRES_TYPE.fullmatch(name):
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is no type of GPU: use small letters and digits, such as a100,v100"
+            )
+    return types
 
 
 def down(argv: Sequence[str]) -> int:
@@ -100,7 +126,7 @@ def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     refuse_unknown_sources()
     build = Build()
-    cluster = describe_cluster(wanted.simulated_nodes)
+    cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
     steps = select(steps_up(cluster, build), only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.

@@ -14,7 +14,8 @@ from deploy.one_machine.gpus import Gpu, find_gpus
 from deploy.one_machine.network import Host
 from spawner.defaults import DEFAULTS
 
-SIMULATED_GPUS = tuple(Gpu(minor=minor, gres_type="v100") for minor in range(4))
+N_SIMULATED_GPUS_OF_NODE = 4
+DEFAULT_SIMULATED_TYPES = ("v100",)
 # The machine need not have them: SlurmdParameters=config_overrides makes slurm.conf decide.
 SIMULATED_CORES = 40
 SIMULATED_MEMORY_MIB = 384_000
@@ -84,9 +85,21 @@ def simulated_hosts(n_nodes: int) -> tuple[Host, ...]:
     )
 
 
+def simulated_gpus(gres_type: str) -> tuple[Gpu, ...]:
+    """Return the GPUs of a simulated node, all of one type."""
+    return tuple(Gpu(minor=minor, gres_type=gres_type) for minor in range(N_SIMULATED_GPUS_OF_NODE))
+
+
 @functools.cache
-def describe_cluster(n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES) -> Cluster:
+def describe_cluster(
+    n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES,
+    simulated_types: tuple[str, ...] = DEFAULT_SIMULATED_TYPES,
+) -> Cluster:
     """Return the cluster that suits this machine.
+
+    Args:
+        n_simulated_nodes: Nodes of a machine without GPUs.
+        simulated_types: Slurm's names of their GPUs' types; the nodes have these in turn.
 
     Returns:
         One node with the machine's NVIDIA GPUs, or `n_simulated_nodes` with four simulated ones
@@ -105,9 +118,9 @@ def describe_cluster(n_simulated_nodes: int = DEFAULT_N_SIMULATED_NODES) -> Clus
                 host=host,
                 n_cores=SIMULATED_CORES,
                 memory_mib=SIMULATED_MEMORY_MIB,
-                gpus=SIMULATED_GPUS,
+                gpus=simulated_gpus(simulated_types[index % len(simulated_types)]),
             )
-            for host in simulated_hosts(n_simulated_nodes)
+            for index, host in enumerate(simulated_hosts(n_simulated_nodes))
         )
     return Cluster(nodes=nodes, has_simulated_gpus=not gpus, has_cgroups=has_cgroups())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.one_machine import cli, network
-from deploy.one_machine.cluster import simulated_hosts
+from deploy.one_machine.cluster import describe_cluster, simulated_hosts
 from deploy.one_machine.controller import node_names
 from deploy.one_machine.node import has_slurmd
 from deploy.one_machine.slurm import render_slurm_conf
@@ -43,6 +43,25 @@ def test_a_number_of_nodes_that_cannot_be_is_refused_with_those_that_can(capsys,
         cli.up(["--simulated-nodes", number])
 
     assert "--simulated-nodes" in capsys.readouterr().err
+
+
+def test_simulated_nodes_have_the_wanted_types_in_turn():
+    nodes = describe_cluster(3, ("a100", "v100")).nodes
+
+    assert [{gpu.gres_type for gpu in node.gpus} for node in nodes] == [
+        {"a100"},
+        {"v100"},
+        {"a100"},
+    ]
+    assert {len(node.gpus) for node in nodes} == {4}
+
+
+@pytest.mark.parametrize("types", ["", "a100,", "A100", "a100:2", "a100\nNodeName=x", "a100 v100"])
+def test_a_type_that_slurm_would_not_take_is_refused_before_anything_starts(capsys, types):
+    with pytest.raises(SystemExit):
+        cli.up(["--simulated-types", types])
+
+    assert "is no type of GPU" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["slurmd", "slurmd-wlm"])

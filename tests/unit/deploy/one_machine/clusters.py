@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from deploy.one_machine.cluster import (
     SIMULATED_CORES,
-    SIMULATED_GPUS,
     SIMULATED_MEMORY_MIB,
     Cluster,
     Node,
+    simulated_gpus,
     simulated_hosts,
 )
 from deploy.one_machine.gpus import Gpu
@@ -18,7 +18,7 @@ SIMULATED = Cluster(
             host=host,
             n_cores=SIMULATED_CORES,
             memory_mib=SIMULATED_MEMORY_MIB,
-            gpus=SIMULATED_GPUS,
+            gpus=simulated_gpus("v100"),
         )
         for host in simulated_hosts(2)
     ),
