@@ -369,14 +369,18 @@ def broken_server() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def server_that_breaks() -> Iterator[None]:
-    """Let sessions end after two seconds with exit code 3."""
+def server_that_breaks(script: str = BROKEN_SERVER) -> Iterator[None]:
+    """Let sessions run a script in place of the notebook server.
+
+    Args:
+        script: Its text; the default ends after two seconds with exit code 3.
+    """
     program = "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
     kept = f"{program}.kept"
     os.rename(program, kept)
     try:
         with open(program, "w") as file:
-            file.write(BROKEN_SERVER)
+            file.write(script)
         os.chmod(program, 0o755)
         yield
     finally:
