@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from datetime import UTC, datetime
 from typing import Any
 
-FIELDS = ("user", "job_id")
+from pythonjsonlogger.json import JsonFormatter
+
+FIELDS = {"levelname": "level", "name": "logger", "message": "message", "exc_info": "traceback"}
 
 
-class JsonFormatter(logging.Formatter):
+class HubJsonFormatter(JsonFormatter):
     """Formats a record as one line of JSON.
 
     Keys: "time" (UTC), "level", "logger" and "message"; "user", "job_id" and "traceback" only if
     there is one.
     """
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the record as JSON without a line break."""
-        entry: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        entry |= {name: value for name in FIELDS if (value := getattr(record, name, None))}
-        if record.exc_info:
-            entry["traceback"] = self.formatException(record.exc_info)
-        # A record's `extra` may hold values that JSON has no type for.
-        return json.dumps(entry, default=str)
+    def __init__(self, *_text_format: object) -> None:
+        # JupyterHub's configuration of the log passes its format and date format for lines of text.
+        super().__init__(["levelname", "name", "message"], timestamp="time", rename_fields=FIELDS)
 
 
 # JupyterHub merges this into its own, whose handler "console" uses the formatter "console".
 JSON_LOGGING: dict[str, Any] = {
-    "formatters": {"console": {"class": "portal.hub.log.json_formatter.JsonFormatter"}}
+    "formatters": {"console": {"class": f"{__name__}.{HubJsonFormatter.__name__}"}}
 }

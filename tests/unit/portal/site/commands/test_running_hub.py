@@ -22,7 +22,7 @@ from portal.hub.admin.tokens import (
     read_token,
     site_services,
 )
-from portal.hub.log.json_formatter import JsonFormatter
+from portal.hub.log.json_formatter import HubJsonFormatter
 from portal.hub.messages.drain import DEFAULT_MESSAGE, Drain
 from portal.hub.settings.hub import HubSettings
 from portal.hub.settings.loader import Settings
@@ -106,11 +106,11 @@ def test_a_line_of_json_holds_user_and_job() -> None:
         | {"args": (7, "ada"), "user": "ada", "job_id": 7}
     )
 
-    line = JsonFormatter().format(record)
+    line = HubJsonFormatter().format(record)
 
     assert "\n" not in line
     entry = json.loads(line)
-    assert (entry["user"], entry["job_id"], entry["level"]) == ("ada", 7, "info")
+    assert (entry["user"], entry["job_id"], entry["level"]) == ("ada", 7, "INFO")
     assert entry["message"] == 'Job 7\nof "ada"'
 
 
