@@ -105,6 +105,11 @@ PROGRAMS_OPTIONS = (
 )
 # What 'push' leaves out of its suites: it is tried before a release, or by the suite's own name.
 PUSH_OPTIONS = ("-m", "not release")
+SPHINX = (
+    *(str(BIN_DIR / "python"), "-m", "sphinx"),
+    *("-q", "-W", "--keep-going", "-c", "docs", "-b", "html"),
+)
+SITE_DIR = OUTPUT_DIR / "docs"
 RUFF = str(BIN_DIR / "ruff")
 SUITES = (
     Suite(
@@ -116,6 +121,12 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="types", commands=((str(BIN_DIR / "mypy"),),), needs_cluster=False),
+    # -W: a warning, such as of a link to nowhere, fails.
+    Suite(
+        name="docs",
+        commands=((*SPHINX, "-d", str(SITE_DIR / "cache"), ".", str(SITE_DIR / "html")),),
+        needs_cluster=False,
+    ),
     Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="programs", folder="programs", options=PROGRAMS_OPTIONS, needs_cluster=False),

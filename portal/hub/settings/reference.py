@@ -26,9 +26,14 @@ NAMED_TABLES: dict[str, type] = {
     "storage": PlaceSettings,
     "tools": ToolSettings,
 }
+_REFERENCE_HEAD = """\
+# Settings
+
+Every table and key of portal.toml, printed by `dsportal config reference`.
+"""
 _EACH = "One such table for each."
 _TRAITS_HEAD = """\
-### SlurmGPUSpawner
+## SlurmGPUSpawner
 
 Traits of the spawner without a key, which hardly any site has a reason to change. Set one in
 jupyterhub_config.py, below `apply_settings`: `c.SlurmGPUSpawner.absent_s = 120`.
@@ -69,7 +74,7 @@ def reference_markdown() -> str:
         section = _reference_table(f"{name}.NAME", cls)
         each = f"{_EACH} At least one is required." if name == "partitions" else _EACH
         sections.append(section.replace(_doc(cls), f"{_doc(cls)} {each}"))
-    return "\n".join([*sections, _reference_traits()])
+    return "\n".join([_REFERENCE_HEAD, *sections, _reference_traits()])
 
 
 def toml_value(value: Any) -> str:
@@ -119,7 +124,7 @@ def _example_lines(key: Field[Any]) -> Iterator[str]:
 
 def _reference_table(name: str, cls: type) -> str:
     kinds = get_type_hints(cls)
-    head = f"### [{name}]\n\n{_doc(cls)}\n\n| key | kind | default | meaning |\n|---|---|---|---|"
+    head = f"## [{name}]\n\n{_doc(cls)}\n\n| key | kind | default | meaning |\n|---|---|---|---|"
     rows = [
         f"| `{key.name}` | {_kind(key, kinds)} | {_default(key)} | {field_rule(key).doc} |"
         for key in fields(cls)
