@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.report import LEAST_ROUNDS
+
 pytestmark = pytest.mark.cluster
 
 PROGRAM = Path(__file__).parent / "rush" / "rush.py"
 RESULT = Path(__file__).parents[2] / "docs/benchmarks/rush.json"
 
 
-def test_pages_and_logins_come_within_a_second_while_the_starts_stand_in_line() -> None:
-    subprocess.run([sys.executable, str(PROGRAM)], check=True, timeout=1800)
+def test_logins_and_forms_come_within_a_second_while_the_starts_stand_in_line(rounds: int) -> None:
+    is_rehearsal = rounds < LEAST_ROUNDS
+    options = ["--no-report"] if is_rehearsal else []
+    subprocess.run([sys.executable, str(PROGRAM), *options], check=True, timeout=1800)
 
+    if is_rehearsal:
+        return
     figures = json.loads(RESULT.read_text())["figures"]
     assert figures["n_errors"] == 0
     for step in ("login", "home", "form"):
