@@ -276,6 +276,19 @@ def case_two_nodes_for_ever():
     return {}
 
 
+def case_never_starts():
+    """What is said of runs that Slurm would queue and never start."""
+    asked = ({"hours": 100}, {"gpus": 2, "nodes": 2}, {"gpus": 3, "nodes": 3})
+    return {"said": [_said_of(**wanted) for wanted in asked]}
+
+
+def _said_of(**wanted):
+    try:
+        return repr(run(place, wait=False, **wanted))
+    except LaunchError as error:
+        return str(error)
+
+
 def case_lost_kernel():
     """Prints where the ranks are and waits to be killed itself."""
     folder = Path.cwd()

@@ -53,6 +53,33 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
     assert "failed while the run was running" in found["text"]
 
 
+def test_a_run_that_slurm_would_never_start_is_refused_at_once(session: SlurmSession) -> None:
+    def limit(n_nodes: int) -> None:
+        change = ("qos", "normal", "set", f"MaxTRESPerJob=node={n_nodes}")
+        subprocess.run(["sacctmgr", "-i", "modify", *change], check=True, capture_output=True)
+
+    limit(1)
+    try:
+        job_id = session.submit(session.command_line("launch_cases.py", "never_starts"))
+        printed = session.output_of(job_id)
+    finally:
+        limit(-1)
+    too_long, of_qos, of_partition = read_outcomes(printed.partition("\n")[2])[
+        "never_starts"
+    ].value["said"]
+    queued = subprocess.run(
+        ["squeue", "--noheader", f"--user={session.user}"], capture_output=True, text=True
+    )
+
+    assert "You asked for 4-04:00:00; the session's partition jupyter gives" in too_long
+    assert "Choose hours=24 or fewer" in too_long
+    assert "You asked for 2 GPUs on 2 nodes" in of_qos
+    assert "more nodes than one run may have" in of_qos
+    assert "QOSMaxNodePerJobLimit" in of_qos
+    assert "You asked for 3 nodes; the session's partition jupyter has 2 nodes." in of_partition
+    assert queued.stdout == ""
+
+
 def intruder(host: str, run_folder: Path) -> str:
     """Return what another user tries: to read and to join without the secret, and the folder."""
     return (

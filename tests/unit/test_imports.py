@@ -76,8 +76,11 @@ OF_A_FRAMEWORK = {
     *("tensorflow", "keras", "horovod", "torch"),
     *("numpy", "cloudpickle", "IPython", "portal"),
 }
-# What kernels may import of the spawner: Slurm's words and listings.
-DIAGNOSIS = ("spawner.diagnosis", "spawner.slurm.listing", "spawner.slurm.states")
+# What kernels may import of the spawner: Slurm's words, listings and times.
+DIAGNOSIS = (
+    *("spawner.diagnosis", "spawner.errors"),
+    *("spawner.slurm.listing", "spawner.slurm.states", "spawner.slurm.units"),
+)
 
 
 def imports(text: str, package: str) -> Iterator[str]:

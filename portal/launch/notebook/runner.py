@@ -69,7 +69,7 @@ def run(
 
     Raises:
         SessionError: If this is no session, the numbers of GPUs and nodes do not fit together, or
-            its partition has fewer nodes.
+            its partition, account or QOS never gives one job as much.
         RankError: If the function fails on a rank: with that rank's traceback, node and log.
         StepError: If Slurm refuses the job, does not start the ranks, or has no PMIx for MPI.
         LaunchError: If the function, its arguments or its result cannot be sent, or Horovod is

@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portal.launch.errors import SessionError, StepError
-from portal.launch.slurm.layout import explain_too_many, explain_too_many_nodes
-from portal.launch.slurm.messages import explain_rejection
+from portal.launch.slurm.layout import explain_too_many
+from portal.launch.slurm.messages import explain_never, explain_rejection
+from portal.launch.slurm.partition import (
+    SINFO_FORMAT,
+    PartitionLimits,
+    explain_too_large,
+    parse_limits,
+)
 from portal.launch.slurm.sbatch import JobRequest, job_environment, job_script, sbatch_argv
 from spawner.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
 from spawner.slurm.states import JobState as SlurmState
@@ -21,6 +28,10 @@ QUEUED = Squeue("TNr")
 STEP_NAMES = Squeue("j")
 ENDED = Sacct(("JobIDRaw", "State"))
 _TIMEOUT_S = 10
+# A new job has one of these reasons until Slurm has considered it.
+_NOT_CONSIDERED = {"", "None", "(null)"}
+_CONSIDERED_WITHIN_S = 2.0
+_ASK_EVERY_S = 0.2
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
 _NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
 
@@ -58,14 +69,15 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     """Return the number of a newly queued job that runs `command`.
 
     Raises:
-        SessionError: If the partition has fewer nodes.
+        SessionError: If it would wait for ever, since it asks for more than its partition, account
+            or QOS gives one job; it is not queued then.
         StepError: If Slurm refuses it or does not answer.
     """
-    # Unless a site has EnforcePartLimits, Slurm takes such a job and never starts it.
-    if request.partition and request.shape.n_nodes > 1:
-        n_nodes = count_nodes(request.partition)
-        if too_many := explain_too_many_nodes(request.shape, request.partition, n_nodes):
-            raise SessionError(too_many)
+    if request.partition:
+        limits = partition_limits(request.partition)
+        asked = (request.shape, request.walltime_s, request.partition)
+        if too_large := explain_too_large(*asked, limits):
+            raise SessionError(too_large)
     done = _slurm(sbatch_argv(request), stdin=job_script(command))
     if done is None:
         raise StepError(_NO_ANSWER)
@@ -74,14 +86,32 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
         # Slurm's own message does not say how many GPUs a node has.
         too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
         raise StepError(too_many or explain_rejection(done.stderr))
+    _refuse_for_ever(request, int(job_id[1]))
     return int(job_id[1])
 
 
-def count_nodes(partition: str) -> int:
-    """Return the nodes of a partition, whatever their state; 0 if Slurm does not say."""
-    done = _slurm(["sinfo", "--noheader", f"--partition={partition}", "--format=%D"])
-    words = done.stdout.split() if done is not None and done.returncode == 0 else []
-    return sum(int(word) for word in words if word.isdecimal())
+def _refuse_for_ever(request: JobRequest, job_id: int) -> None:
+    """Cancel a job whose limits keep it in the queue for ever.
+
+    Raises:
+        SessionError: What was asked, the limit and the next step.
+    """
+    give_up_at = time.monotonic() + _CONSIDERED_WITHIN_S
+    job = job_state(job_id)
+    # Slurm looks at the limits of accounts when it takes a job, or soon after.
+    while job.is_waiting and job.reason in _NOT_CONSIDERED and time.monotonic() < give_up_at:
+        time.sleep(_ASK_EVERY_S)
+        job = job_state(job_id)
+    never = explain_never(job.reason, request.shape, request.walltime_s)
+    if job.is_waiting and never is not None:
+        cancel(job_id)
+        raise SessionError(never)
+
+
+def partition_limits(partition: str) -> PartitionLimits:
+    """Return what a partition gives one job; no limits if Slurm does not answer."""
+    done = _slurm(["sinfo", "--noheader", f"--partition={partition}", f"--format={SINFO_FORMAT}"])
+    return parse_limits(done.stdout if done is not None and done.returncode == 0 else "")
 
 
 def most_gpus_per_node(partition: str) -> int:

@@ -87,26 +87,6 @@ def explain_too_many(shape: Layout, most_per_node: int) -> str | None:
     )
 
 
-def explain_too_many_nodes(shape: Layout, partition: str, n_nodes: int) -> str | None:
-    """Explain that a partition has too few nodes for a shape, and what to do instead.
-
-    Args:
-        shape: The shape that was asked for.
-        partition: Name of the partition.
-        n_nodes: Its nodes; 0 if not known.
-
-    Returns:
-        Sentences for the user; None if there are enough, or it is not known.
-    """
-    if not 0 < n_nodes < shape.n_nodes:
-        return None
-    has = "1 node" if n_nodes == 1 else f"{n_nodes} nodes"
-    return (
-        f"You asked for {shape.n_nodes} nodes; the session's partition {partition} has {has}. "
-        f"Choose nodes={n_nodes}, or start a session in a partition with more."
-    )
-
-
 def fits_session(shape: Layout, session: SessionAllocation) -> bool:
     """Return whether the ranks can be a step of the session's own job."""
     return shape.n_nodes == 1 and shape.n_ranks <= session.n_gpus

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from portal.launch.slurm.layout import Layout
 from spawner import diagnosis
+from spawner.diagnosis.limit_reasons import explain_limit, parse_limit
 from spawner.diagnosis.messages import RUN, Situation
+from spawner.diagnosis.pending import normalize_reason
 from spawner.slurm.states import JobState, parse_state
+from spawner.slurm.units import format_walltime
 
 _RUN = Situation(subject=RUN)
+# Of the reasons that are no limits of accounts, those that only another request ends.
+_NEVER_STARTS = {"PartitionTimeLimit", "MaxMemPerLimit", "BadConstraints"}
 
 
 def explain_waiting(reason: str, state: str = JobState.PENDING.name) -> str:
@@ -17,6 +23,31 @@ def explain_waiting(reason: str, state: str = JobState.PENDING.name) -> str:
         state: The job's state, squeue's long name.
     """
     return str(diagnosis.explain_waiting(reason, _RUN, state=parse_state(state)))
+
+
+def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
+    """Return why a run that Slurm has queued will never start, and the next step.
+
+    Args:
+        reason: What squeue prints as reason (%r).
+        shape: Ranks and nodes that were asked for.
+        walltime_s: Time limit that was asked for, in seconds.
+
+    Returns:
+        Sentences for the user; None if it may start.
+    """
+    word = normalize_reason(reason)
+    limit = parse_limit(word)
+    if limit is not None and (limit.is_minimum or limit.per in {"job", "node"}):
+        why = str(explain_limit(limit, _RUN, is_refused=True))
+    elif word in _NEVER_STARTS:
+        why = explain_waiting(word)
+    else:
+        return None
+    gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
+    nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
+    asked = f"You asked for {gpus} on {nodes} for {format_walltime(walltime_s)}."
+    return f"{asked} {why} Slurm calls the limit {word}."
 
 
 def explain_end(state: str, node: str = "") -> str:

@@ -56,41 +56,75 @@ def test_nothing_is_said_where_a_node_has_enough_or_nobody_knows(most):
     assert explain_too_many(Layout(n_ranks=5, n_nodes=1), most) is None
 
 
+class Queue:
+    """Slurm's commands around one job: what sinfo says of its partition, and why it waits."""
+
+    def __init__(self) -> None:
+        self.limits = "1|1-00:00:00|1-infinite\n"
+        self.reasons = ["None", "Priority"]
+        self.asked: list[str] = []
+
+    def run(self, argv, **_):
+        self.asked.append(argv[0])
+        said = {"sinfo": self.limits, "sbatch": "7\n", "scancel": ""}
+        return subprocess.CompletedProcess(argv, 0, said.get(argv[0]) or self._squeue(argv), "")
+
+    def _squeue(self, argv):
+        if argv[0] != "squeue":
+            return ""
+        reason = self.reasons.pop(0) if len(self.reasons) > 1 else self.reasons[0]
+        line = next(word for word in argv if word.startswith("--format="))
+        for letter, value in (("%T", "PENDING"), ("%N", ""), ("%r", reason)):
+            line = line.replace(letter, value)
+        return line.removeprefix("--format=") + "\n"
+
+
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the programs that are run; sinfo says that each partition has one node."""
-    asked: list[str] = []
-
-    def answer(argv, **_):
-        asked.append(argv[0])
-        said = {"sinfo": "1\n", "sbatch": "7\n"}[argv[0]]
-        return subprocess.CompletedProcess(argv, 0, said, "")
-
-    monkeypatch.setattr("subprocess.run", answer)
-    return asked
+def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
+    """A queue without the pauses between two questions."""
+    queue = Queue()
+    monkeypatch.setattr("subprocess.run", queue.run)
+    monkeypatch.setattr("portal.launch.slurm.commands._ASK_EVERY_S", 0)
+    return queue
 
 
-def request(n_nodes: int, partition: str = "gpu") -> JobRequest:
+def request(n_nodes: int, partition: str = "gpu", walltime_s: int = 60) -> JobRequest:
     shape = Layout(n_ranks=n_nodes, n_nodes=n_nodes)
-    folder = Path("/home/ada/run")
-    return JobRequest(name="run", shape=shape, walltime_s=60, folder=folder, partition=partition)
+    return JobRequest(
+        name="run",
+        shape=shape,
+        walltime_s=walltime_s,
+        folder=Path("/home/ada/run"),
+        partition=partition,
+    )
 
 
-def test_a_run_on_more_nodes_than_its_partition_has_is_refused_and_not_queued(asked):
-    with pytest.raises(SessionError) as refused:
+def test_a_run_that_its_partition_never_starts_is_refused_and_not_queued(queue):
+    with pytest.raises(SessionError, match=r"You asked for 2 nodes; .* gpu has 1 node"):
         submit(request(2), ["true"])
 
-    assert str(refused.value) == (
-        "You asked for 2 nodes; the session's partition gpu has 1 node. Choose nodes=1, or start a"
-        " session in a partition with more."
-    )
-    assert asked == ["sinfo"]
+    assert queue.asked == ["sinfo"]
 
 
 @pytest.mark.parametrize("fitting", [request(1), request(2, partition="")])
-def test_a_run_that_fits_or_whose_partition_is_not_known_is_queued(asked, fitting):
+def test_a_run_that_fits_or_whose_partition_is_not_known_is_queued(queue, fitting):
     assert submit(fitting, ["true"]) == 7
-    assert asked == ["sbatch"]
+    assert "scancel" not in queue.asked
+
+
+def test_a_run_that_a_limit_of_its_account_keeps_in_the_queue_for_ever_is_cancelled(queue):
+    queue.limits = "4|infinite|1-infinite\n"
+    queue.reasons = ["None", "AssocMaxNodePerJobLimit"]
+
+    with pytest.raises(SessionError) as refused:
+        submit(request(2, walltime_s=3600), ["true"])
+
+    assert str(refused.value) == (
+        "You asked for 2 GPUs on 2 nodes for 01:00:00. The run asks for more nodes than one run may"
+        " have. Ask the administrators to raise the limit. Slurm calls the limit"
+        " AssocMaxNodePerJobLimit."
+    )
+    assert queue.asked[-1] == "scancel"
 
 
 class StandIn:

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from portal.launch.slurm.messages import explain_end, explain_rejection, explain_waiting
+from portal.launch.slurm.layout import Layout
+from portal.launch.slurm.messages import (
+    explain_end,
+    explain_never,
+    explain_rejection,
+    explain_waiting,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +63,31 @@ def test_the_cell_says_why_slurm_refused_a_run(stderr, sentence):
 
     assert sentence in text
     assert "session" not in text.replace("portal sessions", "").replace("your sessions", "")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *("QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit", "QOSMaxGRESPerJob"),
+        *("QOSMaxGRESPerNode", "QOSMinGRES", "PartitionTimeLimit", "MaxMemPerLimit"),
+        "BadConstraints",
+    ],
+)
+def test_a_limit_of_one_job_never_passes(reason):
+    said = explain_never(reason, Layout(n_ranks=1), 3600)
+
+    assert said is not None
+    assert said.startswith("You asked for 1 GPU on 1 node for 01:00:00. ")
+    assert said.endswith(f" Slurm calls the limit {reason}.")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *("None", "Resources", "Priority", "QOSMaxGRESPerUser", "AssocGrpGRES", "MaxJobsPerUser"),
+        # Slurm says this too of a partition whose nodes are down.
+        *("PartitionNodeLimit", "PartitionDown", "AssocGrpGRESMinutes", "NeverHeardOf"),
+    ],
+)
+def test_a_run_waits_for_what_may_pass(reason):
+    assert explain_never(reason, Layout(n_ranks=1), 3600) is None
