@@ -27,11 +27,17 @@ GPUS_PER_NODE = 4
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --quick, --record and --seed."""
+    """Add --quick, --each, --record and --seed."""
     parser.addoption(
         "--quick",
         action="store_true",
         help=f"{N_QUICK} users hold, start and wait, not {N_WHOLE}",
+    )
+    parser.addoption(
+        "--each",
+        type=int,
+        metavar="N",
+        help=f"N users hold, start and wait, not {N_WHOLE}, for a machine that is slow or busy",
     )
     parser.addoption("--record", action="store_true", help="write docs/benchmarks/faults.json")
     parser.addoption("--seed", type=int, default=None, help="of the random moments")
@@ -72,6 +78,8 @@ def bring_up(machine: Machine, n_users_each: int) -> None:
         add_layer(machine, f"/built/{below}", path)
     # Holders and starters share the first nodes; the last ones are for those who wait.
     n_running, n_waiting = n_nodes_for(2 * n_users_each), n_nodes_for(n_users_each)
+    # A training runs on two nodes.
+    n_running = max(n_running, 2)
     numbers = map(str, (n_running, n_waiting, 3 * n_users_each))
     words = ("/usr/bin/python3", "-B", str(BRING_UP), *numbers)
     machine.run(*words, timeout_s=BRING_UP_TIMEOUT_S)
@@ -93,6 +101,9 @@ def in_machine(machine: Machine, results: Path, *argv: str) -> list[str]:
 
 def n_of_each(config: pytest.Config) -> int:
     """Return how many users hold, start and wait each."""
+    n_each: int | None = config.getoption("--each")
+    if n_each is not None:
+        return n_each
     return N_QUICK if config.getoption("--quick") else N_WHOLE
 
 
