@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from portal import job_command
+from portal import activate_command, job_command
 from portal.environments import cli as environments
 from portal.hub.config_check import site_problems
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
@@ -95,6 +95,7 @@ def _add_user_commands(commands: Any) -> None:
     version.set_defaults(run=print_version)
     environments.add_commands(commands)
     packages.add_commands(commands)
+    activate_command.add_commands(commands)
     job_command.add_commands(commands)
 
 

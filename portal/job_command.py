@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from portal.activate_command import SCRIPT, find_activation
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH, load_settings
 from portal.hub.settings.resources import ResourceSettings
 from portal.launch.errors import LaunchError
 from portal.launch.slurm.job_file import PROGRAMS, render_job_file
 from portal.launch.slurm.layout import parse_layout
 from portal.launch.slurm.sbatch import JobRequest
-from portal.packages.cli import kernels
-from portal.packages.overlay import find_overlay
+from portal.packages.start import KERNEL
 from spawner.errors import PortalError
 from spawner.session_settings import read_settings
 
 SECONDS_PER_HOUR = 3600
 # A year: more is a mistake of the keyboard, and Slurm refuses what a partition does not allow.
 MOST_HOURS = 8760
+_PROGRAM_OF = {kernel: program for program, kernel in PROGRAMS.items() if kernel}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,14 @@ def add_commands(commands: Any) -> None:
         "--with",
         dest="program",
         choices=tuple(PROGRAMS),
-        default="horovod",
-        help="horovod, torch, or plain for any program (default: horovod)",
+        default=_PROGRAM_OF.get(os.environ.get(KERNEL, ""), "horovod"),
+        help="horovod, torch, or plain for any program (default: %(default)s)",
+    )
+    new.add_argument(
+        "--kernel",
+        default="",
+        help="whose Python runs the script, such as an environment of yours (default: tensorflow "
+        "for horovod, pytorch for torch, and for plain the active one, else the node's python3)",
     )
     new.add_argument("--mpi", action="store_true", help="Horovod over MPI instead of Gloo")
     new.add_argument("--output", type=Path, metavar="FILE", help="default: SCRIPT.job; - prints it")
@@ -91,6 +98,7 @@ def write_job(arguments: argparse.Namespace) -> int:
 
     Raises:
         JobError: If the shape, the script or MPI is not possible, or the file exists already.
+        ActivationError: If there is no such kernel.
     """
     script = arguments.script.absolute()
     if not script.is_file():
@@ -106,6 +114,9 @@ def write_job(arguments: argparse.Namespace) -> int:
             f"You asked for --hours {arguments.hours:g}. Give a number from 0.02 to {MOST_HOURS:g},"
             " for example 8; a partition may allow less."
         )
+    if arguments.kernel:
+        find_activation(arguments.kernel)
+    kernel = arguments.kernel or PROGRAMS[arguments.program] or os.environ.get(KERNEL, "")
     rule = _rule(os.environ)
     request = JobRequest(
         name=script.stem,
@@ -123,7 +134,7 @@ def write_job(arguments: argparse.Namespace) -> int:
         script=script,
         arguments=arguments.arguments,
         program=arguments.program,
-        python=_python(PROGRAMS[arguments.program]),
+        activate=_activate(kernel),
         simulated_gpus=rule.simulated_gpus,
         mpi=arguments.mpi,
     )
@@ -142,13 +153,13 @@ def write_job(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _python(name: str) -> Path:
-    """Return the interpreter of an environment: the user's overlay if its kernel starts with it."""
-    for kernel in kernels(Path(sys.prefix)):
-        overlay = find_overlay(Path.home(), kernel.name, kernel.release)
-        if kernel.name == name and overlay.python.exists() and not overlay.is_off:
-            return overlay.python
-    return Path(sys.prefix).parent / name / "bin" / "python"
+def _activate(kernel: str) -> tuple[str, ...]:
+    if not kernel:
+        return ()
+    # The head node's dsportal is that of another environment, and its jobs run on nodes.
+    places = (Path(sys.prefix), Path(sys.prefix).parent / "server")
+    folder = next((place for place in places if (place / "commands").is_dir()), places[-1])
+    return ("source", str(folder / "commands" / SCRIPT), kernel)
 
 
 def _rule(environ: Mapping[str, str]) -> Rule:

@@ -124,7 +124,7 @@ def run_pip(arguments: argparse.Namespace) -> int:
         PackagesError: If there is no such kernel, or the home cannot be written.
     """
     (kernel,) = _chosen(arguments.kernel)
-    _make(kernel)
+    make_overlay(kernel)
     overlay = find_overlay(Path.home(), kernel.name, kernel.release)
     return subprocess.run([overlay.pip, *arguments.words], check=False).returncode
 
@@ -150,7 +150,7 @@ def reset_packages(arguments: argparse.Namespace) -> int:
             ) from error
     if overlays:
         # A running kernel starts its ranks with the interpreter in it.
-        _make(kernel)
+        make_overlay(kernel)
     wanted = {package.any_version for package in packages if package.is_requested}
     names = ", ".join(package.name for package in packages) or "nothing"
     print(f"{kernel.name}: removed {names}. Restart the kernel.")
@@ -177,7 +177,7 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
         if older is None:
             print(f"{kernel.name}: no other release has packages of yours.")
             continue
-        _make(kernel)
+        make_overlay(kernel)
         packages = requested_in(older)
         if not install_again(packages, partial(_pip_install, present), partial(print, flush=True)):
             raise PackagesError(
@@ -202,7 +202,7 @@ def switch_packages(arguments: argparse.Namespace) -> int:
     """
     (kernel,) = _chosen(arguments.kernel)
     overlay = find_overlay(Path.home(), kernel.name, kernel.release)
-    _make(kernel)
+    make_overlay(kernel)
     try:
         overlay.switch(is_off=arguments.is_off)
     except OSError as error:
@@ -225,7 +225,12 @@ def _chosen(name: str | None) -> list[Kernel]:
     return chosen
 
 
-def _make(kernel: Kernel) -> None:
+def make_overlay(kernel: Kernel) -> None:
+    """Create or update the user's packages for a kernel.
+
+    Raises:
+        PackagesError: If the home cannot be written.
+    """
     # By the kernel's own interpreter, which knows its version of Python and its folders.
     argv = [str(kernel.python), "-I", "-m", "portal.packages.start", kernel.name, kernel.release]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)

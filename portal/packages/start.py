@@ -23,6 +23,7 @@ from portal.packages.renewal import last_release
 
 SWITCH = "PORTAL_PACKAGES"
 COMMANDS = "PORTAL_COMMANDS"
+KERNEL = "PORTAL_KERNEL"
 # The prefix of the shipped environment; the kernel's own sys.prefix is the overlay.
 ENVIRONMENT = "PORTAL_ENVIRONMENT"
 CHECK_TIMEOUT_S = 30
@@ -90,6 +91,7 @@ def _become(kernel: str, choice: Choice, arguments: Sequence[str]) -> NoReturn:
         folders.insert(0, str(python.parent))
     os.environ["PATH"] = ":".join(filter(None, folders))
     os.environ[ENVIRONMENT] = sys.prefix
+    os.environ[KERNEL] = kernel
     extensions = []
     if choice.note:
         print(choice.note, file=sys.stderr, flush=True)

@@ -58,6 +58,31 @@ async def test_a_cell_finds_the_command_of_the_session(server: NotebookServer, k
     assert said.split()[-1] == f"{SERVER}/commands/dsportal"
 
 
+@pytest.mark.parametrize("kernel", ["python3", "tensorflow", "pytorch"])
+def test_a_shell_gets_the_python_of_a_kernel(tmp_path: Path, kernel: str) -> None:
+    script = (
+        f"source dsportal-activate {kernel} || exit 1\n"
+        "python -c 'import os, portal.launch, sys; print(sys.prefix, os.environ[sys.argv[1]])'"
+        " PORTAL_ENVIRONMENT\npip --version\ntype -P dsportal"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={"PATH": f"{SERVER}/commands:/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    interpreter, pip, command = done.stdout.splitlines()
+    shipped = SERVER if kernel == "python3" else SERVER.parent / kernel
+
+    assert interpreter.startswith(
+        f"{tmp_path}/.local/share/data-scientist-portal/packages/{kernel}-"
+    )
+    assert interpreter.endswith(f" {shipped}")
+    assert str(shipped) in pip
+    assert command == f"{SERVER}/commands/dsportal"
+
+
 def test_the_command_of_a_session_has_what_users_do_and_no_more(server: NotebookServer) -> None:
     program = [SERVER / "commands/dsportal", "--help"]
     said = subprocess.run(program, check=True, capture_output=True, text=True).stdout

@@ -17,6 +17,7 @@ from deploy.environments.builder.target import source_files
 
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 TEMPLATES = "notebook_templates"
+ACTIVATE = "portal/environments/activate.sh"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 # One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
 # package of our name, which must not make every start of Python complain.
@@ -58,13 +59,16 @@ def install_package(plan: Plan, log: IO[str]) -> None:
 
 
 def offer_commands(server: Path) -> None:
-    """Create the folder in every session's PATH; it holds only the portal's own command."""
+    """Create the folder in every session's PATH; it holds only the portal's own commands."""
     folder = server / "commands"
     folder.mkdir(exist_ok=True)
     program = folder / "dsportal"
     program.unlink(missing_ok=True)
     # Relative, so that an environment can be moved.
     program.symlink_to("../bin/dsportal-user")
+    (script,) = server.glob(f"lib/python3*/site-packages/{ACTIVATE}")
+    shutil.copyfile(script, folder / "dsportal-activate")
+    (folder / "dsportal-activate").chmod(0o755)
 
 
 def write_import_hook(env_dir: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from portal.launch.errors import LaunchError
 from portal.launch.slurm.sbatch import JobRequest, resource_options, warning_option
 
-# Environment that each program runs in; "plain" needs none.
+# Kernel whose Python each program runs in; "plain" needs none.
 PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
 
 
@@ -19,7 +19,7 @@ def render_job_file(
     script: Path,
     arguments: Sequence[str],
     program: str,
-    python: Path,
+    activate: Sequence[str],
     simulated_gpus: bool,
     mpi: bool = False,
 ) -> str:
@@ -30,7 +30,8 @@ def render_job_file(
         script: Absolute path of the training script.
         arguments: Command line of the script.
         program: A key of PROGRAMS.
-        python: Interpreter of the program's environment; not used for "plain".
+        activate: Command of the shell after which python is the program's; empty for the node's
+            own python3, with "plain" only.
         simulated_gpus: True if the site only counts GPUs and has none.
         mpi: True if Horovod's ranks are to meet over MPI.
 
@@ -45,10 +46,10 @@ def render_job_file(
     if any("\n" in word for word in [*options, *words]):
         raise LaunchError("A name with a line end cannot stand in a job file. Rename the script.")
     if program == "plain":
-        command = f"srun {shlex.join(['python3', *words])}"
+        command = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
         note = "# One process for each GPU, started by Slurm; replace the line by any program."
     else:
-        command = f"exec {shlex.join([str(python), '-m', 'portal.launch.alone', *words])}"
+        command = f"exec {shlex.join(['python', '-m', 'portal.launch.alone', *words])}"
         note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
     lines = [
         "#!/bin/bash",
@@ -56,6 +57,7 @@ def render_job_file(
         "",
         *(["export PORTAL_GPUS_SIMULATED=1"] if simulated_gpus else []),
         *(["export PORTAL_MPI=1"] if mpi else []),
+        *([f"{shlex.join(activate)} || exit 1"] if activate else []),
         note,
         command,
     ]

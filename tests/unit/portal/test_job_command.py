@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +8,13 @@ import pytest
 
 from portal import job_command
 from portal.cli import main
-from portal.packages.overlay import find_overlay, this_environment
 
 
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(job_command, "DEFAULT_SETTINGS_PATH", tmp_path / "none.toml")
-    for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_SETTINGS"):
+    for name in ("PORTAL_GPUS_SIMULATED", "PORTAL_SETTINGS", "PORTAL_KERNEL"):
         monkeypatch.delenv(name, raising=False)
     for name in ("PARTITION", "ACCOUNT", "QOS"):
         monkeypatch.delenv(f"SLURM_JOB_{name}", raising=False)
@@ -38,8 +36,8 @@ def test_a_job_has_one_rank_for_each_gpu_with_the_portals_cores_and_memory(scrip
 @pytest.mark.parametrize(
     ("program", "part"),
     [
-        ("horovod", "/tensorflow/bin/python -m portal.launch.alone"),
-        ("torch", "/pytorch/bin/python -m portal.launch.alone"),
+        ("horovod", "/commands/dsportal-activate tensorflow || exit 1\n"),
+        ("torch", "/commands/dsportal-activate pytorch || exit 1\n"),
         ("plain", "srun python3 "),
     ],
 )
@@ -128,20 +126,29 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
     assert "export PORTAL_GPUS_SIMULATED=1\n" in text
 
 
-def test_a_job_sees_the_packages_that_the_kernel_starts_with(script, tmp_path, monkeypatch, capsys):
-    folder = tmp_path / "environments/server/share/jupyter/kernels/pytorch"
-    folder.mkdir(parents=True)
-    spec = {"argv": ["/shipped/python"], "metadata": {"packages_release": "2.13-py3.11"}}
-    folder.joinpath("kernel.json").write_text(json.dumps(spec))
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "environments/server"))
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ([], "exec python -m portal.launch.alone"),
+        (["--with", "plain"], "srun python "),
+    ],
+)
+def test_a_job_runs_in_the_kernel_that_it_is_made_in(script, monkeypatch, capsys, words, command):
+    monkeypatch.setenv("PORTAL_KERNEL", "pytorch")
+    main(["job", "new", *words, "--output", "-", "train.py"])
+    text = capsys.readouterr().out
+
+    assert "/commands/dsportal-activate pytorch || exit 1\n" in text
+    assert command in text
+
+
+def test_a_job_in_an_environment_of_the_user_and_in_none(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
-    argv = ["job", "new", "--with", "torch", "--output", "-", "train.py"]
-    overlay = find_overlay(tmp_path, "pytorch", "2.13-py3.11")
+    own = tmp_path / ".config/data-scientist-portal/environments.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(f'[nlp]\nvirtualenv = "{sys.prefix}"\n')
 
-    overlay.make(this_environment())
-    main(argv)
-    assert f"exec {overlay.python} -m portal.launch.alone" in capsys.readouterr().out
-
-    overlay.switch(is_off=True)
-    main(argv)
-    assert f"exec {tmp_path}/environments/pytorch/bin/python -m" in capsys.readouterr().out
+    assert main(["job", "new", "--kernel", "nlp", "--output", "-", "train.py"]) == 0
+    assert "/commands/dsportal-activate nlp || exit 1\n" in capsys.readouterr().out
+    assert main(["job", "new", "--kernel", "nl", "--output", "-", "train.py"]) == 1
+    assert "There is no kernel 'nl'. Choose: nlp." in capsys.readouterr().err
