@@ -42,7 +42,15 @@ def user_main(argv: Sequence[str] | None = None) -> int:
     Returns:
         Exit status, as for `main`.
     """
-    return _run(build_user_parser().parse_args(argv))
+    words = sys.argv[1:] if argv is None else argv
+    if words and words[0] in _administrators_commands():
+        print(
+            f"dsportal: {words[0]} is for administrators: it is a command of dsportal on the "
+            "portal's head node. For what sessions have: dsportal --help",
+            file=sys.stderr,
+        )
+        return EXIT_ERROR
+    return _run(build_user_parser().parse_args(words))
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -64,6 +72,17 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_user_commands(commands)
+    _add_administrators_commands(commands)
+    return parser
+
+
+def _administrators_commands() -> frozenset[str]:
+    commands = argparse.ArgumentParser().add_subparsers()
+    _add_administrators_commands(commands)
+    return frozenset(commands.choices)
+
+
+def _add_administrators_commands(commands: Any) -> None:
     config = commands.add_parser("config", help="check and explain the site's settings")
     actions = config.add_subparsers(required=True, metavar="ACTION")
     check = actions.add_parser("check", help="read the settings and name what is wrong")
@@ -80,12 +99,15 @@ def build_parser() -> argparse.ArgumentParser:
     reference = actions.add_parser("reference", help="print what every key means, as Markdown")
     reference.set_defaults(run=print_reference)
     site.add_commands(commands)
-    return parser
 
 
 def build_user_parser() -> argparse.ArgumentParser:
     """Return the parser of the commands for users in their sessions."""
-    parser = argparse.ArgumentParser(prog="dsportal", description="The Data Scientist Portal.")
+    parser = argparse.ArgumentParser(
+        prog="dsportal",
+        description="The Data Scientist Portal.",
+        epilog="Administrators have more commands on the portal's head node.",
+    )
     _add_user_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
     return parser
 

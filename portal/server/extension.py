@@ -16,7 +16,7 @@ from traitlets import Float
 from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
-from portal.server.commands import VARIABLE, offer_commands, terminal_shell
+from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
 from portal.server.full_disk import keep_readable
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplatesHandler
@@ -73,6 +73,7 @@ class PortalServer(ExtensionApp):
         """Prepare environment, home and kernels, so that the first page shows them."""
         drop_relative_paths(os.environ)
         offer_commands(os.environ, Path(sys.prefix))
+        offer_modules(os.environ, probe_node(os.environ).module_init)
         # Before anything is started from here: all children inherit the environment.
         prepare_environment(os.environ)
         leave_no_core_files()

@@ -89,3 +89,10 @@ def test_the_command_of_a_session_has_what_users_do_and_no_more(server: Notebook
 
     assert {"environments", "packages", "job"} <= set(said.split())
     assert not {"config", "drain", "backup", "sessions"} & set(said.split())
+    assert "Administrators have more commands on the portal's head node." in said
+
+
+async def test_a_cell_has_module_where_the_node_has_it(server: NotebookServer) -> None:
+    said = await run_cell(server, "python3", "!module load null && module list")
+
+    assert "null" in said

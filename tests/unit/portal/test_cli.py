@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.cli import main
+from portal.cli import main, user_main
 from portal.hub.settings.reference import example_toml, reference_markdown
 from spawner import __version__
 
@@ -91,3 +91,10 @@ def test_the_command_needs_neither_jupyterhub_nor_a_network() -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("words", [["drain"], ["config", "check"], ["check", "--user", "ada"]])
+def test_a_command_of_administrators_says_in_a_session_where_it_is(words, capsys):
+    assert user_main(words) == 1
+
+    assert f"{words[0]} is for administrators" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.server.commands import VARIABLE, offer_commands, terminal_shell
+from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
 
 
 def test_the_command_goes_before_others_of_its_name(tmp_path: Path) -> None:
@@ -47,6 +47,47 @@ def test_a_login_that_sets_the_path_anew_does_not_lose_the_command(
     )
 
     assert done.stdout == "yes /the/commands:/usr/bin:/bin\n"
+
+
+def test_a_bashrc_that_sets_the_path_does_not_lose_the_command_either(tmp_path: Path) -> None:
+    tmp_path.joinpath(".bashrc").write_text("PATH=/usr/bin:/bin; echo from bashrc\n")
+    environ = {"HOME": str(tmp_path), "PATH": os.defpath, VARIABLE: "/the/commands"}
+    argv = terminal_shell("/bin/bash")
+
+    assert argv is not None
+    done = subprocess.run(
+        [*argv, "-i"], input="echo $PATH\n", env=environ, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "from bashrc\n/the/commands:/usr/bin:/bin\n"
+
+
+def test_every_bash_of_a_session_has_module(tmp_path: Path) -> None:
+    init = tmp_path / "the site's init"
+    # As environment-modules and Lmod do: they export what the function needs.
+    init.write_text(
+        'module() { echo "module $*"; }; ml() { module "$@"; }; export -f module ml\n'
+        "export MODULEPATH=/modules\n"
+    )
+    environ = {"PATH": os.defpath}
+    offer_modules(environ, init)
+    offer_modules(environ, None)
+    script = 'module load a; module load "b c"; bash -c "ml d"; echo $MODULEPATH'
+    argv = ["bash", "-c", script]
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["module load a", "module load b c", "module d", "/modules"]
+
+
+def test_a_script_that_defines_no_module_is_read_once(tmp_path: Path) -> None:
+    init = tmp_path / "init"
+    init.write_text("echo read\n")
+    environ = {"PATH": os.defpath}
+    offer_modules(environ, init)
+    argv = ["bash", "-c", "module avail"]
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.returncode) == ("read\n", 127)
 
 
 def test_a_shell_that_is_not_known_starts_as_it_always_does() -> None:
