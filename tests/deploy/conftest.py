@@ -33,7 +33,7 @@ def as_nobody(argv: Sequence[str | Path], home: Path | None = None, **variables:
         cwd=home or "/",
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

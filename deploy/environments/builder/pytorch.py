@@ -19,6 +19,7 @@ from deploy.environments.builder.environment import (
 )
 from deploy.environments.builder.package_sources import package_sources
 from deploy.environments.builder.plan import Plan
+from deploy.environments.builder.torchvision import declare_operators
 from deploy.environments.builder.uv import ask_pip
 
 NAME = "pytorch"
@@ -31,7 +32,19 @@ def install_pytorch(plan: Plan, log: IO[str]) -> None:
     Raises:
         BuildError: If a package cannot be had.
     """
-    install_environment(plan, NAME, log, lock=chosen_lock(plan, log))
+    lock = chosen_lock(plan, log)
+    install_environment(plan, NAME, log, lock=lock)
+    if has_no_cuda(lock):
+        declare_operators(plan.environment(NAME), log)
+
+
+def has_no_cuda(lock: Path) -> bool:
+    """Return whether the PyTorch of a lock is the build without CUDA.
+
+    Raises:
+        BuildError: If the lock is missing.
+    """
+    return read_pins(lock)[PACKAGE].endswith("+cpu")
 
 
 def locks(plan: Plan) -> list[Path]:

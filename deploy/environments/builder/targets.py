@@ -83,7 +83,7 @@ TARGETS = (
         made_from=lambda plan: [*pytorch.locks(plan), plan.interpreter],
         results=lambda plan: [plan.environment(pytorch.NAME) / "bin/python"],
         needs=("uv",),
-        code=("pytorch",),
+        code=("pytorch", "torchvision"),
     ),
     Target(
         name="horovod-pytorch",

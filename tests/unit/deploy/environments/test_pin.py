@@ -55,3 +55,20 @@ def test_a_package_without_wheels_is_locked_to_its_source(pin: ModuleType) -> No
     package = {"name": "x", "version": "1", "sdist": {"hashes": {"sha256": "0a"}}}
 
     assert list(pin.requirement_lines(package, "3.11")) == ["x==1 \\", "    --hash=sha256:0a"]
+
+
+def test_versions_of_the_present_lock_stay_if_that_is_asked_for(
+    pin: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def run(command: list[str | Path], **_: object) -> None:
+        asked[:] = map(str, command)
+        Path(command[command.index("--output-file") + 1]).write_text("packages = []\n")
+
+    monkeypatch.setattr(pin.subprocess, "run", run)
+
+    pin.resolve("server", "3.11", tmp_path, keep=True)
+    assert f"--constraints={pin.lock_path('server', '3.11')}" in asked
+    pin.resolve("server", "3.11", tmp_path, keep=False)
+    assert not [word for word in asked if word.startswith("--constraints")]

@@ -115,6 +115,25 @@ def test_pytorch_for_gpus_brings_its_cuda_libraries() -> None:
     assert {"nvidia-cudnn-cu13", "nvidia-nccl-cu13", "nvidia-cublas", "triton"} <= set(pins)
 
 
+def test_a_kernel_of_a_framework_has_what_everybody_expects() -> None:
+    lines = (RECIPES_DIR / "notebook.in").read_text().splitlines()
+    expected = {line for line in lines if line[0] != "#"}
+
+    for lock in LOCKS:
+        if lock.stem.startswith(("tensorflow-", "pytorch-")):
+            assert expected <= set(read_pins(lock)), lock
+        if lock.stem.startswith("pytorch-"):
+            assert {"torchvision", "transformers", "tokenizers"} <= set(read_pins(lock)), lock
+
+
+def test_the_widgets_of_the_kernels_are_those_that_jupyterlab_shows() -> None:
+    for python in PYTHONS:
+        of_server = read_pins(RECIPES_DIR / "locks" / python / "server.txt")
+        for name in ("tensorflow-cpu", "tensorflow-gpu", "pytorch-gpu"):
+            pins = read_pins(RECIPES_DIR / "locks" / python / f"{name}.txt")
+            assert pins["jupyterlab-widgets"] == of_server["jupyterlab-widgets"]
+
+
 def test_no_lock_names_a_registry() -> None:
     files = [*RECIPES_DIR.glob("*.in"), *RECIPES_DIR.glob("*.txt"), *LOCKS]
     locks = RECIPES_DIR.glob("*/package-lock.json")
