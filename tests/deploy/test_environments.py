@@ -87,6 +87,12 @@ logits = BertForSequenceClassification(config)(**tokenizer(["two one"], return_t
 images = torchvision.models.resnet18(num_classes=3)(torch.zeros(2, 3, 32, 32))
 print(logits.shape[1] if images.shape[1] == 3 else "wrong")
 """
+EXPECTED_IN_R = """
+suppressPackageStartupMessages({ library(ggplot2); library(dplyr); library(data.table) })
+frame <- data.frame(a = 1:2)
+plotted <- ggplot_build(ggplot(frame, aes(a, a)) + geom_point())$data[[1]]
+cat(if (nrow(plotted) == 2) summarise(frame, total = sum(a))$total + 0 * data.table(a = 1)$a else 0)
+"""
 
 
 def test_building_again_changes_nothing_and_takes_no_time() -> None:
@@ -157,7 +163,7 @@ def test_the_digits_are_real_and_any_slice_holds_all_of_them() -> None:
         ("python3", "import sklearn, scipy, seaborn, pandas; print(pandas.Series([1, 2]).sum())"),
         ("tensorflow", f"{EXPECTED}import tensorflow as tf; print(int(tf.reduce_sum([1, 2])))"),
         ("pytorch", f"{EXPECTED}{TRANSFORMER}"),
-        ("ir", "cat(1 + 2)"),
+        ("ir", EXPECTED_IN_R),
     ],
     ids=["python3", "tensorflow", "pytorch", "ir"],
 )

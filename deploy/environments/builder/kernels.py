@@ -14,7 +14,11 @@ from deploy.environments.builder.horovod_build import tensorflow_version
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, run
 
-R_PACKAGES = ("r-base-core", "r-cran-irkernel")
+R_PACKAGES = (
+    *("r-base-core", "r-cran-irkernel"),
+    # What notebooks expect. Compute nodes have no compiler to install them with.
+    *("r-cran-ggplot2", "r-cran-dplyr", "r-cran-data.table"),
+)
 PYTHON3_NAME = "python3"
 NAMES = ("tensorflow", "pytorch")
 R_NAME = "ir"
