@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,12 @@ from portal.environments.image import (
     read_key,
 )
 from portal.environments.locked import is_locked
-from portal.environments.locked_commands import IntermixedParser, add_locked_commands
+from portal.environments.locked_commands import (
+    IntermixedParser,
+    add_locked_commands,
+    interrupted_by,
+)
+from portal.environments.own import files_made_here, size_mib
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
@@ -32,9 +37,6 @@ from portal.environments.registry import (
     remove_entry,
     site_path,
 )
-from portal.packages.installed import size_bytes
-
-_BYTES_PER_MIB = 1024 * 1024
 
 
 def add_commands(commands: Any) -> None:
@@ -117,10 +119,12 @@ def add_environment(arguments: argparse.Namespace) -> int:
         # Checked before the image is made, which takes minutes.
         check_entry(path, arguments.id, table, is_own=not arguments.site)
         login = _login(arguments)
-        make_image(probe_node().container, source, Path(table["image"]), login)
+        with interrupted_by(signal.SIGTERM, signal.SIGHUP):
+            make_image(probe_node().container, source, Path(table["image"]), login)
         made = f" The image is kept: {table['image']}"
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
     if not arguments.untried:
+        print("Trying the kernel.", flush=True)
         trial = try_environment(environment, probe_node())
         if trial.problem:
             raise RegistryError(
@@ -168,15 +172,13 @@ def print_environments(_: argparse.Namespace) -> int:
 
 
 def _size(environment: Environment) -> str:
-    # Of an interpreter the folder is not known; what belongs to the site is not the user's to free.
-    kinds = {Kind.VIRTUALENV, Kind.CONDA, Kind.IMAGE}
-    if not environment.is_own or environment.kind not in kinds or environment.path is None:
+    # What belongs to the site is not the user's to free.
+    if not environment.is_own or environment.path is None:
         return ""
     if not environment.path.exists():
         return "  is gone"
-    path = environment.path
-    n_bytes = size_bytes(path) if path.is_dir() else path.stat().st_blocks * 512
-    return f"  {n_bytes / _BYTES_PER_MIB:.1f} MiB"
+    size = size_mib(environment)
+    return "" if size is None else f"  {size:.1f} MiB"
 
 
 def remove_environment(arguments: argparse.Namespace) -> int:
@@ -196,7 +198,7 @@ def remove_environment(arguments: argparse.Namespace) -> int:
         raise RegistryError(
             f"'{arguments.id}' belongs to the site. Ask the administrators to remove it."
         )
-    files = None if own is None else _files_made_here(own)
+    files = None if own is None else files_made_here(own, Path.home())
     if own is not None and not arguments.yes and not _confirmed(arguments.id, files):
         print("Nothing was removed.")
         return 1
@@ -206,17 +208,6 @@ def remove_environment(arguments: argparse.Namespace) -> int:
     kept = own.path if own is not None and files is None else None
     print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
     return 0
-
-
-def _files_made_here(environment: Environment) -> Path | None:
-    """Return the folder or file that `dsportal environments` made for an environment, or None."""
-    folder = environment.path
-    if folder is not None and is_locked(folder):
-        # One that somebody else has made and shares is only forgotten.
-        return folder if folder.stat().st_uid == os.geteuid() else None
-    image = Path.home() / OWN_FOLDER / f"{environment.id}.sif"
-    is_image = environment.path == image and image.exists()
-    return image if is_image else None
 
 
 def _confirmed(id_: str, files: Path | None) -> bool:

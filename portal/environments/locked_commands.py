@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +104,10 @@ def make_environment(arguments: argparse.Namespace) -> int:
     base = _base(arguments.like, arguments.python)
     builder = _builder()
     print(f"Making {folder}.", flush=True)
-    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+    with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         make_locked(folder, requirements, base, builder)
         try:
+            print("Trying the kernel.", flush=True)
             add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -120,7 +120,7 @@ def make_environment(arguments: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _interrupted_by(*signals: signal.Signals) -> Iterator[None]:
+def interrupted_by(*signals: signal.Signals) -> Iterator[None]:
     """Let a closed terminal or a session's end interrupt this, so that what is half-made goes."""
     before = [(one, signal.signal(one, signal.default_int_handler)) for one in signals]
     try:
@@ -148,8 +148,12 @@ def update_environment(arguments: argparse.Namespace) -> int:
         )
     like = read_like(folder)
     base = _base(like, None)
-    check = partial(_tried, environment)
-    with _interrupted_by(signal.SIGTERM, signal.SIGHUP):
+
+    def check() -> list[str]:
+        print("Trying the kernel.", flush=True)
+        return _tried(environment)
+
+    with interrupted_by(signal.SIGTERM, signal.SIGHUP):
         packages = update_locked(folder, arguments.packages, base, _builder(), check)
     path = Path.home() / OWN_PATH
     table = read_tables(path)[arguments.id] | {"packages": packages} | _variables(like)
@@ -167,16 +171,22 @@ def export_environment(arguments: argparse.Namespace) -> int:
     Raises:
         RegistryError: If it is not one of the user's own, or does not work here.
     """
-    environment = _own(arguments.id)
-    if environment.path is None or not is_locked(environment.path):
-        print("".join(f"{package}\n" for package in _tried(environment)), end="")
-        return 0
-    if like := read_like(environment.path):
-        print(
-            f"# On top of the kernel {like}: dsportal environments new NAME --like {like} -r FILE"
-        )
-    print(export_locked(environment.path), end="")
+    print(export_text(arguments.id), end="")
     return 0
+
+
+def export_text(id_: str) -> str:
+    """Return the packages of an environment of the user's as a requirements file.
+
+    Raises:
+        RegistryError: If it is not one of the user's own, or does not work here.
+    """
+    environment = _own(id_)
+    if environment.path is None or not is_locked(environment.path):
+        return "".join(f"{package}\n" for package in _tried(environment))
+    like = read_like(environment.path)
+    first = f"# On top of the kernel {like}: dsportal environments new NAME --like {like} -r FILE\n"
+    return (first if like else "") + export_locked(environment.path)
 
 
 def _own(id_: str) -> Environment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -17,6 +18,14 @@ from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
+from portal.server.environments.handlers import (
+    ChoicesHandler,
+    ExportHandler,
+    OwnEnvironmentsHandler,
+    TaskHandler,
+    TasksHandler,
+)
+from portal.server.environments.tasks import Tasks
 from portal.server.full_disk import keep_readable
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplatesHandler
@@ -97,6 +106,10 @@ class PortalServer(ExtensionApp):
         self.kernel_socket.open()
         shared = {"tensorboards": self.tensorboards}
         environments = {"kernels": self.kernels}
+        self.environment_tasks = Tasks(
+            self.private_dir / "environment-tasks", on_end=self._offer_changes, log=self.log
+        )
+        made = {"tasks": self.environment_tasks, "root_dir": self.serverapp.root_dir}
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         tools = offered_tools(read_settings(os.environ))
@@ -111,6 +124,11 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
                 (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
                 (r"/portal/api/environments", EnvironmentsHandler, environments),
+                (r"/portal/api/environments/choices", ChoicesHandler, made),
+                (r"/portal/api/environments/own", OwnEnvironmentsHandler, made),
+                (r"/portal/api/environments/own/([^/]+)/export", ExportHandler, made),
+                (r"/portal/api/environments/tasks", TasksHandler, made),
+                (r"/portal/api/environments/tasks/([^/]+)", TaskHandler, made),
                 (
                     r"/portal/api/templates",
                     TemplatesHandler,
@@ -140,7 +158,9 @@ class PortalServer(ExtensionApp):
         )
         if os.environ.get("JUPYTERHUB_USER"):
             self.visitors.watch(self.serverapp.identity_provider)
-        self.session = make_session_monitor(self.serverapp)
+        self.session = make_session_monitor(
+            self.serverapp, is_working=lambda: self.environment_tasks.is_running
+        )
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
         )
@@ -175,6 +195,9 @@ class PortalServer(ExtensionApp):
             self.serverapp.kernel_spec_manager.kernel_dirs.append(str(kernels.folder))
         self.kernels.start()
 
+    async def _offer_changes(self) -> None:
+        await asyncio.to_thread(self.kernels.offer)
+
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Start what needs the event loop."""
         self._equip_terminals()
@@ -200,6 +223,7 @@ class PortalServer(ExtensionApp):
         """Stop kernels, session and TensorBoards, and remove the private folders."""
         # No more questions from kernels that are about to end.
         self.kernel_socket.close()
+        await self.environment_tasks.stop()
         self.kernels.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()

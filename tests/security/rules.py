@@ -193,6 +193,11 @@ SESSION_OWNER = frozenset({
     # Its key stands for the login.
     r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?$",
     r"/portal/api/environments$",
+    r"/portal/api/environments/choices$",
+    r"/portal/api/environments/own$",
+    r"/portal/api/environments/own/([^/]+)/export$",
+    r"/portal/api/environments/tasks$",
+    r"/portal/api/environments/tasks/([^/]+)$",
     r"/portal/api/jobs$",
     r"/portal/api/jobs/([^/]+)$",
     r"/portal/api/jobs/([^/]+)/output$",

@@ -57,6 +57,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "jobs": (),
         "home": ("kernels",),
         "kernels": (),
+        "environments": (),
         "ports": (),
         "web_tools": ("tensorboard",),
     },

@@ -78,7 +78,7 @@ class Kernels:
         self._home = home
         self._node = node
         self._log = log
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._stopped = threading.Event()
         self._tried = threading.Event()
         self.listings: tuple[Listing, ...] = ()
@@ -132,6 +132,18 @@ class Kernels:
             if self._stopped.wait(_FOLLOW_INTERVAL_S):
                 return
 
+    def offer(self) -> tuple[Environment, ...]:
+        """Read the registry, and offer everything in it that may work; nothing is tried.
+
+        Raises:
+            OSError: If there is no room for the kernelspecs.
+        """
+        with self._lock:
+            registry = read_registry(self._site, self._home)
+            self.problems = registry.problems
+            self._publish([self._quick_listing(entry) for entry in registry.environments])
+            return registry.environments
+
     def refresh(self) -> None:
         """Read the registry: offer everything that may work, then withdraw what does not.
 
@@ -141,11 +153,8 @@ class Kernels:
             OSError: If there is no room for the kernelspecs.
         """
         with self._lock:
-            registry = read_registry(self._site, self._home)
-            self.problems = registry.problems
-            entries = registry.environments
             # Kernels appear at once; trying them can take long.
-            self._publish([self._quick_listing(entry) for entry in entries])
+            entries = self.offer()
             with ThreadPoolExecutor(_N_AT_ONCE) as pool:
                 self._publish(list(pool.map(self._listing, entries)))
         self._tried.set()

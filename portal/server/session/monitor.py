@@ -207,8 +207,11 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() else 0
 
 
-def make_session_monitor(serverapp: Any) -> SessionMonitor:
-    """Return the session of the notebook server `serverapp`, not started."""
+def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> SessionMonitor:
+    """Return the session of the notebook server `serverapp`, not started.
+
+    While `is_working()` the session is used, as it is while a kernel computes.
+    """
     kernels = serverapp.kernel_manager
     events = serverapp.event_logger
     events.register_event_schema(_SUSPENSION_SCHEMA)
@@ -217,7 +220,8 @@ def make_session_monitor(serverapp: Any) -> SessionMonitor:
         states = (
             getattr(kernels.get_kernel(k), "execution_state", "") for k in kernels.list_kernel_ids()
         )
-        return any(state in {"busy", "starting", "restarting"} for state in states)
+        is_busy = any(state in {"busy", "starting", "restarting"} for state in states)
+        return is_busy or is_working()
 
     async def notebook_of(kernel_id: str) -> str:
         sessions = await serverapp.session_manager.list_sessions()

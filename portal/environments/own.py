@@ -1,0 +1,89 @@
+"""The user's own environments: where they are, what space they use, what was made for them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.environments.entry import Environment, Kind
+from portal.environments.image import OWN_FOLDER
+from portal.environments.locked import is_locked
+from portal.environments.registry import read_registry, site_path
+from portal.packages.installed import size_bytes
+
+_BYTES_PER_MIB = 1024 * 1024
+# Of an interpreter the folder is not known.
+_OF_KNOWN_SIZE = frozenset({Kind.VIRTUALENV, Kind.CONDA, Kind.IMAGE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnEnvironment:
+    """An environment of the user's.
+
+    Attributes:
+        size_mib: None if it is not known.
+        is_gone: Whether its folder or file is no longer there.
+        is_locked: Whether `dsportal environments new` made it, so that it can be updated.
+        is_deleted: Whether its files go when it is removed.
+    """
+
+    environment: Environment
+    size_mib: float | None
+    is_gone: bool
+    is_locked: bool
+    is_deleted: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        one = self.environment
+        return {
+            "id": one.id,
+            "name": one.name,
+            "kernel": one.kernel_name,
+            "kind": one.kind.value,
+            "place": str(one.path) if one.path else " ".join(one.modules),
+            "size_mib": self.size_mib,
+            "is_gone": self.is_gone,
+            "is_locked": self.is_locked,
+            "is_deleted": self.is_deleted,
+        }
+
+
+def own_environments(home: Path) -> list[OwnEnvironment]:
+    """Look at the environments of the user with this home; it takes as long as the disks do."""
+    found = read_registry(site_path(), home).environments
+    return [_look_at(one, home) for one in found if one.is_own]
+
+
+def _look_at(environment: Environment, home: Path) -> OwnEnvironment:
+    path = environment.path
+    is_gone = path is not None and not path.exists()
+    return OwnEnvironment(
+        environment=environment,
+        size_mib=None if is_gone else size_mib(environment),
+        is_gone=is_gone,
+        is_locked=path is not None and is_locked(path),
+        is_deleted=files_made_here(environment, home) is not None,
+    )
+
+
+def size_mib(environment: Environment) -> float | None:
+    """Return the space of an environment whose files are there; None if they are not known."""
+    path = environment.path
+    if path is None or environment.kind not in _OF_KNOWN_SIZE:
+        return None
+    n_bytes = size_bytes(path) if path.is_dir() else path.stat().st_blocks * 512
+    return n_bytes / _BYTES_PER_MIB
+
+
+def files_made_here(environment: Environment, home: Path) -> Path | None:
+    """Return the folder or file that `dsportal environments` made for an environment, or None."""
+    folder = environment.path
+    if folder is not None and is_locked(folder):
+        # One that somebody else has made and shares is only forgotten.
+        return folder if folder.stat().st_uid == os.geteuid() else None
+    image = home / OWN_FOLDER / f"{environment.id}.sif"
+    is_image = environment.path == image and image.exists()
+    return image if is_image else None

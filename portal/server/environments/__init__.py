@@ -1,0 +1,1 @@
+"""Environments made in the browser: the tasks that make them, and their REST interface."""
