@@ -54,7 +54,8 @@ def read_rooms(part: str) -> list[Room]:
     below: dict[str, set[str]] = defaultdict(set)
     for name, folder in folders.items():
         for path in folder.rglob("*.py"):
-            for module in _imported(ast.parse(path.read_text(encoding="utf-8"))):
+            here = ".".join(path.relative_to(CHECKOUT).parent.parts)
+            for module in _imported(ast.parse(path.read_text(encoding="utf-8")), here):
                 room = module.removeprefix(f"{package}.").partition(".")[0]
                 if module.startswith(f"{package}.") and room in folders and room != name:
                     below[name].add(room)
@@ -120,7 +121,7 @@ def _room(folder: Path, below: set[str]) -> Room:
     return Room(name=folder.name, summary=summary, below=tuple(sorted(below)))
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
+def _imported(tree: ast.Module, package: str) -> Iterator[str]:
     types_only = {
         id(inner)
         for node in ast.walk(tree)
@@ -132,8 +133,11 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            above = parents[: len(parents) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """Image data for training: from JPEG files to shards, and how fast storage gives them.
 
-    from portal.data import read_shards, storage_report, write_shards
+    from dsportal.data import read_shards, storage_report, write_shards
 
     write_shards("isilon/photos", "isilon/photos-shards")
     storage_report("isilon/photos", "isilon/photos-shards")
@@ -11,11 +11,16 @@ Needs TensorFlow, and nothing else: it is installed into the environments of the
 
 from __future__ import annotations
 
-from portal.data.errors import DataError
-from portal.data.images import find_images
-from portal.data.pipelines import read_jpegs, read_shards
-from portal.data.report import StorageReport, storage_report
-from portal.data.shards import open_shards, verify_shards, write_shards
+if __name__ == "portal.data":
+    from portal.old_names import give_way
+
+    give_way(__name__)
+
+from .errors import DataError
+from .images import find_images
+from .pipelines import read_jpegs, read_shards
+from .report import StorageReport, storage_report
+from .shards import open_shards, verify_shards, write_shards
 
 __all__ = [
     "DataError",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from portal.data.errors import DataError
+from .errors import DataError
 
 SUFFIXES = (".jpg", ".jpeg")
 # The marker that begins an image, and the first byte of the next one.

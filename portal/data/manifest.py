@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.data.errors import DataError
-from portal.whole_file import write_whole
+from ..whole_file import write_whole
+from .errors import DataError
 
 NAME = "shards.json"
 _VERSION = 1

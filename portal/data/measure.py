@@ -17,10 +17,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from portal.data import pipelines
-from portal.data.drop_page_cache import forget
-from portal.data.images import find_images
-from portal.data.shards import open_shards
+from . import pipelines
+from .drop_page_cache import forget
+from .images import find_images
+from .shards import open_shards
 
 BATCH_SIZE = 32
 # Files for which decoding alone is measured; they are held in memory.
@@ -56,7 +56,7 @@ def measure_all(order: Order) -> dict[str, Rate]:
     """Measure every way to read, each from storage: the page cache is emptied before.
 
     Returns:
-        Rates by name: a key of `portal.data.report.WAYS` for a pipeline, `read ...` for reading
+        Rates by name: a key of `dsportal.data.report.WAYS` for a pipeline, `read ...` for reading
         alone, `decode ...` for decoding from memory alone.
     """
     paths = [*find_images(order.jpegs).paths(), *open_shards(order.shards).paths()]

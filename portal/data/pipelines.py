@@ -3,7 +3,7 @@
 All give batches of float32 (n, 224, 224, 3), 0 to 1, and labels: a random crop of each image, as
 usual for ImageNet. They differ in how the bytes are read and when they are decoded.
 
-    from portal.data import read_jpegs, read_shards
+    from dsportal.data import read_jpegs, read_shards
 
     model.fit(read_shards("isilon/photos-shards", batch_size=256))
 """
@@ -16,8 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from portal.data.images import find_images
-from portal.data.shards import open_shards
+from .images import find_images
+from .shards import open_shards
 
 SIDE = 224
 _KEPT_SIDE = 256

@@ -1,6 +1,6 @@
 """Storage throughput for a training: images/s for each way to read, and what limits it.
 
-    from portal.data import storage_report
+    from dsportal.data import storage_report
 
     storage_report("isilon/photos", "isilon/photos-shards", gpu_images_per_s=2940)
 
@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from portal.data.errors import DataError
-from portal.data.images import find_images
-from portal.data.measure import Order, Rate, measure_all
-from portal.data.pipelines import N_READERS, n_cores
-from portal.data.shards import open_shards
-from portal.data.simulate_latency import slow_environment
+from .errors import DataError
+from .images import find_images
+from .measure import Order, Rate, measure_all
+from .pipelines import N_READERS, n_cores
+from .shards import open_shards
+from .simulate_latency import slow_environment
 
 WAYS = {
     "jpeg simple": "JPEG files, one after the other",
@@ -52,7 +52,7 @@ class StorageReport:
         n_cores: Cores of this process.
         open_ms: Delay that was added to each opening of a file, milliseconds.
         gpu_images_per_s: Rate at which the model trains; 0 if not known.
-        rates: By name, as from `portal.data.measure.measure_all`.
+        rates: By name, as from `dsportal.data.measure.measure_all`.
     """
 
     place: Path
@@ -197,7 +197,7 @@ def _measure_slowed(order: Order, open_ms: float) -> dict[str, Rate]:
         env = slow_environment([Path(order.jpegs), Path(order.shards)], open_ms, Path(name))
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "portal.data.measure"],
+                [sys.executable, "-m", measure_all.__module__],
                 input=json.dumps(asdict(order)),
                 env={**env, "TF_CPP_MIN_LOG_LEVEL": "2"},
                 capture_output=True,

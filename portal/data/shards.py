@@ -1,6 +1,6 @@
 """Packs a folder of JPEG files into TFRecord shards: parallel, resumable, checksummed.
 
-    from portal.data import verify_shards, write_shards
+    from dsportal.data import verify_shards, write_shards
 
     shards = write_shards("isilon/photos", "isilon/photos-shards")
     verify_shards("isilon/photos-shards")
@@ -23,10 +23,10 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from portal.data.bar import Bar
-from portal.data.errors import DataError
-from portal.data.images import JPEG_START, ImageFolder, RawImage, find_images
-from portal.data.manifest import Shard, ShardFolder, checksum, read_manifest, write_manifest
+from .bar import Bar
+from .errors import DataError
+from .images import JPEG_START, ImageFolder, RawImage, find_images
+from .manifest import Shard, ShardFolder, checksum, read_manifest, write_manifest
 
 # TensorFlow's guide: shards of 10 MB or more, and 10 times as many shards as readers.
 SHARD_BYTES = 128 << 20

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from portal.data.errors import DataError
+from .errors import DataError
 
 SOURCE = Path(__file__).with_name("slow_open.c")
 _COMPILERS = ("cc", "gcc", "clang")

@@ -1,6 +1,6 @@
 """Training on several GPUs, started from a cell of a notebook.
 
-    from portal.launch import run
+    from dsportal import run
 
     accuracy = run(train, epochs=3, gpus=2)             # inside the session
     accuracy = run(train, epochs=3, gpus=8, nodes=2)    # as a job of its own, across nodes
@@ -14,12 +14,27 @@ The magic `%%ranks --gpus 2` runs the body of its cell on every rank.
 
 `tensorboard("logs")` starts a TensorBoard and shows the link to it.
 
-This package is installed into the environments of the frameworks, without dependencies.
+`dsportal` needs nothing but Python, and every Python kernel of a session finds it.
+Within the portal it is `portal.launch`; its modules import each other relatively, so that they work
+under both names.
 """
 
 from __future__ import annotations
 
-from portal.launch.errors import (
+import sys
+
+if sys.version_info < (3, 10):  # noqa: UP036 - the kernel's Python, not the portal's
+    raise ImportError(
+        "dsportal needs Python 3.10 or newer, and this kernel has "
+        f"{sys.version.split()[0]}. Choose another kernel, or make an environment with a newer "
+        "Python: dsportal environments new NAME --python 3.12"
+    )
+if __name__ == "portal.launch":
+    from portal.old_names import give_way
+
+    give_way(__name__)
+
+from .errors import (
     LaunchError,
     RankError,
     SessionError,
@@ -27,14 +42,15 @@ from portal.launch.errors import (
     TensorBoardError,
     UnaveragedError,
 )
-from portal.launch.notebook.handle import Run
-from portal.launch.notebook.magic import register
-from portal.launch.notebook.runner import run
-from portal.launch.notebook.runs import attach, runs
-from portal.launch.notebook.tensorboard import tensorboard
-from portal.launch.p2p import p2p
-from portal.launch.worker.progress import report
+from .notebook.handle import Run
+from .notebook.magic import register
+from .notebook.runner import run
+from .notebook.runs import attach, runs
+from .notebook.tensorboard import tensorboard
+from .p2p import p2p
+from .worker.progress import report
 
+__version__ = "0.1.0"
 __all__ = [
     "LaunchError",
     "RankError",

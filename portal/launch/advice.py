@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portal.launch.scaling.step_time import Point, Prediction, StepTime, fit_step_time
+from .scaling.step_time import Point, Prediction, StepTime, fit_step_time
 
 # Far beyond what was measured, so that the table shows where more GPUs stop to pay.
 N_GPUS = (1, 2, 4, 8, 16, 32, 64)

@@ -1,4 +1,4 @@
-"""A training script in a batch job, without a notebook: `python -m portal.launch.alone SCRIPT ...`.
+"""A training script in a batch job, without a notebook: `python -m dsportal.alone SCRIPT ...`.
 
 `dsportal job new` writes the job file that starts it on the first node of the job.
 """
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from portal.launch.errors import LaunchError, SessionError
-from portal.launch.notebook import batch
-from portal.launch.notebook.failure import explain_failure
-from portal.launch.slurm.layout import parse_layout
-from portal.launch.slurm.mpi import check_mpi
-from portal.launch.task.call import call_name, make_call
-from portal.launch.task.folders import create_folder
-from portal.launch.task.plan import Plan
+from .errors import LaunchError, SessionError
+from .notebook import batch
+from .notebook.failure import explain_failure
+from .slurm.layout import parse_layout
+from .slurm.mpi import check_mpi
+from .task.call import call_name, make_call
+from .task.folders import create_folder
+from .task.plan import Plan
 
 
 def main(argv: list[str]) -> int:
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
         folder.write_call(call)
         folder.write_job_id(int(os.environ["SLURM_JOB_ID"]))
     except LaunchError as error:
-        print(f"portal.launch: {error}", file=sys.stderr)
+        print(f"dsportal: {error}", file=sys.stderr)
         return 1
     print(f"{plan.n_ranks} ranks on {plan.n_nodes} nodes. Logs: {folder.path}", flush=True)
     # Rank 0 alone, as in a cell; the logs have all ranks.
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
         failure = explain_failure(
             folder, n_ranks=plan.n_ranks, status=end.status, slurm_lines=end.slurm_lines
         )
-        print(f"portal.launch: {failure}", file=sys.stderr)
+        print(f"dsportal: {failure}", file=sys.stderr)
     return status
 
 

@@ -2,7 +2,7 @@
 
 In a function that runs on ranks:
 
-    from portal.launch import checkpoint
+    from dsportal import checkpoint
 
     saved = checkpoint.latest("state.pt")          # Path, or None at the first start
     ...
@@ -24,9 +24,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from portal.launch.errors import LaunchError
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import folder_title, parent_folder
+from .errors import LaunchError
+from .task.folder import RunFolder
+from .task.folders import folder_title, parent_folder
 
 CHECKPOINT_VARIABLE = "PORTAL_RUN_CHECKPOINTS"
 SAVED_VARIABLE = "PORTAL_RUN_SAVED_MARK"
@@ -49,7 +49,7 @@ def path(name: str) -> Path:
     """
     folder = os.environ.get(CHECKPOINT_VARIABLE)
     if not folder:
-        raise LaunchError("Checkpoints belong to a rank. Use them in what portal.launch.run runs.")
+        raise LaunchError("Checkpoints belong to a rank. Use them in what dsportal.run runs.")
     # Made here: a run that saves nothing has no such folder, and nothing to resume.
     Path(folder).mkdir(mode=0o700, exist_ok=True)
     return Path(folder) / name
@@ -115,5 +115,5 @@ def find_checkpoints(name: str) -> Path:
                 return checkpoints
     raise LaunchError(
         f"No earlier run of {name} has saved a checkpoint, so there is nothing to resume. Leave "
-        "resume out; portal.launch.checkpoint says how a function saves one."
+        "resume out; dsportal.checkpoint says how a function saves one."
     )

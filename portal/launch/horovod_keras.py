@@ -1,6 +1,6 @@
 """Horovod for Keras 3, under the names of `horovod.tensorflow.keras`.
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     model.compile(optimizer=hvd.DistributedOptimizer(keras.optimizers.Adam(1e-3 * hvd.size())),
@@ -34,8 +34,8 @@ from horovod.tensorflow import (
     size,
 )
 
-from portal.launch.errors import LaunchError
-from portal.launch.rendezvous.import_hooks import is_keras_2
+from .errors import LaunchError
+from .rendezvous.import_hooks import is_keras_2
 
 # On import, before a model is built for the wrong layer.
 if is_keras_2():
@@ -44,8 +44,8 @@ if is_keras_2():
         "'import horovod.tensorflow.keras as hvd', which averages there."
     )
 
-from portal.launch.frameworks import horovod_callbacks as callbacks
-from portal.launch.frameworks.horovod_optimizer import DistributedOptimizer, check_optimizer
+from .frameworks import horovod_callbacks as callbacks
+from .frameworks.horovod_optimizer import DistributedOptimizer, check_optimizer
 
 __all__ = [
     "Average",

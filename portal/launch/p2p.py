@@ -1,6 +1,6 @@
 """Bandwidth and latency between the GPUs of a session or of several nodes.
 
-from portal.launch import p2p
+from dsportal import p2p
 
 p2p()                     # the GPUs of the session
 p2p(gpus=8, nodes=2)      # across nodes, as a job of its own
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.runner import run
-from portal.launch.slurm.session import read_session
+from .errors import LaunchError
+from .notebook.runner import run
+from .slurm.session import read_session
 
 N_BYTES = 64 << 20
 # Processes of simulated GPUs share a few cores.

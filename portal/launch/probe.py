@@ -1,6 +1,6 @@
 """How many GPUs are worth using: a minute of measuring in the session, then advice.
 
-from portal.launch.probe import probe
+from .probe import probe
 
 probe("resnet50", batch_size=32)
 probe(make_step, batch_size=64, images_per_epoch=1_281_167)
@@ -12,20 +12,20 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from portal.launch.advice import Advice, advise
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.runner import run
-from portal.launch.scaling.study_config import (
+from .advice import Advice, advise
+from .errors import LaunchError
+from .notebook.runner import run
+from .scaling.study_config import (
     Config,
     Measurement,
     fit_point,
     make_configs,
     summarize,
 )
-from portal.launch.scaling.study_models import measure_for
-from portal.launch.slurm.layout import is_count
-from portal.launch.slurm.session import SessionAllocation, read_session
-from portal.launch.study import model_name
+from .scaling.study_models import measure_for
+from .slurm.layout import is_count
+from .slurm.session import SessionAllocation, read_session
+from .study import model_name
 
 # Estimate for the first start: ranks build the model and run their first steps. Later starts are
 # taken to be as long as the last one.
@@ -50,7 +50,7 @@ def probe(
 
     Args:
         train: Name of a model or a function `f(batch_size, precision)`, as for
-            `portal.launch.study.scaling`.
+            `dsportal.study.scaling`.
         batch_size: Images of a step on each rank.
         precision: "fp32" or "mixed".
         gpus: Most GPUs of the session to measure on; None for all of them.
@@ -138,11 +138,11 @@ def _n_gpus(gpus: object, session: SessionAllocation) -> int:
         raise LaunchError(
             f"A probe measures on 1 and more GPUs, and this session has {session.n_gpus}. Start a "
             "session with 2 GPUs or more, or measure in jobs of their own with "
-            "portal.launch.study.scaling."
+            "dsportal.study.scaling."
         )
     if not is_count(wanted) or not N_NEEDED <= wanted <= session.n_gpus:
         raise LaunchError(
             f"You asked for gpus={gpus!r}; this session can probe 2 to {session.n_gpus}. For more, "
-            "portal.launch.study.scaling measures in jobs of their own."
+            "dsportal.study.scaling measures in jobs of their own."
         )
     return wanted

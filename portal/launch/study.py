@@ -1,6 +1,6 @@
 """A scaling study: images/s by ranks, nodes, batch size, precision and threads.
 
-    from portal.launch.study import scaling
+    from dsportal.study import scaling
 
     study = scaling("resnet50", shapes=("1x1", "1x2", "2x2"), batch_sizes=(32,))
     study                      # the table
@@ -20,10 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
-from portal.launch.advice import Advice, advise
-from portal.launch.errors import LaunchError, SessionError
-from portal.launch.notebook.runner import run
-from portal.launch.scaling.study_config import (
+from .advice import Advice, advise
+from .errors import LaunchError, SessionError
+from .notebook.runner import run
+from .scaling.study_config import (
     Config,
     Measurement,
     fit_point,
@@ -31,9 +31,9 @@ from portal.launch.scaling.study_config import (
     measurement_of_json,
     summarize,
 )
-from portal.launch.scaling.study_models import MODELS, measure_function, measure_model
-from portal.launch.scaling.study_report import render_report, render_table
-from portal.launch.task.folders import folder_title, parent_folder
+from .scaling.study_models import MODELS, measure_function, measure_model
+from .scaling.study_report import render_report, render_table
+from .task.folders import folder_title, parent_folder
 
 Measure = Callable[[Config], Sequence[Sequence[float]]]
 

@@ -11,11 +11,11 @@ Pure: plain values in, text out. The tables are in modules of their own:
 
 from __future__ import annotations
 
-from spawner.diagnosis.ended import explain_end
-from spawner.diagnosis.log_tail import log_tail, redact
-from spawner.diagnosis.messages import Diagnosis, Situation
-from spawner.diagnosis.pending import explain_waiting
-from spawner.diagnosis.rejected import explain_rejection
+from .ended import explain_end
+from .log_tail import log_tail, redact
+from .messages import Diagnosis, Situation
+from .pending import explain_waiting
+from .rejected import explain_rejection
 
 __all__ = [
     "Diagnosis",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import signal as signals
 
-from spawner.diagnosis.limit_reasons import parse_limit_sentence
-from spawner.diagnosis.messages import (
+from ..slurm.states import JobState
+from ..slurm.units import format_walltime
+from .limit_reasons import parse_limit_sentence
+from .messages import (
     SESSION,
     UNKNOWN_SITUATION,
     Diagnosis,
@@ -16,9 +18,7 @@ from spawner.diagnosis.messages import (
     diagnose,
     quote,
 )
-from spawner.diagnosis.pending import normalize_reason
-from spawner.slurm.states import JobState
-from spawner.slurm.units import format_walltime
+from .pending import normalize_reason
 
 _AGAIN = "{new}; if it happens again, ask the administrators."
 _LOG = "Read the end of the log, or show it to the administrators."

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from spawner.diagnosis.messages import Diagnosis, Situation, count_gpus
-from spawner.slurm.units import format_walltime
+from ..slurm.units import format_walltime
+from .messages import Diagnosis, Situation, count_gpus
 
 _LIMIT = re.compile(
     r"(?P<owner>QOS|Assoc)?(?P<kind>Grp|Max|Min)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spawner.amounts import count
+from ..amounts import count
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from spawner.diagnosis.limit_reasons import explain_limit, parse_limit, parse_limit_sentence
-from spawner.diagnosis.messages import (
+from ..slurm.states import JobState
+from ..slurm.units import format_walltime
+from .limit_reasons import explain_limit, parse_limit, parse_limit_sentence
+from .messages import (
     UNKNOWN_SITUATION,
     Diagnosis,
     Situation,
@@ -13,9 +15,7 @@ from spawner.diagnosis.messages import (
     diagnose,
     quote,
 )
-from spawner.diagnosis.pending_reasons import WAITING_REASONS
-from spawner.slurm.states import JobState
-from spawner.slurm.units import format_walltime
+from .pending_reasons import WAITING_REASONS
 
 # Slurm's commands do not agree on the case of a reason.
 _BY_LOWER_CASE = {name.lower(): words for name, words in WAITING_REASONS.items()}

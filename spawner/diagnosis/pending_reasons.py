@@ -5,7 +5,7 @@ Limits of accounts and of qualities of service are parsed by rule: see `limits`.
 
 from __future__ import annotations
 
-from spawner.diagnosis.messages import Words
+from .messages import Words
 
 _BY_ITSELF = "No action is needed: the {session} starts by itself."
 _CANCEL_AND_ASK = "{cancel} and ask the administrators."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from spawner.diagnosis.limit_reasons import explain_limit, find_limit
-from spawner.diagnosis.messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
-from spawner.diagnosis.rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
+from .limit_reasons import explain_limit, find_limit
+from .messages import UNKNOWN_SITUATION, Diagnosis, Situation, diagnose, quote
+from .rejected_texts import REJECTIONS, SILENT_REJECTION, UNKNOWN_REJECTION
 
 _TEXTS = tuple((tuple(t.lower() for t in texts), words) for texts, words in REJECTIONS.items())
 

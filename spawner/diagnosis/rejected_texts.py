@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spawner.diagnosis.messages import Words
-from spawner.slurm.no_answer import UNAUTHENTICATED, UNREACHABLE
+from ..slurm.no_answer import UNAUTHENTICATED, UNREACHABLE
+from .messages import Words
 
 LATER = "Try again in a minute; if that does not help, ask the administrators."
 _ADMIN = "Ask the administrators."

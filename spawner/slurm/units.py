@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from spawner.errors import OptionsError
+from ..errors import OptionsError
 
 _WALLTIME = re.compile(
     r"(?:(?P<days>[0-9]{1,6})-(?P<day_hours>[0-9]{1,9})(?::(?P<day_minutes>[0-9]{1,9}))?"

@@ -50,8 +50,8 @@ ENTRY_POINTS = {
     "dsportal-user": "portal.cli:user_main",
     "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
 }
-# Sources of what is shipped built.
-NOT_SHIPPED = ("portal/server/labextension_src/",)
+# Sources of what is shipped built, and the wheel of dsportal.
+NOT_SHIPPED = ("portal/server/labextension_src/", "portal/library/")
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,9 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     "portal/launch": {
         "task": (),
         "rendezvous": ("task",),
-        "slurm": ("task",),
+        "slurm_words": (),
+        "data": (),
+        "slurm": ("task", "slurm_words"),
         "worker": ("task", "rendezvous"),
         "frameworks": ("worker",),
         "notebook": ("task", "rendezvous", "slurm", "worker"),
@@ -72,16 +74,13 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "portal/site": {"checks": (), "commands": ("checks",)},
 }
-# What portal.launch and portal.data may import: they live in the environments of the frameworks.
+# What `dsportal` may import, which is portal.launch with portal.data: it runs in any environment.
 OF_A_FRAMEWORK = {
     *("tensorflow", "keras", "horovod", "torch"),
-    *("numpy", "cloudpickle", "IPython", "portal"),
+    *("numpy", "cloudpickle", "IPython", "portal", "dsportal"),
 }
-# What kernels may import of the spawner: Slurm's words, listings and times.
-DIAGNOSIS = (
-    *("spawner.diagnosis", "spawner.errors"),
-    *("spawner.slurm.listing", "spawner.slurm.states", "spawner.slurm.units"),
-)
+# What the wheel of the portal has in front of its modules of `dsportal`.
+OLD_NAMES = {"portal/launch/__init__.py", "portal/data/__init__.py"}
 
 
 def imports(text: str, package: str) -> Iterator[str]:
@@ -169,16 +168,27 @@ def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
 
 @pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
 def test_training_needs_nothing_but_its_framework(part: str) -> None:
-    names = {name for path in modules(part) for name in imports_of(path)}
-    roots = {name.partition(".")[0] for name in names if not is_diagnosis(name)}
+    texts = (at_run_time(path.read_text()) for path in modules(part))
+    roots = {name.partition(".")[0] for text in texts for name in imports(text, "dsportal.a.b.c")}
 
     assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
 
 
-def is_diagnosis(name: str) -> bool:
-    return name == "spawner" or any(
-        name == part or name.startswith(f"{part}.") for part in DIAGNOSIS
-    )
+@pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
+def test_what_users_import_works_under_each_of_its_names(part: str) -> None:
+    """Write "from ..errors import ..." there: a kernel has no package `portal`, but `dsportal`."""
+    absolute = [
+        f"{path.relative_to(CHECKOUT)}: {ast.unparse(node)}"
+        for path in modules(part)
+        for node in ast.walk(ast.parse(at_run_time(path.read_text())))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        and not getattr(node, "level", 0)
+        and str(path.relative_to(CHECKOUT)) not in OLD_NAMES
+        for name in [getattr(node, "module", None) or node.names[0].name]
+        if name.partition(".")[0] in {"portal", "spawner", "dsportal"}
+    ]
+
+    assert absolute == []
 
 
 def test_slurms_words_need_only_the_standard_library() -> None:

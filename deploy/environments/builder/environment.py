@@ -19,7 +19,7 @@ from deploy.environments.builder.process import read_output, run
 from deploy.environments.builder.target import Target
 
 # Installed by targets of their own, not named in the locks.
-ADDED_LATER = frozenset({"data-scientist-portal", "horovod"})
+ADDED_LATER = frozenset({"data-scientist-portal", "dsportal", "horovod"})
 # What an environment was made from, for 'dsportal check'.
 PINS_FILE = "pins.txt"
 REGISTRY_HINT = (

@@ -1,4 +1,4 @@
-"""This project's own package: one wheel, installed into every environment of the portal."""
+"""This project's own packages: two wheels, installed into every environment of the portal."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from deploy.environments.builder.target import source_files
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
 TEMPLATES = "notebook_templates"
 ACTIVATE = "portal/environments/activate.sh"
+LIBRARY = "dsportal"
+LIBRARY_SOURCE = "portal/library"
 ENVIRONMENTS = ("hub", "server", "tensorboard", "tensorflow", "pytorch", "mxnet")
 # One line, since each line of such a file runs by itself. A user's PYTHONPATH may hold another
 # package of our name, which must not make every start of Python complain.
@@ -28,7 +30,7 @@ IMPORT_HOOK = (
 
 
 def sources(plan: Plan) -> list[Path]:
-    """Return the files and folders of the checkout that the wheel is made from."""
+    """Return the files and folders of the checkout that the wheels are made from."""
     return [plan.source_dir / name for name in (*SOURCES, TEMPLATES)]
 
 
@@ -38,24 +40,25 @@ def present_environments(plan: Plan) -> list[str]:
 
 
 def install_package(plan: Plan, log: IO[str]) -> None:
-    """Build the wheel and install it into every environment that exists.
+    """Build the wheels and install them into every environment that exists.
 
     Raises:
-        BuildError: If the wheel cannot be built or installed.
+        BuildError: If a wheel cannot be built or installed.
     """
     install_environment(plan, "package", log)
     with tempfile.TemporaryDirectory(prefix="dsportal-package-") as folder:
-        wheel = build_wheel(plan, Path(folder), log)
+        wheels = build_wheels(plan, Path(folder), log)
         for name in present_environments(plan):
             python = plan.environment(name) / "bin/python"
             # The version stays the same when sources change, and pip would keep what is installed.
             options = ("--no-deps", "--force-reinstall")
-            run([python, "-m", "pip", "install", *options, wheel], log=log)
+            run([python, "-m", "pip", "install", *options, *wheels], log=log)
             if name == "tensorflow":
                 write_import_hook(plan.environment(name))
     if plan.environment("server").is_dir():
         enable_in_jupyter(plan, log)
         offer_commands(plan.environment("server"))
+        offer_library(plan.environment("server"))
 
 
 def offer_commands(server: Path) -> None:
@@ -71,14 +74,27 @@ def offer_commands(server: Path) -> None:
     (folder / "dsportal-activate").chmod(0o755)
 
 
+def offer_library(server: Path) -> None:
+    """Create the folder that every kernel of a session imports `dsportal` from.
+
+    It holds nothing else: no kernel may get another package from here.
+    """
+    (installed,) = server.glob(f"lib/python3*/site-packages/{LIBRARY}")
+    new = server / "library.new"
+    shutil.rmtree(new, ignore_errors=True)
+    # A copy, since an image gets this folder alone; compiled files would be for one Python.
+    shutil.copytree(installed, new / LIBRARY, ignore=shutil.ignore_patterns("__pycache__"))
+    replace_folder(server / "library", new)
+
+
 def write_import_hook(env_dir: Path) -> None:
     """Make Python watch for the import of TensorFlow, to keep its messages out of cells."""
     (site_packages,) = env_dir.glob("lib/python3*/site-packages")
     (site_packages / "data_scientist_portal.pth").write_text(IMPORT_HOOK)
 
 
-def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
-    """Build the wheel in an empty folder.
+def build_wheels(plan: Plan, folder: Path, log: IO[str]) -> list[Path]:
+    """Build the wheels of the portal and of `dsportal`, which users import, in an empty folder.
 
     The environment `package` must exist.
 
@@ -88,13 +104,12 @@ def build_wheel(plan: Plan, folder: Path, log: IO[str]) -> Path:
     copy = copy_sources(plan, folder / "source")
     python = plan.environment("package") / "bin/python"
     options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(folder))
-    run([python, "-m", "pip", "wheel", *options, copy], log=log)
-    (wheel,) = folder.glob("*.whl")
-    return wheel
+    run([python, "-m", "pip", "wheel", *options, copy, copy / LIBRARY_SOURCE], log=log)
+    return sorted(folder.glob("*.whl"))
 
 
 def copy_sources(plan: Plan, copy: Path) -> Path:
-    """Copy the wheel's sources, so that the build leaves nothing in the checkout.
+    """Copy the wheels' sources, so that the build leaves nothing in the checkout.
 
     Returns `copy`, which must not exist yet.
     """
@@ -103,6 +118,12 @@ def copy_sources(plan: Plan, copy: Path) -> Path:
             target = copy / file.relative_to(plan.source_dir)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
+        for path in source.rglob("*"):
+            # The modules of `dsportal`; source_files() follows links to files only.
+            if path.is_symlink() and path.is_dir() and "node_modules" not in path.parts:
+                link = copy / path.relative_to(plan.source_dir)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path.readlink())
     return copy
 
 

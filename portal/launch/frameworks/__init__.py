@@ -1,1 +1,1 @@
-"""Horovod for Keras 3: the parts of `portal.launch.horovod_keras`."""
+"""Horovod for Keras 3: the parts of `dsportal.horovod_keras`."""

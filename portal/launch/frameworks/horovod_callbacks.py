@@ -9,11 +9,11 @@ import horovod.tensorflow as _hvd
 import keras
 import tensorflow as tf
 
-from portal.launch.errors import LaunchError
-from portal.launch.frameworks.horovod_checkpoint import CheckpointCallback
-from portal.launch.frameworks.horovod_optimizer import check_optimizer
-from portal.launch.frameworks.keras_progress import ProgressCallback
-from portal.launch.worker.cycle_time import CycleTimeChoice
+from ..errors import LaunchError
+from ..worker.cycle_time import CycleTimeChoice
+from .horovod_checkpoint import CheckpointCallback
+from .horovod_optimizer import check_optimizer
+from .keras_progress import ProgressCallback
 
 __all__ = [
     "BroadcastGlobalVariablesCallback",

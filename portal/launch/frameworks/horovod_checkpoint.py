@@ -11,7 +11,7 @@ import horovod.tensorflow as _hvd
 import keras
 import numpy as np
 
-from portal.launch import checkpoint
+from .. import checkpoint
 
 _WEIGHTS = "keras.weights.h5"
 _OPTIMIZER = "keras.optimizer.npz"

@@ -9,7 +9,7 @@ import horovod.tensorflow as _hvd
 import keras
 import tensorflow as tf
 
-from portal.launch.errors import LaunchError, UnaveragedError
+from ..errors import LaunchError, UnaveragedError
 
 
 class _Averaging:
@@ -97,7 +97,7 @@ def check_optimizer(model: keras.Model) -> None:
         raise UnaveragedError(
             f"{_hvd.size()} ranks would train with {type(optimizer).__name__}, which does not "
             "average gradients. Compile the model with hvd.DistributedOptimizer(...) of "
-            "portal.launch.horovod_keras."
+            "dsportal.horovod_keras."
         )
     # Keras compiles for XLA by itself where it can, so users need not have asked for it.
     if model.jit_compile:

@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from portal.launch.worker.progress import report
+from ..worker.progress import report
 
 
 class ProgressCallback(keras.callbacks.Callback):

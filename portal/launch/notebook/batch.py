@@ -1,6 +1,6 @@
 """Entry point of a run with a job of its own, on the job's first node.
 
-Started as `python -m portal.launch.notebook.batch RUN_FOLDER`.
+Started as `python -m dsportal.notebook.batch RUN_FOLDER`.
 
 It serves the rendezvous, starts the ranks on all nodes and writes their logs, so that the run no
 longer needs the notebook.
@@ -17,13 +17,13 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.runs import show
-from portal.launch.notebook.supervise import supervise
-from portal.launch.rendezvous.network import LOOPBACK, address_of_node
-from portal.launch.slurm.step import JobStep
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.plan import End, Failure, Plan
+from ..errors import LaunchError
+from ..rendezvous.network import LOOPBACK, address_of_node
+from ..slurm.step import JobStep
+from ..task.folder import RunFolder
+from ..task.plan import End, Failure, Plan
+from .runs import show
+from .supervise import supervise
 
 # Slurm sends it some time before the limit, and the site may send it before a preemption.
 WARNING_SIGNAL = signal.SIGUSR1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from portal.launch.errors import LaunchError, RankError, StepError
-from portal.launch.notebook.output import log_tail
-from portal.launch.task.folder import RunFolder
+from ..errors import LaunchError, RankError, StepError
+from ..task.folder import RunFolder
+from .output import log_tail
 
 _NO_PROGRAM = re.compile(
     r"(?:slurmstepd(?:-(?P<node>[^\s:]+))?: )?error: execve\(\): (?P<path>\S+): No such file"

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from portal.launch.errors import LaunchError, StepError
-from portal.launch.notebook.failure import explain_failure
-from portal.launch.notebook.log_tail import LogTail
-from portal.launch.notebook.progress_bar import ProgressBar
-from portal.launch.slurm import commands
-from portal.launch.slurm.messages import explain_end, explain_waiting
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.interrupts import without_interrupts
-from portal.launch.task.plan import End
-from portal.launch.task.throughput import Throughput
+from ..errors import LaunchError, StepError
+from ..slurm import commands
+from ..slurm.messages import explain_end, explain_waiting
+from ..task.folder import RunFolder
+from ..task.interrupts import without_interrupts
+from ..task.plan import End
+from ..task.throughput import Throughput
+from .failure import explain_failure
+from .log_tail import LogTail
+from .progress_bar import ProgressBar
 
 POLL_S = 0.15
 ASK_SLURM_EVERY_S = 1.0

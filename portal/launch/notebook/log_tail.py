@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from portal.launch.notebook.cell_output import CellOutput
-from portal.launch.notebook.output import RankText
+from .cell_output import CellOutput
+from .output import RankText
 
 
 class LogTail:

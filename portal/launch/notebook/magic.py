@@ -1,11 +1,11 @@
 """The magic `%%ranks`: runs the body of a cell on every rank.
 
     %%ranks --gpus 4 --nodes 2
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
     hvd.init()
     ...
 
-Importing portal.launch in a notebook registers it.
+Importing dsportal in a notebook registers it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import shlex
 import sys
 from typing import Any, NoReturn
 
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.runner import run
-from portal.launch.task.cell import cell_names, run_cell
+from ..errors import LaunchError
+from ..task.cell import cell_names, run_cell
+from .runner import run
 
 
 class _Parser(argparse.ArgumentParser):
@@ -61,7 +61,7 @@ def register() -> None:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register `%%ranks`; IPython calls it for `%load_ext portal.launch.notebook.magic`.
+    """Register `%%ranks`; IPython calls it for `%load_ext dsportal.notebook.magic`.
 
     Args:
         shell: IPython's InteractiveShell.

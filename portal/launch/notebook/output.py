@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from portal.launch.notebook.cell_output import CellOutput
+from .cell_output import CellOutput
 
 # srun cuts lines that are longer, and adds a line end to each piece.
 PIECE_BYTES = 1024

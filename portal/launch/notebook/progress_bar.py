@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from portal.launch.task.throughput import Throughput
+from ..task.throughput import Throughput
 
 PRINT_EVERY_S = 10.0
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 
-from portal.launch.rendezvous.store import Store
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.throughput import Throughput, ThroughputMeter, sample_of_bytes
-from portal.launch.worker.progress import SCOPE, SEND_EVERY_S
+from ..rendezvous.store import Store
+from ..task.folder import RunFolder
+from ..task.throughput import Throughput, ThroughputMeter, sample_of_bytes
+from ..worker.progress import SCOPE, SEND_EVERY_S
 
 
 class ThroughputReader:

@@ -8,22 +8,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from portal.launch.checkpoint import find_checkpoints
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.handle import Run
-from portal.launch.notebook.progress_bar import ProgressBar
-from portal.launch.notebook.runs import show as show_text
-from portal.launch.notebook.supervise import supervise
-from portal.launch.rendezvous.network import LOOPBACK
-from portal.launch.slurm import commands
-from portal.launch.slurm.layout import Layout, fits_session, parse_layout
-from portal.launch.slurm.mpi import check_mpi
-from portal.launch.slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
-from portal.launch.slurm.session import SessionAllocation, read_session
-from portal.launch.task.call import Call, call_name, make_call
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import create_folder
-from portal.launch.task.plan import Plan
+from ..checkpoint import find_checkpoints
+from ..errors import LaunchError
+from ..import_name import IMPORT_NAME
+from ..rendezvous.network import LOOPBACK
+from ..slurm import commands
+from ..slurm.layout import Layout, fits_session, parse_layout
+from ..slurm.mpi import check_mpi
+from ..slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
+from ..slurm.session import SessionAllocation, read_session
+from ..task.call import Call, call_name, make_call
+from ..task.folder import RunFolder
+from ..task.folders import create_folder
+from ..task.plan import Plan
+from .handle import Run
+from .progress_bar import ProgressBar
+from .runs import show as show_text
+from .supervise import supervise
 
 
 def run(
@@ -57,7 +58,7 @@ def run(
         show: "first" shows what rank 0 prints, "all" the lines of every rank with its number.
         wait: False returns a `Run` at once; the run outlives the session.
         resume: True gives the function the checkpoints of its newest earlier run: see
-            `portal.launch.checkpoint`.
+            `dsportal.checkpoint`.
         hours: Time limit of a job of its own; None for the length of the session.
         mpi: True lets Horovod's ranks meet and average over MPI, started by `srun --mpi=pmix`,
             instead of over Gloo. Horovod has to be built with MPI.
@@ -148,7 +149,7 @@ def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, wallti
         account=session.account,
         qos=session.qos,
     )
-    command = [sys.executable, "-m", "portal.launch.notebook.batch", str(folder.path)]
+    command = [sys.executable, "-m", f"{IMPORT_NAME}.notebook.batch", str(folder.path)]
     job_id = commands.submit(request, command)
     # At once: `attach` finds the job by it if this kernel dies.
     folder.write_job_id(job_id)

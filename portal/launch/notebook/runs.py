@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.handle import Run
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import parent_folder
+from ..errors import LaunchError
+from ..task.folder import RunFolder
+from ..task.folders import parent_folder
+from .handle import Run
 
 N_SHOWN = 20
 

@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
 
-from portal.launch.notebook.output import RankOutput
-from portal.launch.notebook.progress_reader import ThroughputReader
-from portal.launch.rendezvous.store import Store
-from portal.launch.slurm.step import JobStep, step_argv
-from portal.launch.task.environment import RENDEZVOUS_VARIABLE
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.plan import End, Plan
-from portal.launch.task.throughput import Throughput
+from ..import_name import IMPORT_NAME
+from ..rendezvous.store import Store
+from ..slurm.step import JobStep, step_argv
+from ..task.environment import RENDEZVOUS_VARIABLE
+from ..task.folder import RunFolder
+from ..task.plan import End, Plan
+from ..task.throughput import Throughput
+from .output import RankOutput
+from .progress_reader import ThroughputReader
 
 
 def supervise(
@@ -64,7 +65,7 @@ def supervise(
         name=name,
         node=node,
         working_dir=folder.path,
-        command=[sys.executable, "-m", "portal.launch.worker.rank", str(folder.path)],
+        command=[sys.executable, "-m", f"{IMPORT_NAME}.worker.rank", str(folder.path)],
     )
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
     with (

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from portal.launch.errors import TensorBoardError
+from ..errors import TensorBoardError
 
 SOCKET_VARIABLE = "PORTAL_SERVER_SOCKET"
 _TIMEOUT_S = 60

@@ -8,7 +8,7 @@ import time
 from http import HTTPStatus
 from urllib.parse import quote
 
-from portal.launch.errors import StepError
+from ..errors import StepError
 
 _REQUEST_TIMEOUT_S = 30
 _FIRST_PAUSE_S = 0.002

@@ -15,15 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from portal.launch.errors import LaunchError, UnaveragedError
-from portal.launch.rendezvous.mxnet_servers import serve_distributed_stores
+from ..errors import LaunchError, UnaveragedError
+from .mxnet_servers import serve_distributed_stores
 
 Patch = Callable[[ModuleType], None]
 
 _STOCK_REFUSAL = (
     "Horovod's own {name} does not average gradients under Keras 3: every rank would train alone "
     "and say nothing. Import the layer for Keras 3 in its place: "
-    "'import portal.launch.horovod_keras as hvd'; its names are the same."
+    "'import dsportal.horovod_keras as hvd'; its names are the same."
 )
 
 _HOST_MEMORY = (
@@ -133,7 +133,7 @@ def _check_after_init(module: ModuleType, n_ranks: int, framework: str, *, says_
 
 def _use_run_store(module: ModuleType, address: str, rank: int, n_ranks: int) -> None:
     # The store is a class of PyTorch, so it is made where PyTorch is.
-    from portal.launch.rendezvous.torch_store import use_run_store
+    from .torch_store import use_run_store
 
     use_run_store(module, address=address, rank=rank, n_ranks=n_ranks)
 

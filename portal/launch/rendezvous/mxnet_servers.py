@@ -20,9 +20,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from portal.launch.errors import LaunchError
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.task import exit_with_parent
+from ..errors import LaunchError
+from ..task import exit_with_parent
+from .client import StoreClient
 
 # How far behind rank 0 another rank may be.
 OTHERS_WITHIN_S = 300.0

@@ -25,7 +25,7 @@ from ipaddress import ip_address
 from types import TracebackType
 from typing import Any
 
-from portal.socket_owner import socket_owner
+from ..socket_owner import socket_owner
 
 MAX_VALUE_BYTES = 1 << 20
 # Ends a thread whose client sends nothing; a waiting rank asks again and again instead.

@@ -19,9 +19,9 @@ from urllib.parse import parse_qs, urlparse
 
 import torch.distributed as dist
 
-from portal.launch.errors import LaunchError
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.rendezvous.import_hooks import check_size
+from ..errors import LaunchError
+from .client import StoreClient
+from .import_hooks import check_size
 
 # PyTorch holds only the C++ half of a store and calls into the Python half, so keep that alive.
 _stores: list[dist.Store] = []

@@ -1,1 +1,1 @@
-"""The parts of `portal.launch.study`, `probe` and `advice`."""
+"""The parts of `dsportal.study`, `probe` and `advice`."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from portal.launch.errors import LaunchError
-from portal.launch.scaling.step_time import Point
-from portal.launch.slurm.layout import Layout
+from ..errors import LaunchError
+from ..slurm.layout import Layout
+from .step_time import Point
 
 _SHAPE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,2})", re.ASCII)
 PRECISIONS = ("fp32", "mixed")

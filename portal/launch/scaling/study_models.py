@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.scaling.study_config import Config
+from ..rendezvous.client import StoreClient
+from .study_config import Config
 
 # Side of the square images that each network was designed for, in pixels.
 MODELS = {"alexnet": 227, "inceptionv3": 299, "resnet50": 224, "vgg16": 224}
@@ -113,7 +113,7 @@ def _keras_step(name: str, config: Config) -> Callable[[], object]:
     import keras
     import numpy as np
 
-    import portal.launch.horovod_keras as hvd
+    from .. import horovod_keras as hvd
 
     hvd.init()
     if config.precision == "mixed":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 
-from portal.launch.scaling.study_config import Config, Measurement
+from .study_config import Config, Measurement
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 320, 48
 _COLORS = ("#1a6fb5", "#c4501b", "#2f8f4e", "#8a4fb0", "#a07d00", "#555555")

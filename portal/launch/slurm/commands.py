@@ -9,19 +9,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portal.launch.errors import SessionError, StepError
-from portal.launch.slurm.layout import explain_too_many
-from portal.launch.slurm.messages import explain_never, explain_rejection
-from portal.launch.slurm.partition import (
-    SINFO_FORMAT,
-    PartitionLimits,
-    explain_too_large,
-    parse_limits,
-)
-from portal.launch.slurm.sbatch import JobRequest, job_environment, job_script, sbatch_argv
-from spawner.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
-from spawner.slurm.states import JobState as SlurmState
-from spawner.slurm.states import Phase, parse_state
+from ..errors import SessionError, StepError
+from ..slurm_words.slurm.listing import NO_SUCH_JOB, Sacct, Squeue, new_mark
+from ..slurm_words.slurm.states import JobState as SlurmState
+from ..slurm_words.slurm.states import Phase, parse_state
+from .layout import explain_too_many
+from .messages import explain_never, explain_rejection
+from .partition import SINFO_FORMAT, PartitionLimits, explain_too_large, parse_limits
+from .sbatch import JobRequest, job_environment, job_script, sbatch_argv
 
 # State, nodes and reason of a job; names of steps; state of a job that squeue has forgotten.
 QUEUED = Squeue("TNr")

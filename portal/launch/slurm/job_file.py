@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from portal.launch.errors import LaunchError
-from portal.launch.slurm.sbatch import JobRequest, resource_options, warning_option
+from ..errors import LaunchError
+from .sbatch import JobRequest, resource_options, warning_option
 
 # Kernel whose Python each program runs in; "plain" needs none.
 PROGRAMS = {"horovod": "tensorflow", "torch": "pytorch", "plain": ""}
@@ -49,7 +49,7 @@ def render_job_file(
         command = f"srun {shlex.join(['python' if activate else 'python3', *words])}"
         note = "# One process for each GPU, started by Slurm; replace the line by any program."
     else:
-        command = f"exec {shlex.join(['python', '-m', 'portal.launch.alone', *words])}"
+        command = f"exec {shlex.join(['python', '-m', 'dsportal.alone', *words])}"
         note = "# One rank for each GPU; their logs are in ~/portal-runs, and runs() lists the run."
     lines = [
         "#!/bin/bash",

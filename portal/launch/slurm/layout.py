@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from portal.launch.errors import SessionError
-from portal.launch.slurm.session import SessionAllocation
+from ..errors import SessionError
+from .session import SessionAllocation
 
 MAX_NODES = 1024
 MAX_GPUS_PER_NODE = 64

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from portal.launch.slurm.layout import Layout
-from spawner import diagnosis
-from spawner.diagnosis.limit_reasons import explain_limit, parse_limit
-from spawner.diagnosis.messages import RUN, Situation
-from spawner.diagnosis.pending import normalize_reason
-from spawner.slurm.states import JobState, parse_state
-from spawner.slurm.units import format_walltime
+from ..slurm_words import diagnosis
+from ..slurm_words.diagnosis.limit_reasons import explain_limit, parse_limit
+from ..slurm_words.diagnosis.messages import RUN, Situation
+from ..slurm_words.diagnosis.pending import normalize_reason
+from ..slurm_words.slurm.states import JobState, parse_state
+from ..slurm_words.slurm.units import format_walltime
+from .layout import Layout
 
 _RUN = Situation(subject=RUN)
 # Of the reasons that are no limits of accounts, those that only another request ends.

@@ -1,6 +1,6 @@
 """MPI for a run: srun's option, and whether environment and Slurm can run Horovod over it.
 
-The variables of ranks that meet over MPI are in `portal.launch.task.environment`.
+The variables of ranks that meet over MPI are in `dsportal.task.environment`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 
-from portal.launch.errors import LaunchError, StepError
-from portal.launch.slurm import commands
+from ..errors import LaunchError, StepError
+from . import commands
 
 PLUGIN = "pmix"
 # The name of a function that only a Horovod built with MPI calls.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portal.launch.slurm.layout import Layout
-from spawner.errors import OptionsError
-from spawner.slurm.units import format_walltime, parse_time_limit
+from ..slurm_words.errors import OptionsError
+from ..slurm_words.slurm.units import format_walltime, parse_time_limit
+from .layout import Layout
 
 # Nodes, longest job, and nodes of one job, of each group of nodes.
 SINFO_FORMAT = "%D|%l|%s"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.launch.slurm.layout import Layout
+from .layout import Layout
 
 # Seconds before the time limit at which ranks are told to save a checkpoint; of a short run the
 # last third.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from portal.launch.errors import SessionError
+from ..errors import SessionError
 
 # Names of partitions, accounts and QOS in Slurm; its "(null)" is no name.
 _NAME = re.compile(r"[A-Za-z0-9_.@+-]+", re.ASCII)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from portal.launch.errors import StepError
-from portal.launch.slurm.mpi import mpi_option
-from portal.launch.task import exit_with_parent
-from portal.launch.task.environment import step_environment
-from portal.launch.task.interrupts import without_interrupts
-from portal.launch.task.plan import Plan
-from spawner.slurm.listing import Squeue, new_mark
+from ..errors import StepError
+from ..slurm_words.slurm.listing import Squeue, new_mark
+from ..task import exit_with_parent
+from ..task.environment import step_environment
+from ..task.interrupts import without_interrupts
+from ..task.plan import Plan
+from .mpi import mpi_option
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from portal.launch.errors import LaunchError
+from ..errors import LaunchError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import linecache
 from collections.abc import Mapping
 from typing import Any
 
-from portal.launch.errors import LaunchError
+from ..errors import LaunchError
 
 FILE_NAME = "<cell of %%ranks>"
 # Names that IPython puts into the namespace of a notebook.

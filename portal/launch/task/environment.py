@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portal.launch.task.gpus import gpu_variables, visible_gpus
-from portal.launch.task.placement import Placement
+from .gpus import gpu_variables, visible_gpus
+from .placement import Placement
 
 # What srun needs to know about its job. Everything else that Slurm put into the session describes
 # the one task of the notebook server, and srun would take it as an option.

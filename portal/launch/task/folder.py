@@ -24,11 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from portal.launch.errors import LaunchError
-from portal.launch.task.pickles import pickled, unpickled
-from portal.launch.task.plan import End, Failure, Plan
-from portal.launch.task.throughput import Throughput
-from portal.whole_file import write_whole
+from ..errors import LaunchError
+from ..whole_file import write_whole
+from .pickles import pickled, unpickled
+from .plan import End, Failure, Plan
+from .throughput import Throughput
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import secrets
 from datetime import datetime
 from pathlib import Path
 
-from portal.launch.errors import LaunchError
-from portal.launch.task.folder import RunFolder
+from ..errors import LaunchError
+from .folder import RunFolder
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 # Without l, o, 0 and 1, which look alike: users type these names.

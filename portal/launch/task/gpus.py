@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from portal.launch.errors import StepError
-from portal.launch.task.placement import Placement
+from ..errors import StepError
+from .placement import Placement
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 CAPABILITIES = Path("/proc/driver/nvidia/capabilities")

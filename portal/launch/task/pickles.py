@@ -6,7 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from portal.launch.errors import LaunchError
+from ..errors import LaunchError
 
 
 def pickled(value: object, refusal: str) -> bytes:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from portal.launch.errors import StepError
+from ..errors import StepError
 
 _TASKS = re.compile(r"(\d+)(?:\(x(\d+)\))?", re.ASCII)
 
@@ -79,7 +79,7 @@ def read_placement(environ: Mapping[str, str]) -> Placement:
     except (KeyError, ValueError, IndexError) as error:
         raise StepError(
             f"This process is not a rank that Slurm started ({error!r}). Start ranks with "
-            "portal.launch.run from a notebook."
+            "dsportal.run from a notebook."
         ) from error
     return Placement(
         rank=rank,

@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, MutableMapping
 
-from portal.launch.task.environment import CHOOSE_CYCLE_VARIABLE
+from ..task.environment import CHOOSE_CYCLE_VARIABLE
 
 # Frameworks still compile and allocate in the first steps.
 N_WARMUP_STEPS = 2

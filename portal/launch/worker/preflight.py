@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import metadata
 
-from portal.launch.errors import StepError
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.task.placement import Placement
+from ..errors import StepError
+from ..rendezvous.client import StoreClient
+from ..task.placement import Placement
 
 ALL_HERE_WITHIN_S = 60.0
 CONNECT_WITHIN_S = 10.0

@@ -2,13 +2,13 @@
 
 In the loop of a function that runs on ranks, with PyTorch or plain Python:
 
-    from portal.launch import report
+    from dsportal import report
 
     for step, (images, labels) in enumerate(batches, start=1):
         ...
         report(step=step, steps=len(batches), images=len(images), loss=loss)
 
-Keras: `hvd.callbacks.ProgressCallback(batch_size)`, or `portal.launch.frameworks.keras_progress`.
+Keras: `hvd.callbacks.ProgressCallback(batch_size)`, or `dsportal.frameworks.keras_progress`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import SupportsFloat
 
-from portal.launch.errors import LaunchError
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.task.throughput import Sample
+from ..errors import LaunchError
+from ..rendezvous.client import StoreClient
+from ..task.throughput import Sample
 
 SCOPE = "progress"
 SEND_EVERY_S = 1.0

@@ -1,4 +1,4 @@
-"""One rank of a run: `python -m portal.launch.worker.rank RUN_FOLDER`, started by srun.
+"""One rank of a run: `python -m dsportal.worker.rank RUN_FOLDER`, started by srun.
 
 Reads the plan, sets the environment for its place, runs the user's function and records what it
 returned or how it failed. No framework is imported before the environment is set.
@@ -19,19 +19,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 
-from portal.launch.checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
-from portal.launch.errors import LaunchError, StepError
-from portal.launch.rendezvous.client import StoreClient
-from portal.launch.rendezvous.import_hooks import check_size, install_guards
-from portal.launch.rendezvous.network import address_towards, find_interface
-from portal.launch.task import call, cell
-from portal.launch.task.environment import RENDEZVOUS_VARIABLE, rank_environment
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.gpus import name_mig
-from portal.launch.task.placement import Placement, read_placement
-from portal.launch.task.plan import Failure, Plan
-from portal.launch.worker import progress
-from portal.launch.worker.preflight import check_nodes
+from ..checkpoint import CHECKPOINT_VARIABLE, SAVED_VARIABLE, watch_for_warning
+from ..errors import LaunchError, StepError
+from ..rendezvous.client import StoreClient
+from ..rendezvous.import_hooks import check_size, install_guards
+from ..rendezvous.network import address_towards, find_interface
+from ..task import call, cell
+from ..task.environment import RENDEZVOUS_VARIABLE, rank_environment
+from ..task.folder import RunFolder
+from ..task.gpus import name_mig
+from ..task.placement import Placement, read_placement
+from ..task.plan import Failure, Plan
+from . import progress
+from .preflight import check_nodes
 
 
 def main(argv: list[str]) -> int:
@@ -94,7 +94,7 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
     check_size(placement.size, plan.n_ranks)
     address, _, port = os.environ.pop(RENDEZVOUS_VARIABLE, "").rpartition(" ")
     if not address:
-        raise StepError("This rank was not told where its run is. Use portal.launch.run.")
+        raise StepError("This rank was not told where its run is. Use dsportal.run.")
     host = address.partition(":")[0]
     own_address = address_towards(host)
     os.environ.update(

@@ -30,7 +30,7 @@ def test_a_job_has_one_rank_for_each_gpu_with_the_portals_cores_and_memory(scrip
     for option in ("nodes=2", "ntasks=8", "gpus-per-node=4", "cpus-per-task=8", "mem=196608M"):
         assert f"#SBATCH --{option}\n" in text
     assert "#SBATCH --time=480:00\n" in text
-    assert text.endswith(f"-m portal.launch.alone {script} --epochs 3\n")
+    assert text.endswith(f"-m dsportal.alone {script} --epochs 3\n")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        ([], "exec python -m portal.launch.alone"),
+        ([], "exec python -m dsportal.alone"),
         (["--with", "plain"], "srun python "),
     ],
 )

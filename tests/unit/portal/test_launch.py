@@ -4,13 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[3]
+import pytest
+
+import spawner
+from portal import launch
+
+LIBRARY = Path(__file__).parents[3] / "portal/library"
 
 
-def test_the_package_needs_nothing_but_python_itself():
+def test_the_package_needs_nothing_but_python_itself() -> None:
     program = (
-        f"import sys; sys.path.insert(0, {str(CHECKOUT)!r})\n"
-        "import portal.launch, portal.launch.worker.rank\n"
+        f"import sys; sys.path.append({str(LIBRARY)!r})\n"
+        "import dsportal, dsportal.worker.rank\n"
         "print(*sorted(name for name in sys.modules if name.startswith(('portal', 'spawner'))))\n"
     )
     done = subprocess.run(
@@ -18,16 +23,17 @@ def test_the_package_needs_nothing_but_python_itself():
     )
 
     assert done.returncode == 0, done.stderr
-    others = [
-        name
-        for name in done.stdout.split()
-        if not name.startswith(("portal.launch", "spawner.diagnosis", "spawner.slurm"))
-    ]
-    assert others == [
-        "portal",
-        "portal.socket_owner",
-        "portal.whole_file",
-        "spawner",
-        "spawner.amounts",
-        "spawner.errors",
-    ]
+    assert done.stdout.split() == []
+
+
+def test_an_older_python_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (LIBRARY / "dsportal/__init__.py").read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18, "final", 0))
+    monkeypatch.setattr(sys, "version", "3.9.18 (main)")
+
+    with pytest.raises(ImportError, match=r"needs Python 3\.10 or newer, .* has 3\.9\.18\. Choose"):
+        exec(program, {"__name__": "dsportal"})
+
+
+def test_it_has_the_version_of_the_portal() -> None:
+    assert launch.__version__ == spawner.__version__

@@ -160,5 +160,5 @@ def test_refusals_name_what_was_asked(session, monkeypatch):
         probe("resnet50")
     assert str(refused.value) == (
         "A probe measures on 1 and more GPUs, and this session has 1. Start a session with 2 GPUs "
-        "or more, or measure in jobs of their own with portal.launch.study.scaling."
+        "or more, or measure in jobs of their own with dsportal.study.scaling."
     )

@@ -53,5 +53,5 @@ def test_cross_ranks_count_only_nodes_with_so_many_ranks():
 
 
 def test_a_process_that_is_no_rank_says_how_to_start_one():
-    with pytest.raises(StepError, match=r"Start ranks with portal\.launch\.run"):
+    with pytest.raises(StepError, match=r"Start ranks with dsportal\.run"):
         read_placement({"SLURM_PROCID": "0"})

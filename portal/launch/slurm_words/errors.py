@@ -1,0 +1,1 @@
+../../../spawner/errors.py

@@ -1,0 +1,1 @@
+"""The modules of `spawner.slurm` that a notebook needs."""

@@ -1,0 +1,1 @@
+../../../../spawner/slurm/no_answer.py

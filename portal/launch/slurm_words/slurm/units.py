@@ -1,0 +1,1 @@
+../../../../spawner/slurm/units.py

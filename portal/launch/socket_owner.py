@@ -1,0 +1,1 @@
+../socket_owner.py
