@@ -10,11 +10,13 @@ from pathlib import Path
 from tests.benchmarks.report import LEAST_ROUNDS, REHEARSALS_DIR, RESULTS_DIR
 
 PROGRAM = Path(__file__).with_name("tensorboard")
+LEAST_LOGS_MB = 45
+MOST_VS_STOCK_PAGE = 1.0
+# Its server, JupyterLab and the browser share two cores.
+TOLERANCE = 1.1
 
 
-def test_charts_come_sooner_than_from_a_shell_and_again_as_soon_as_the_page_of_stock_alone(
-    rounds: int,
-) -> None:
+def test_charts_come_as_soon_as_the_page_of_stock_alone(rounds: int) -> None:
     program = [sys.executable, str(PROGRAM), f"--rounds={rounds}"]
     subprocess.run(program, check=True, timeout=1800)
 
@@ -22,8 +24,7 @@ def test_charts_come_sooner_than_from_a_shell_and_again_as_soon_as_the_page_of_s
         assert (REHEARSALS_DIR / "tensorboard.json").exists()
         return
     figures = json.loads((RESULTS_DIR / "tensorboard.json").read_text())["figures"]
-    assert figures["logs_mb"] > 45
+    assert figures["logs_mb"] > LEAST_LOGS_MB
     assert figures["charts_50mb_s"] < figures["stock_charts_50mb_s"]
-    assert figures["charts_again_vs_stock_page"] <= 1
-    # The first page is compiled as that of stock is, and start and reading come on top.
-    assert figures["charts_vs_stock_page"] < 1.25
+    assert figures["charts_again_vs_stock_page"] <= MOST_VS_STOCK_PAGE
+    assert figures["charts_vs_stock_page"] <= TOLERANCE * MOST_VS_STOCK_PAGE
