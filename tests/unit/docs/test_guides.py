@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.cli import build_parser
+from portal.cli import build_parser, build_user_parser
 
 CHECKOUT = Path(__file__).parents[3]
 GUIDES = sorted(
@@ -21,6 +21,11 @@ LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 COMMAND = re.compile(
     r"^(?: {4}\S*)?dsportal (?!ALL=)(\S.*?)(?:\s+#.*)?$|`dsportal ([^`]* --[^`]*)`", re.M
 )
+
+# A file or folder of the templates, as users have them.
+TEMPLATE = re.compile(r"`(?:~/)?templates/([\w./-]+)`")
+# What notebooks make.
+MADE_BY_NOTEBOOKS = frozenset({"tensorflow/logs"})
 
 
 def anchors(text: str) -> set[str]:
@@ -53,13 +58,24 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert broken == []
 
 
+def test_every_template_that_guides_and_notebooks_name_is_there() -> None:
+    folder = CHECKOUT / "notebook_templates"
+    pages = [*GUIDES, *folder.rglob("*.py")]
+    named = {name for page in pages for name in TEMPLATE.findall(page.read_text(encoding="utf-8"))}
+
+    assert len(named) > 20
+    assert [name for name in named - MADE_BY_NOTEBOOKS if not (folder / name).exists()] == []
+
+
 @pytest.mark.parametrize("page", ["users.md", "administrators.md"])
 def test_every_command_has_the_options_that_the_guide_gives_it(page: str) -> None:
     found = commands((CHECKOUT / "docs" / page).read_text(encoding="utf-8"))
+    # Sessions have no others.
+    parser = build_user_parser() if page == "users.md" else build_parser()
     refused = []
     for arguments in found:
         try:
-            build_parser().parse_args(arguments)
+            parser.parse_args(arguments)
         except (SystemExit, argparse.ArgumentError):
             refused.append(shlex.join(arguments))
 
