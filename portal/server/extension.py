@@ -39,7 +39,12 @@ from portal.server.jobs.handlers import (
 )
 from portal.server.jobs.page import PAGES_DIR, JobsPage
 from portal.server.jobs.queue import JobQueue
-from portal.server.kernels.handlers import EnvironmentsHandler
+from portal.server.kernels.execution_watch import ExecutionWatch
+from portal.server.kernels.handlers import (
+    EnvironmentsHandler,
+    ExecutionHandler,
+    ExecutionsHandler,
+)
 from portal.server.kernels.import_path import drop_relative_paths
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
@@ -62,6 +67,8 @@ from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard.script import TensorBoardScriptHandler
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
 from spawner.session_settings import read_settings
+
+_ID = "([^/]+)"
 
 
 class PortalServer(ExtensionApp):
@@ -110,6 +117,7 @@ class PortalServer(ExtensionApp):
             self.private_dir / "environment-tasks", on_end=self._offer_changes, log=self.log
         )
         made = {"tasks": self.environment_tasks, "root_dir": self.serverapp.root_dir}
+        executions = {"watch": self._watch_executions()}
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         tools = offered_tools(read_settings(os.environ))
@@ -129,6 +137,8 @@ class PortalServer(ExtensionApp):
                 (r"/portal/api/environments/own/([^/]+)/export", ExportHandler, made),
                 (r"/portal/api/environments/tasks", TasksHandler, made),
                 (r"/portal/api/environments/tasks/([^/]+)", TaskHandler, made),
+                (rf"/portal/api/kernels/{_ID}/executions", ExecutionsHandler, executions),
+                (rf"/portal/api/kernels/{_ID}/executions/{_ID}", ExecutionHandler, executions),
                 (
                     r"/portal/api/templates",
                     TemplatesHandler,
@@ -164,6 +174,13 @@ class PortalServer(ExtensionApp):
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
         )
+
+    def _watch_executions(self) -> ExecutionWatch:
+        watch = ExecutionWatch(self.log)
+        settings = self.serverapp.web_app.settings
+        name = "kernel_websocket_connection_class"
+        settings[name] = watch.connection_class(settings[name])
+        return watch
 
     def _make_private_dir(self) -> Path:
         try:

@@ -202,6 +202,8 @@ SESSION_OWNER = frozenset({
     r"/portal/api/jobs/([^/]+)$",
     r"/portal/api/jobs/([^/]+)/output$",
     r"/portal/api/jobs/preview$",
+    r"/portal/api/kernels/([^/]+)/executions$",
+    r"/portal/api/kernels/([^/]+)/executions/([^/]+)$",
     r"/portal/api/session$",
     r"/portal/api/session/extension$",
     r"/portal/api/session/history$",

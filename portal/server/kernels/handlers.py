@@ -1,12 +1,14 @@
-"""REST API `portal/api/environments`: which kernels are offered, and why the others are not."""
+"""REST APIs of kernels: those that are offered, and what their cells show without a tab."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.authorization import for_the_user
+from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.kernels import Kernels
 
 
@@ -35,3 +37,36 @@ class EnvironmentsHandler(APIHandler):
             self.finish({"message": f"The kernels cannot be described ({error}). Make room."})
             return
         self.finish(self.kernels.as_json())
+
+
+class ExecutionsHandler(APIHandler):
+    """The cells of one kernel whose tab was closed or reloaded before they had ended."""
+
+    auth_resource = "kernels"
+    # A tab that follows a cell asks every second, which must not count as activity.
+    _track_activity = False
+
+    def initialize(self, watch: ExecutionWatch) -> None:
+        """Store the arguments of the route."""
+        self.watch = watch
+
+    @for_the_user
+    async def get(self, kernel_id: str) -> None:
+        """List them with what they showed; see `Executions.as_json` for the arguments."""
+        after = self.get_query_argument("after", "")
+        # isdigit() also accepts characters such as ², at which int() fails.
+        number = int(after) if after.isascii() and after.isdigit() else 0
+        wanted_id = self.get_query_argument("id", "")
+        executions = self.watch.executions(kernel_id)
+        self.finish(json.dumps(executions.as_json(wanted_id, after=number)))
+
+
+class ExecutionHandler(ExecutionsHandler):
+    """One of them."""
+
+    @for_the_user
+    async def delete(self, kernel_id: str, execution_id: str) -> None:
+        """Forget it, since a notebook was saved with its output: 204."""
+        self.watch.executions(kernel_id).forget(execution_id)
+        self.set_status(204)
+        self.finish()

@@ -2,6 +2,7 @@ import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
 import { disconnectedPlugin } from './disconnected';
 import { environmentsPlugin } from './environments';
+import { executionsPlugin } from './executions';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
 import { meterPlugin } from './meter';
@@ -19,6 +20,7 @@ export default [
   runningPlugin,
   controlPanelPlugin,
   environmentsPlugin,
+  executionsPlugin,
   jobsPlugin,
   templatesPlugin,
   toolsPlugin,

@@ -1,0 +1,162 @@
+"""Cells that run while their tab is reloaded or closed, in a headless Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import BrowserContext, Page, expect  # noqa: E402
+
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.kernels import ask  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+TIMEOUT_MS = 60_000
+WAITING_CELL = """import pathlib, time
+print("epoch 1")
+while not pathlib.Path("go").exists():
+    time.sleep(0.05)
+print("epoch 2")
+6 * 7"""
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    folder = tmp_path_factory.mktemp("cells")
+    labextensions = folder / "share" / "labextensions"
+    labextensions.mkdir(parents=True)
+    labextensions.joinpath("data-scientist-portal").symlink_to(
+        CHECKOUT / "portal" / "server" / "labextension"
+    )
+    server = NotebookServer(
+        folder,
+        tensorboard_python,
+        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
+        environ={"JUPYTER_PATH": str(folder / "share")},
+    )
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def context(server: NotebookServer) -> Iterator[BrowserContext]:
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        context = browser.new_context(viewport={"width": 1280, "height": 860})
+        context.set_default_timeout(TIMEOUT_MS)
+        context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        yield context
+        browser.close()
+
+
+@pytest.fixture
+def notebook(server: NotebookServer) -> Iterator[Path]:
+    """A notebook whose cell ends once there is a file `go` beside it."""
+    path = server.root / "waits.ipynb"
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    content = {
+        "cells": [{**cell, "source": WAITING_CELL, "id": "waits"}],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path.write_text(json.dumps(content))
+    yield path
+    (server.root / "go").unlink(missing_ok=True)
+    for session in ask(server, "GET", "api/sessions"):
+        ask(server, "DELETE", f"api/sessions/{session['id']}")
+
+
+def open_notebook(context: BrowserContext, server: NotebookServer, address: str) -> Page:
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/{address}")
+    expect(page.locator(".jp-CodeCell .cm-content").first).to_be_visible(timeout=TIMEOUT_MS)
+    return page
+
+
+def start_cell(page: Page) -> None:
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    # A kernel that has not started yet would take the cell later, and the page could be gone.
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
+        timeout=TIMEOUT_MS
+    )
+    page.keyboard.press("Control+Enter")
+    expect_output(page, "epoch 1")
+
+
+def expect_output(page: Page, text: str) -> None:
+    expect(page.locator(".jp-CodeCell .jp-OutputArea").first).to_contain_text(
+        text, timeout=TIMEOUT_MS
+    )
+
+
+def expect_prompt(page: Page, text: str) -> None:
+    prompt = page.locator(".jp-CodeCell .jp-InputPrompt").first
+    expect(prompt).to_have_text(text, timeout=TIMEOUT_MS)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "lab/workspaces/cells/tree/waits.ipynb?reset",
+        pytest.param("notebooks/waits.ipynb", marks=pytest.mark.release),
+    ],
+)
+def test_a_cell_goes_on_in_a_page_that_is_reloaded(
+    context: BrowserContext, server: NotebookServer, notebook: Path, address: str
+) -> None:
+    page = open_notebook(context, server, address)
+    start_cell(page)
+
+    page.reload()
+
+    expect_output(page, "epoch 1")
+    expect_prompt(page, "[*]:")
+    (server.root / "go").touch()
+    expect_output(page, "epoch 2")
+    expect_output(page, "42")
+    expect_prompt(page, "[1]:")
+    page.close(run_before_unload=False)
+
+
+def test_a_cell_that_ended_without_a_page_shows_its_result_in_the_next_one(
+    context: BrowserContext, server: NotebookServer, notebook: Path
+) -> None:
+    address = "lab/workspaces/cells/tree/waits.ipynb?reset"
+    page = open_notebook(context, server, address)
+    start_cell(page)
+    page.close(run_before_unload=False)
+    (session,) = ask(server, "GET", "api/sessions")
+    kernel_id = session["kernel"]["id"]
+    (server.root / "go").touch()
+
+    def states() -> list[str]:
+        path = f"portal/api/kernels/{kernel_id}/executions"
+        return [each["state"] for each in ask(server, "GET", path)]
+
+    eventually(lambda: states() == ["done"], timeout_s=30)
+    page = open_notebook(context, server, address)
+
+    expect_output(page, "epoch 2")
+    expect_output(page, "42")
+    expect_prompt(page, "[1]:")
+    # Once the notebook has the output, the server forgets it.
+    page.keyboard.press("Control+s")
+    eventually(lambda: "epoch 2" in notebook.read_text(), timeout_s=30)
+    eventually(lambda: states() == [], timeout_s=30)
+    page.close(run_before_unload=False)

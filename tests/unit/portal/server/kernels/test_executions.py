@@ -1,0 +1,161 @@
+"""What cells show is kept for the tab that comes after the one that sent them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from portal.server.kernels.executions import (
+    KEEP_S,
+    LEFT_OUT,
+    MOST_CHARACTERS,
+    Execution,
+    Executions,
+)
+
+
+class Clock:
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def executions(clock: Clock) -> Executions:
+    executions = Executions(clock)
+    executions.open_tab("tab")
+    return executions
+
+
+def send(executions: Executions, name: str = "e1", *, cell: str = "cell 1") -> None:
+    executions.send(Execution(id=name, tab="tab", cell_id=cell, code="train()"))
+
+
+def status(executions: Executions, name: str, state: str) -> None:
+    executions.publish(name, "status", {"execution_state": state}, {})
+
+
+def say(executions: Executions, text: str, name: str = "e1") -> None:
+    executions.publish(name, "stream", {"name": "stdout", "text": text}, {})
+
+
+def shown(executions: Executions, **after: Any) -> list[str]:
+    (listed,) = executions.as_json(**after)
+    return [output["content"].get("text", output["msg_type"]) for output in listed["outputs"]]
+
+
+def states(executions: Executions) -> dict[str, str]:
+    return {each["id"]: each["state"] for each in executions.as_json()}
+
+
+def test_a_cell_waits_runs_and_ends(executions: Executions) -> None:
+    send(executions)
+    assert states(executions) == {"e1": "queued"}
+    status(executions, "e1", "busy")
+    executions.publish("e1", "execute_input", {"code": "train()", "execution_count": 7}, {})
+    assert states(executions) == {"e1": "running"}
+    status(executions, "e1", "idle")
+    (listed,) = executions.as_json()
+    assert (listed["state"], listed["execution_count"]) == ("done", 7)
+
+
+def test_what_it_prints_is_given_once(executions: Executions) -> None:
+    send(executions)
+    say(executions, "a\n")
+    say(executions, "b\n")
+    assert shown(executions) == ["a\nb\n"]
+    (listed,) = executions.as_json()
+    say(executions, "c\n")
+    assert shown(executions, after=listed["last"]) == ["c\n"]
+    assert shown(executions) == ["a\nb\n", "c\n"]
+
+
+def test_only_the_newest_drawing_of_a_bar_is_kept(executions: Executions) -> None:
+    send(executions)
+    content = {"data": {"text/html": "bar"}, "transient": {"display_id": "d"}}
+    executions.publish("e1", "display_data", content, {})
+    for _ in range(100):
+        executions.publish("e1", "update_display_data", content, {})
+    assert shown(executions) == ["display_data", "update_display_data"]
+
+
+def test_cleared_output_is_gone(executions: Executions) -> None:
+    send(executions)
+    say(executions, "a\n")
+    executions.publish("e1", "clear_output", {"wait": False}, {})
+    say(executions, "b\n")
+    assert shown(executions) == ["clear_output", "b\n"]
+
+
+def test_of_long_output_the_end_is_kept(executions: Executions) -> None:
+    send(executions)
+    for number in range(MOST_CHARACTERS // 1000 + 500):
+        say(executions, f"{number:0999}\n")
+    texts = shown(executions)
+    assert texts[0] == LEFT_OUT
+    assert texts[-1].endswith(f"{MOST_CHARACTERS // 1000 + 499:0999}\n")
+    assert MOST_CHARACTERS // 2 < sum(map(len, texts)) <= MOST_CHARACTERS + len(LEFT_OUT)
+    assert texts.count(LEFT_OUT) == 1
+
+
+def test_a_cell_that_is_run_again_replaces_what_it_showed(executions: Executions) -> None:
+    send(executions, "e1")
+    send(executions, "e2")
+    assert list(states(executions)) == ["e2"]
+
+
+def test_what_waits_behind_a_cell_that_failed_does_not_run(executions: Executions) -> None:
+    send(executions, "e1")
+    send(executions, "e2", cell="cell 2")
+    status(executions, "e1", "busy")
+    executions.publish("e1", "error", {"ename": "ValueError"}, {})
+    assert states(executions) == {"e1": "running", "e2": "queued"}
+    status(executions, "e1", "idle")
+    assert states(executions) == {"e1": "done", "e2": "done"}
+
+
+def test_a_kernel_that_starts_again_runs_none_of_them(executions: Executions) -> None:
+    send(executions)
+    status(executions, "e1", "busy")
+    status(executions, "", "starting")
+    assert states(executions) == {"e1": "done"}
+
+
+def test_a_cell_that_its_tab_has_shown_is_forgotten_after_a_while(
+    executions: Executions, clock: Clock
+) -> None:
+    send(executions)
+    status(executions, "e1", "idle")
+    clock.now_s = KEEP_S
+    assert states(executions) == {"e1": "done"}
+    clock.now_s = KEEP_S + 1
+    assert states(executions) == {}
+
+
+def test_a_cell_whose_tab_is_gone_is_kept(executions: Executions, clock: Clock) -> None:
+    send(executions)
+    # A connection that replaces one opens before the other is closed.
+    executions.open_tab("tab")
+    executions.close_tab("tab")
+    assert executions.as_json()[0]["has_tab"]
+    executions.close_tab("tab")
+    status(executions, "e1", "idle")
+    clock.now_s = KEEP_S + 1
+    (listed,) = executions.as_json()
+    assert not listed["has_tab"]
+    assert listed["is_missed"]
+    executions.forget("e1")
+    assert states(executions) == {}
+
+
+def test_messages_of_others_are_ignored(executions: Executions) -> None:
+    send(executions)
+    say(executions, "of a console", name="other")
+    assert shown(executions) == []
