@@ -23,8 +23,8 @@ N_DIGITS_STEPS = 60
 # 102 MB of gradients are averaged in each step, so that a step must not be too short.
 RESNET50_BATCH_SIZE = 24
 N_RESNET50_STEPS = 3
-# The portal has chosen Horovod's cycle time by then; one rank has none to choose.
-N_WARMUP_STEPS = 6
+# The portal chooses Horovod's cycle time before the last of them; one rank has none to choose.
+N_WARMUP_STEPS = 5
 N_WARMUP_STEPS_OF_ONE = 2
 # The same for all ways, so that only the way to start differs.
 SETTINGS = {
