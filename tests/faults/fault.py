@@ -23,6 +23,8 @@ class Fault:
         strike: Breaks something when it is entered, and heals it when it is left.
         says: What the portal's first page says to those whose session it ends; they are in
             `Stage.victims`. Empty if it may end nobody's session.
+        says_to_starters: What is said to those whose job it ends before their server answers, with
+            HTTP 500 as for every such job. Empty if it may end none of them.
         may_refuse: Whether starts may be refused in the meantime, with a sentence.
         may_be_silent: Whether nothing answers in the meantime, as without the proxy.
         may_lose_queued: Whether those who wait may have to ask again.
@@ -32,6 +34,7 @@ class Fault:
     what: str
     strike: Strike
     says: str = ""
+    says_to_starters: str = ""
     may_refuse: bool = True
     may_be_silent: bool = False
     may_lose_queued: bool = False

@@ -166,6 +166,8 @@ def _is_honest(answer: Answer, fault: Fault) -> bool:
         return True
     if answer.status == 0:
         return fault.may_be_silent
+    if answer.status == 500 and fault.says_to_starters:
+        return fault.says_to_starters in answer.text
     is_refusal = answer.status in REFUSALS and answer.status not in LIES
     return fault.may_refuse and is_refusal and bool(answer.text)
 

@@ -94,14 +94,7 @@ class Member:
 
     def keep_variable(self) -> None:
         """Start a kernel that keeps a new value."""
-        answer = requests.post(
-            f"{ADDRESS}/user/{self.name}/api/kernels",
-            json={},
-            headers=self._headers,
-            timeout=ANSWER_TIMEOUT_S,
-        )
-        answer.raise_for_status()
-        self._kernel = str(answer.json()["id"])
+        self._kernel = self.start_kernel()
         self._kept = secrets.token_hex(8)
         self.run_cell(f"kept = {self._kept!r}")
 
@@ -112,13 +105,30 @@ class Member:
         except (OSError, TimeoutError, HTTPError):
             return False
 
-    def run_cell(self, code: str) -> str:
-        """Run a cell in the kernel and return what it shows."""
-        return asyncio.run(self._run_cell(code))
+    def start_kernel(self, name: str = "") -> str:
+        """Start a kernel and return its id; without a name it is the default one."""
+        answer = requests.post(
+            f"{ADDRESS}/user/{self.name}/api/kernels",
+            json={"name": name} if name else {},
+            headers=self._headers,
+            timeout=ANSWER_TIMEOUT_S,
+        )
+        answer.raise_for_status()
+        return str(answer.json()["id"])
 
-    async def _run_cell(self, code: str) -> str:
-        url = f"ws{ADDRESS[4:]}/user/{self.name}/api/kernels/{self._kernel}/channels"
-        async with asyncio.timeout(CELL_TIMEOUT_S):
+    def run_cell(self, code: str, *, kernel: str = "", timeout_s: float = CELL_TIMEOUT_S) -> str:
+        """Run a cell and return what it shows.
+
+        Args:
+            code: The cell.
+            kernel: Id of a kernel; empty for the one that keeps the variable.
+            timeout_s: Seconds until it is given up.
+        """
+        return asyncio.run(self._run_cell(code, kernel or self._kernel, timeout_s))
+
+    async def _run_cell(self, code: str, kernel: str, timeout_s: float) -> str:
+        url = f"ws{ADDRESS[4:]}/user/{self.name}/api/kernels/{kernel}/channels"
+        async with asyncio.timeout(timeout_s):
             socket = await websocket_connect(HTTPRequest(url, headers=self._headers))
             shown = await run_over(socket, code)
             socket.close()

@@ -13,7 +13,7 @@ from tests.faults.fault import Fault, let_pass
 from tests.faults.stage import Stage, jobs_of, output, run
 from tests.support import parts
 from tests.support.eventually import eventually
-from tests.support.mounts import full_home, hanging_mount, node_places
+from tests.support.mounts import full_home, hanging_mount, hanging_on_nodes, node_places
 
 # The first holders and starters are there.
 NODE = "node01"
@@ -101,6 +101,15 @@ def hang_home(stage: Stage) -> Iterator[None]:
 
 
 @contextmanager
+def hang_running_home(stage: Stage) -> Iterator[None]:
+    """Let the home of one who holds a session hang, on the head node and on all others."""
+    home = Path("/home", stage.holders[0].name)
+    with hanging_mount(home), hanging_on_nodes(home):
+        let_pass(FILES_AWAY_S)
+        yield
+
+
+@contextmanager
 def hide_home(stage: Stage) -> Iterator[None]:
     """Show an empty folder of root in the place of the home of one who starts."""
     with hidden(Path("/home", stage.starters[0].name)):
@@ -159,6 +168,11 @@ FAULTS = (
         name="home-hangs",
         what=f"home of a starting user hangs on the head node for {FILES_AWAY_S} s",
         strike=hang_home,
+    ),
+    Fault(
+        name="home-hangs-running",
+        what=f"home of a running session hangs on all nodes for {FILES_AWAY_S} s",
+        strike=hang_running_home,
     ),
     Fault(
         name="home-gone",

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from deploy.one_machine.layout import HUB_STATE_DIR, PREFIX_DIR
@@ -20,6 +21,8 @@ LONGEST_START_S = 8
 LOCKED_S = 20
 AWAY_S = 20
 CORRUPT_BYTES = 65_536
+# Slurm's word for a job whose user its node does not know just then.
+NODE_FAILED = "failed while the session was running"
 DSPORTAL = str(PREFIX_DIR / "environments/hub/bin/dsportal")
 DATABASE = HUB_STATE_DIR / "jupyterhub.sqlite"
 
@@ -56,16 +59,38 @@ def kill_both(_: Stage) -> Iterator[None]:
 
 
 @contextmanager
-def lock_database(_: Stage) -> Iterator[None]:
+def locked_database() -> Iterator[None]:
     """Let another program write into the hub's database and not come to an end."""
     connection = sqlite3.connect(DATABASE, isolation_level=None, timeout=30)
     connection.execute("BEGIN EXCLUSIVE")
     try:
-        let_pass(LOCKED_S)
         yield
     finally:
         connection.execute("ROLLBACK")
         connection.close()
+
+
+@contextmanager
+def lock_database(_: Stage) -> Iterator[None]:
+    """Lock the hub's database for a while."""
+    with locked_database():
+        let_pass(LOCKED_S)
+        yield
+
+
+@contextmanager
+def restart_hub_and_lock_database(_: Stage) -> Iterator[None]:
+    """Kill the hub, and start it while its database is locked."""
+    with ThreadPoolExecutor(1) as pool:
+        parts.kill("hub")
+        with locked_database():
+            started = pool.submit(parts.start, "hub")
+            let_pass(LOCKED_S)
+            yield
+        # It may have given up.
+        with contextlib.suppress(RuntimeError):
+            started.result()
+    parts.start("hub")
 
 
 @contextmanager
@@ -133,6 +158,11 @@ FAULTS = (
         strike=lock_database,
     ),
     Fault(
+        name="database-locked-at-start",
+        what=f"hub killed, and started while its database is locked for {LOCKED_S} s",
+        strike=restart_hub_and_lock_database,
+    ),
+    Fault(
         name="database-corrupted",
         what="hub's database corrupted, and a copy restored",
         strike=corrupt_database,
@@ -147,11 +177,17 @@ FAULTS = (
         what="hub killed and started while the disk of its state is full",
         strike=fill_state_disk_and_kill_hub,
     ),
-    Fault(name="slapd-killed", what=f"slapd away for {AWAY_S} s", strike=stopped("slapd", AWAY_S)),
+    Fault(
+        name="slapd-killed",
+        what=f"slapd away for {AWAY_S} s",
+        strike=stopped("slapd", AWAY_S),
+        says_to_starters=NODE_FAILED,
+    ),
     Fault(name="slapd-hangs", what=f"slapd hangs for {AWAY_S} s", strike=hanging("slapd", AWAY_S)),
     Fault(
         name="nslcd-killed",
         what=f"name service away for {AWAY_S} s",
         strike=stopped("nslcd", AWAY_S),
+        says_to_starters=NODE_FAILED,
     ),
 )

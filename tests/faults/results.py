@@ -15,7 +15,7 @@ from tests.benchmarks.report import RESULTS_DIR
 REPORT = RESULTS_DIR / "faults.json"
 COLUMNS = (
     *("fault", "what happened", "sessions", "well again after, s", "slowest answer, s"),
-    *("starts refused", "sessions ended", "held"),
+    *("starts refused", "sessions ended", "load", "held"),
 )
 WORDS = {
     "faults": "faults that were tried",
@@ -27,6 +27,7 @@ NOTES = (
     "Well again: from the end of the fault until no session or variable was missing, nobody was"
     " pending who need not be, and hub, squeue and proxy agreed. After it everybody started again.",
     "Slowest answer: to a program that asked the hub twice a second all through the fault.",
+    "Load: of the machine at the end of the fault, over a minute; empty where it was not kept.",
     "Starts refused: with a sentence; these users asked again. Sessions ended: those that the fault"
     " takes by its nature, as a requeue does; their users are told why.",
 )
@@ -47,6 +48,7 @@ class Record:
         wrongs: What was not as it must be at the end.
         is_over: Whether everybody could start again.
         load: Load of the machine at the end.
+        sessions: What ran, if it was anything else.
     """
 
     fault: str
@@ -59,6 +61,7 @@ class Record:
     wrongs: list[str] = field(default_factory=list)
     is_over: bool = False
     load: float = 0.0
+    sessions: str = ""
 
     @property
     def held(self) -> bool:
@@ -74,12 +77,12 @@ class Record:
     def row(self) -> list[str | int | float]:
         """Return the line of the table."""
         after = "never" if self.well_after_s is None else round(self.well_after_s, 1)
-        sessions = f"{self.n_each}+{self.n_each}+{self.n_each}"
+        sessions = self.sessions or f"{self.n_each}+{self.n_each}+{self.n_each}"
         held = "yes" if self.held else f"no: {'; '.join(self.wrongs)}"
         slowest = round(self.slowest_s, 1)
         return [
             *(self.fault, self.what, sessions, after, slowest),
-            *(self.n_refused, self.n_ended, held),
+            *(self.n_refused, self.n_ended, round(self.load, 1), held),
         ]
 
 
@@ -104,7 +107,9 @@ def merged(
         rows: Lines of the table so far.
         records: What was tried now.
     """
-    table: dict[str, Sequence[str | int | float]] = {row[0]: row for row in rows}
+    # Older rows lack the load, which comes before the last column.
+    full = (row if len(row) == len(COLUMNS) else [*row[:-1], "", row[-1]] for row in rows)
+    table: dict[str, Sequence[str | int | float]] = {row[0]: row for row in full}
     table |= {record.fault: record.row() for record in records}
     return [table[name] for name in sorted(table)]
 
@@ -137,6 +142,8 @@ def write_report(records: Sequence[Record], seed: int) -> None:
 
 
 def _of_last_run(records: Sequence[Record], seed: int) -> list[str]:
-    loads = sorted(record.load for record in records)
-    busy = [f"The load of the machine was {loads[0]:.1f} to {loads[-1]:.1f}."] if loads else []
-    return [f"Seed of the random moments of the last run: {seed}.", *busy]
+    names = ", ".join(record.fault for record in records) or "nothing"
+    return [
+        f"The last run tried {names}, with seed {seed} for its random moments; the other lines are"
+        " from runs before it."
+    ]

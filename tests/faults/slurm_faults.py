@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from deploy.one_machine.layout import SLURM_DIR
 from tests.faults.bring_up import RUNNING, WAITING
-from tests.faults.fault import Fault, let_pass, stopped
+from tests.faults.fault import Fault, Strike, let_pass, stopped
 from tests.faults.member import Member
-from tests.faults.stage import Stage, jobs_of, run
+from tests.faults.stage import Stage, jobs_of, output, run
 from tests.support import parts
 from tests.support.eventually import eventually
 
@@ -93,43 +93,84 @@ def cancel(stage: Stage) -> Iterator[None]:
     yield
 
 
+def preempted(mode: str) -> Strike:
+    """Return what takes a node for a job that may preempt sessions, which end by it.
+
+    Args:
+        mode: Slurm's PreemptMode.
+    """
+
+    @contextmanager
+    def strike(stage: Stage) -> Iterator[None]:
+        node = jobs_of(stage.holders[0])[0].node
+        losers = [member for member in stage.holders if jobs_of(member)[0].node == node]
+        stage.victims |= {member.name for member in losers}
+        with urgent_job(mode, node, "--exclusive", "--mem=0"):
+            wait_until_gone(losers)
+            yield
+
+    return strike
+
+
 @contextmanager
-def preempt(stage: Stage) -> Iterator[None]:
-    """Take a node for a job that may preempt sessions."""
-    node = jobs_of(stage.holders[0])[0].node
-    losers = [member for member in stage.holders if jobs_of(member)[0].node == node]
-    stage.victims |= {member.name for member in losers}
+def preempt_by_suspending(stage: Stage) -> Iterator[None]:
+    """Suspend the sessions of a node for a job that needs their cores, until users are told."""
+    member = stage.holders[0]
+    node = jobs_of(member)[0].node
+    # Memory and GPUs stay with those who are suspended.
+    with urgent_job("SUSPEND,GANG", node, f"--ntasks={n_cores(node)}", "--mem=1"):
+        eventually(lambda: "suspended" in member.home().lower(), timeout_s=TOLD_TIMEOUT_S)
+        yield
+    eventually(lambda: jobs_of(member)[0].state == "RUNNING", timeout_s=END_TIMEOUT_S)
+
+
+def n_cores(node: str) -> int:
+    """Return the cores of a node."""
+    return int(run("sinfo", "-h", "-n", node, "-o", "%c").split()[0])
+
+
+@contextmanager
+def urgent_job(mode: str, node: str, *options: str) -> Iterator[None]:
+    """Start a job that preempts those of a node, and end it.
+
+    Args:
+        mode: Slurm's PreemptMode.
+        node: Name of the node.
+        options: What the job asks for, as sbatch's options.
+    """
     path = SLURM_DIR / "slurm.conf"
     text = path.read_text()
     parts.stop("slurmctld")
-    path.write_text(with_urgent_partition(text, node))
+    path.write_text(with_urgent_partition(text, node, mode))
     parts.start("slurmctld")
-    words = ("--partition=urgent", "--exclusive", "--mem=0", "--time=10", "--output=/dev/null")
+    words = ("--partition=urgent", "--time=10", "--output=/dev/null", *options)
     wrap = ("--parsable", "--uid=ada", "--chdir=/", "--wrap=exec sleep 600")
     job = run("sbatch", *words, *wrap)
     try:
-        wait_until_gone(losers)
         yield
     finally:
         run("scancel", job)
+        # A node must not belong to a partition that is gone while one of its jobs ends.
+        eventually(lambda: not output("squeue", "-h", "-p", "urgent"), timeout_s=END_TIMEOUT_S)
         parts.stop("slurmctld")
         path.write_text(text)
         parts.start("slurmctld")
 
 
-def with_urgent_partition(conf: str, node: str) -> str:
-    """Add a partition whose jobs end those of the others.
+def with_urgent_partition(conf: str, node: str, mode: str) -> str:
+    """Add a partition whose jobs preempt those of the others.
 
     Args:
         conf: Text of slurm.conf.
         node: Name of its one node.
+        mode: Slurm's PreemptMode.
 
     Source:
         slurm.conf(5), Slurm 22.05: PreemptType, PreemptMode, PriorityTier.
     """
     added = (
         "PreemptType=preempt/partition_prio",
-        "PreemptMode=CANCEL",
+        f"PreemptMode={mode}",
         f"PartitionName=urgent Nodes={node} PriorityTier=10 State=UP MaxTime=60",
     )
     return "\n".join([conf.rstrip(), *added, ""])
@@ -201,11 +242,20 @@ FAULTS = (
         strike=cancel,
         says="cancel",
     ),
+    *(
+        Fault(
+            name=name,
+            what=f"a node's sessions preempted by a job (PreemptMode={mode})",
+            strike=preempted(mode),
+            says="higher priority",
+            says_to_starters="higher priority",
+        )
+        for name, mode in (("preemption", "CANCEL"), ("preemption-requeue", "REQUEUE"))
+    ),
     Fault(
-        name="preemption",
-        what="a node's sessions preempted by a job (PreemptMode=CANCEL)",
-        strike=preempt,
-        says="higher priority",
+        name="preemption-suspend",
+        what="a node's sessions suspended for a job (PreemptMode=SUSPEND,GANG), and resumed",
+        strike=preempt_by_suspending,
     ),
     Fault(
         name="partition-removed",

@@ -59,6 +59,14 @@ class Stage:
         for member in self.queued:
             parts.wait_until_saved(jobs_of(member)[0].job_id)
 
+    def leave_only(self, member: Member) -> None:
+        """Let one user hold a session, and end those of all others."""
+        self.victims.clear()
+        others = [other for other in self.members if other is not member]
+        self._each(Member.stop, others)
+        eventually(lambda: not any(map(jobs_of, others)), timeout_s=GONE_TIMEOUT_S)
+        self._hold(member)
+
     def begin_starts(self) -> None:
         """Let the starters ask, and do not wait for the answers."""
         for member in self.starters:

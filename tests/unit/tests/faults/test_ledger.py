@@ -45,6 +45,13 @@ def test_a_refusal_needs_words_and_a_fault_that_allows_it() -> None:
     assert ledger.lies(told(503, "Not now."), fault(may_refuse=False))
 
 
+def test_a_job_that_the_fault_ends_is_told_by_its_words_alone() -> None:
+    ending = fault(says_to_starters="its node failed")
+
+    assert not ledger.lies(told(500, "The job has ended: its node failed."), ending)
+    assert ledger.lies(told(500, "Internal Server Error"), ending)
+
+
 def test_only_without_the_proxy_may_nothing_answer() -> None:
     assert ledger.lies(told(0, "ConnectionError"), fault())
     assert not ledger.lies(told(0, "ConnectionError"), fault(may_be_silent=True))

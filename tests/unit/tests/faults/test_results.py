@@ -19,6 +19,13 @@ def test_a_new_result_replaces_the_one_of_the_same_fault() -> None:
     ]
 
 
+def test_lines_of_runs_that_kept_no_load_have_an_empty_one() -> None:
+    (row,) = results.merged([["a", "", "8+8+8", 1.0, 0.1, 0, 0, "yes"]], [])
+
+    assert dict(zip(results.COLUMNS, row, strict=True))["load"] == ""
+    assert row[-1] == "yes"
+
+
 def test_a_fault_holds_only_if_everybody_could_start_again() -> None:
     assert not Record(fault="a", n_each=2).held
     assert Record(fault="a", n_each=2, is_over=True).held
