@@ -187,3 +187,31 @@ def test_a_cell_shows_the_link_to_tensorboard(page: Page, context: BrowserContex
     tab.reload()
     expect(tab).to_have_title(re.compile("logs - TensorBoard"), timeout=TIMEOUT_MS)
     tab.close()
+
+
+def test_a_progress_bar_is_drawn_in_jupyterlab_and_in_notebook_7(page: Page) -> None:
+    notebook = """{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [],
+      "execution_count": null, "source":
+      ["from tqdm.auto import tqdm\\n", "for step in tqdm(range(3), desc='Steps'): pass"]}],
+      "metadata": {"kernelspec": {"name": "pytorch", "display_name": "PyTorch"}},
+      "nbformat": 4, "nbformat_minor": 5}"""
+
+    for name, path in (("lab", "lab/workspaces/tools/tree"), ("notebook", "notebooks")):
+        write_as_user(HOME / f"work/{name}.ipynb", notebook)
+        page.goto(f"{ADDRESS}/user/{USER}/{path}/work/{name}.ipynb?reset")
+        # A cell that is run earlier is asked for its kernel.
+        eventually(lambda name=name: is_connected(page, f"work/{name}.ipynb"), timeout_s=120)
+        page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Shift+Enter")
+
+        output = page.locator(".jp-OutputArea-output").first
+        expect(output.locator(".jupyter-widgets .progress")).to_be_visible(timeout=TIMEOUT_MS)
+        expect(output).to_contain_text("3/3")
+        picture(page, f"tools-progress-{name}")
+
+
+def is_connected(page: Page, path: str) -> bool:
+    """Whether a page is connected to the idle kernel of a notebook."""
+    sessions = page.request.get(f"{ADDRESS}/user/{USER}/api/sessions").json()
+    kernels = [session["kernel"] for session in sessions if session["path"] == path]
+    return any(kernel["connections"] and kernel["execution_state"] == "idle" for kernel in kernels)
