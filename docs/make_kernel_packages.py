@@ -1,0 +1,52 @@
+"""Write the table of what the shipped kernels hold into docs/users.md, from the locks.
+
+Run it from the root of the repository after a change of a lock:
+
+    python docs/make_kernel_packages.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(CHECKOUT))
+
+from deploy.environments.builder.environment import canonical_name, read_pins  # noqa: E402
+
+PAGE = CHECKOUT / "docs" / "users.md"
+RECIPES = CHECKOUT / "deploy" / "environments"
+LOCKS = RECIPES / "locks" / "3.11"
+# The kernels' names, and the locks of what they hold.
+KERNELS = {"Python 3": "server", "TensorFlow": "tensorflow-gpu", "PyTorch": "pytorch-gpu"}
+FRAMEWORKS = (
+    *("tensorflow", "torch", "keras", "tensorboard"),
+    *("torchvision", "transformers", "tokenizers", "accelerate", "peft", "onnx", "onnxruntime"),
+)
+BEGIN = "<!-- Made by docs/make_kernel_packages.py; do not edit this table by hand. -->\n"
+
+
+def packages() -> list[str]:
+    """Return the packages to show: the frameworks', then what all kernels may have."""
+    lines = (RECIPES / "notebook.in").read_text().splitlines()
+    return [*FRAMEWORKS, *sorted(canonical_name(line) for line in lines if line[0] != "#")]
+
+
+def table() -> str:
+    """Return the table, with the version of each package in each kernel on Python 3.11."""
+    pins = [read_pins(LOCKS / f"{lock}.txt") for lock in KERNELS.values()]
+    rows = [[name, *(pin.get(name, "") for pin in pins)] for name in packages()]
+    lines = [["package", *KERNELS], ["---"] * (len(KERNELS) + 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def render(page: str) -> str:
+    """Return the page with the present table, which reaches to the next empty line."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.lstrip("\n").partition("\n\n")
+    return f"{before}{BEGIN}\n{table()}\n{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
