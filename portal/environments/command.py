@@ -46,6 +46,8 @@ _KERNELS = {
         *("-e", "IRkernel::main()", "--args", "{connection_file}"),
     ),
 }
+# Names the folder that kernels import `dsportal` from; it holds nothing else.
+LIBRARY_VARIABLE = "PORTAL_LIBRARY"
 # Marks our line: a module's script, for one, may print something first.
 PACKAGES_MARK = "dsportal-packages"
 # If a name is twice on the search path, the first is imported. Python before 3.8 lacks the module
@@ -82,12 +84,14 @@ class Node:
         module_init: The shell script that defines `module`, or None.
         container: Path of apptainer or singularity, or None.
         binds: Folders that are mounted into every image.
+        python_path: PYTHONPATH for the kernels of images; None leaves the session's.
         has_gpus: Whether images get the GPUs of the session.
     """
 
     module_init: Path | None = None
     container: Path | None = None
     binds: tuple[Path, ...] = ()
+    python_path: str | None = None
     has_gpus: bool = False
 
 
@@ -109,7 +113,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         "display_name": environment.name,
         "language": "R" if is_r else "python",
         # Jupyter puts the server's PATH in when it starts the kernel.
-        "env": dict(variables(environment, path="${PATH}")),
+        "env": {**_python_path(environment, node), **variables(environment, path="${PATH}")},
         "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
     }
 
@@ -132,6 +136,13 @@ def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
         is_conda = environment.kind is Kind.CONDA
         own["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(environment.path)
     return own | dict(environment.variables)
+
+
+def _python_path(environment: Environment, node: Node) -> Mapping[str, str]:
+    # With the session's, that of an image's own would be lost; the kernel adds `dsportal` itself.
+    if environment.kind is not Kind.IMAGE or node.python_path is None:
+        return {}
+    return {"PYTHONPATH": node.python_path}
 
 
 def _enter(environment: Environment, node: Node, arguments: Sequence[str]) -> list[str]:

@@ -49,6 +49,19 @@ class NotebookKernel(IPKernelApp):
         events.register("pre_execute", before_the_first_cell)
 
 
+def offer_library():
+    """Import `dsportal` from the session's folder, which has no other package.
+
+    PYTHONPATH does it, too, unless a module, an image or the entry of the environment has set it.
+    """
+    folder = os.environ.get("PORTAL_LIBRARY", "")
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+        # For the ranks and whatever else the kernel starts.
+        path = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join([path, folder]) if path else folder
+
+
 def take_output_from(address):
     """Let the kernel's processes exchange output at a ZeroMQ `address` instead of a TCP port.
 
@@ -78,4 +91,5 @@ def take_output_from(address):
 
 
 if __name__ == "__main__":
+    offer_library()
     NotebookKernel.launch_instance()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from portal.environments.command import PACKAGES_MARK, Node, probe, variables
+from portal.environments.command import LIBRARY_VARIABLE, PACKAGES_MARK, Node, probe, variables
 from portal.environments.entry import Environment, Kind, Language
 from spawner.session_settings import read_settings
 
@@ -46,8 +46,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     """Find what this node offers to environments.
 
     Args:
-        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_GPUS_SIMULATED
-            and the session's settings.
+        environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_GPUS_SIMULATED,
+            PORTAL_LIBRARY, PYTHONPATH and the session's settings.
         binds: Further folders to mount into every image, such as that of connection files.
     """
     inits = (
@@ -59,10 +59,15 @@ def probe_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     programs = (shutil.which(name, path=path) for name in _CONTAINERS)
     container = next((program for program in programs if program), None)
     named = [Path(folder) for folder in read_settings(environ).image_binds]
+    library = environ.get(LIBRARY_VARIABLE, "")
+    if library:
+        named.append(Path(library))
+    python_path = [part for part in environ.get("PYTHONPATH", "").split(":") if part != library]
     return Node(
         module_init=next(found, None),
         container=Path(container) if container else None,
         binds=tuple(folder for folder in (*named, *binds) if folder.is_dir()),
+        python_path=":".join(python_path) if library else None,
         has_gpus=environ.get("PORTAL_GPUS_SIMULATED") != "1",
     )
 

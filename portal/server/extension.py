@@ -45,7 +45,7 @@ from portal.server.kernels.handlers import (
     ExecutionHandler,
     ExecutionsHandler,
 )
-from portal.server.kernels.import_path import drop_relative_paths
+from portal.server.kernels.import_path import drop_relative_paths, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
@@ -88,6 +88,7 @@ class PortalServer(ExtensionApp):
     def initialize_settings(self) -> None:
         """Prepare environment, home and kernels, so that the first page shows them."""
         drop_relative_paths(os.environ)
+        offer_library(os.environ, Path(sys.prefix))
         offer_commands(os.environ, Path(sys.prefix))
         offer_modules(os.environ, probe_node(os.environ).module_init)
         # Before anything is started from here: all children inherit the environment.

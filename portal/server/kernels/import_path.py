@@ -1,11 +1,16 @@
-"""Cleans PYTHONPATH for the kernels of a session."""
+"""PYTHONPATH of the kernels of a session: nothing of the notebook's folder, and `dsportal`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
+from pathlib import Path
+
+from portal.environments.command import LIBRARY_VARIABLE
 
 VARIABLE = "PYTHONPATH"
+# In a checkout; an installed portal has a copy in the server's environment.
+_SOURCE = Path(__file__).parents[2] / "library"
 
 
 def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
@@ -17,3 +22,16 @@ def drop_relative_paths(environ: MutableMapping[str, str]) -> None:
     if VARIABLE in environ:
         parts = environ[VARIABLE].split(os.pathsep)
         environ[VARIABLE] = os.pathsep.join(part for part in parts if os.path.isabs(part))
+
+
+def offer_library(environ: MutableMapping[str, str], prefix: Path) -> None:
+    """Let every Python of the session import `dsportal`, whatever environment it belongs to.
+
+    The folder holds that package alone, so nothing of an environment is hidden. `prefix` is the
+    environment of the notebook server.
+    """
+    folders = (folder for folder in (_SOURCE, prefix / "library") if folder.is_dir())
+    if folder := next(folders, None):
+        environ[LIBRARY_VARIABLE] = str(folder)
+        parts = [part for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
+        environ[VARIABLE] = os.pathsep.join([*parts, str(folder)])

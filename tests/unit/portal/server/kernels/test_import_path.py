@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from portal.server.kernels.import_path import drop_relative_paths
+from portal.server.kernels import import_path
+from portal.server.kernels.import_path import drop_relative_paths, offer_library
 
 
 @pytest.mark.parametrize(
@@ -23,5 +26,30 @@ def test_without_the_variable_nothing_is_set() -> None:
     environ: dict[str, str] = {}
 
     drop_relative_paths(environ)
+
+    assert environ == {}
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "{}"), ("", "{}"), ("/a:/b", "/a:/b:{}")])
+def test_dsportal_comes_behind_what_the_user_has_on_the_path(
+    given: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_path, "_SOURCE", tmp_path / "missing")
+    library = tmp_path / "library"
+    library.mkdir()
+    environ = {} if given is None else {"PYTHONPATH": given}
+
+    offer_library(environ, tmp_path)
+
+    assert environ == {"PYTHONPATH": expected.format(library), "PORTAL_LIBRARY": str(library)}
+
+
+def test_an_installation_without_the_folder_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_path, "_SOURCE", tmp_path / "missing")
+    environ: dict[str, str] = {}
+
+    offer_library(environ, tmp_path)
 
     assert environ == {}

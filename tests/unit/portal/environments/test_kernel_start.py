@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from portal.environments.kernel_start import offer_library
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(None, "/library"), ("", "/library"), ("/of/module", "/of/module:/library")],
+)
+def test_what_was_taken_off_the_path_comes_back_behind_all_else(
+    before: str | None, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTAL_LIBRARY", "/library")
+    monkeypatch.setattr(sys, "path", ["/usr/lib/python3"])
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    if before is not None:
+        monkeypatch.setenv("PYTHONPATH", before)
+
+    offer_library()
+
+    assert sys.path == ["/usr/lib/python3", "/library"]
+    assert os.environ["PYTHONPATH"] == after
+
+
+@pytest.mark.parametrize("library", ["", "/usr/lib/python3"])
+def test_nothing_changes_where_it_is_on_the_path_or_not_offered(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORTAL_LIBRARY", library)
+    monkeypatch.setattr(sys, "path", ["/usr/lib/python3"])
+    monkeypatch.setenv("PYTHONPATH", "/usr/lib/python3")
+
+    offer_library()
+
+    assert sys.path == ["/usr/lib/python3"]
+    assert os.environ["PYTHONPATH"] == "/usr/lib/python3"
