@@ -47,7 +47,7 @@ def train(start):
 
 print("SUM", run(train, 10, gpus=2))
 """
-IN_A_CHILD = "!python -c 'import dsportal; print(\"CHILD\", dsportal.__version__)'"
+IN_A_CHILD = "!{sys.executable} -c 'import dsportal; print(\"CHILD\", dsportal.__version__)'"
 
 
 class Session:
