@@ -21,6 +21,7 @@ from deploy.one_machine.cluster import (
 )
 from deploy.one_machine.environments import Build, refuse_unknown_sources
 from deploy.one_machine.errors import DeployError
+from deploy.one_machine.extras import Extra, build_targets
 from deploy.one_machine.foreground import stay
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
@@ -69,6 +70,17 @@ def up(argv: Sequence[str]) -> int:
         "--foreground",
         action="store_true",
         help="stay until SIGTERM or Ctrl-C, then do what deploy/down does; for containers",
+    )
+    parser.add_argument(
+        "--with",
+        dest="extras",
+        metavar="EXTRA",
+        choices=[extra.value for extra in Extra],
+        action="append",
+        default=[],
+        help="add what many sites have: 'modules' (environment modules of the frameworks) or "
+        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image); may be given "
+        "several times",
     )
     wanted = parser.parse_args(argv)
     if wanted.foreground and wanted.only:
@@ -125,9 +137,10 @@ def down(argv: Sequence[str]) -> int:
 def _up(wanted: argparse.Namespace) -> None:
     start = time.monotonic()
     refuse_unknown_sources()
-    build = Build()
+    extras = [Extra(name) for name in wanted.extras]
+    build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
-    steps = select(steps_up(cluster, build), only=wanted.only, until=wanted.until)
+    steps = select(steps_up(cluster, build, extras), only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 
 from deploy.environments.builder import errors
 from deploy.environments.builder.package_sources import package_sources
@@ -19,9 +20,14 @@ POLL_S = 0.2
 
 
 class Build:
-    """One run of the builder, in the background."""
+    """One run of the builder, in the background.
 
-    def __init__(self) -> None:
+    Args:
+        targets: Targets that are built besides all that the portal needs.
+    """
+
+    def __init__(self, targets: Sequence[str] = ()) -> None:
+        self._targets = ("all", *targets)
         self._process: subprocess.Popen[bytes] | None = None
         self._start_offset = 0
 
@@ -36,7 +42,7 @@ class Build:
             self._start_offset = log.tell()
             self._process = subprocess.Popen(
                 # -u: its progress is shown while it runs.
-                ["/usr/bin/python3", "-u", "-B", BUILDER, "all"],
+                ["/usr/bin/python3", "-u", "-B", BUILDER, *self._targets],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

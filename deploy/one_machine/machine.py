@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deploy.one_machine import (
     accounting,
     accounts,
@@ -19,6 +21,7 @@ from deploy.one_machine import (
 )
 from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
+from deploy.one_machine.extras import Extra, steps_extra
 from deploy.one_machine.files import ensure_folder
 from deploy.one_machine.layout import (
     LOG_DIR,
@@ -34,7 +37,7 @@ from deploy.one_machine.steps import Step
 FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
 
 
-def steps_up(cluster: Cluster, build: Build) -> list[Step]:
+def steps_up(cluster: Cluster, build: Build, extras: Sequence[Extra] = ()) -> list[Step]:
     """Return all steps of deploy/up, in order."""
     return [
         Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
@@ -44,6 +47,7 @@ def steps_up(cluster: Cluster, build: Build) -> list[Step]:
         Step(name="build", title="Environments: start", do=build.start),
         *_cluster_steps(cluster),
         Step(name="environments", title="Environments: finish", do=build.join),
+        *steps_extra(extras),
         # After the build, which installs the programs that the rule names.
         Step(name="sudoers", title="Rule of sudo", do=accounts.ensure_sudoers),
         Step(

@@ -91,6 +91,16 @@ def ensure_packages() -> str:
     missing = missing_packages(CLUSTER_PACKAGES)
     if not missing:
         return "all installed"
+    install_packages(missing)
+    return f"installed {len(missing)}"
+
+
+def install_packages(missing: Sequence[str]) -> None:
+    """Install packages of Debian without starting their daemons.
+
+    Raises:
+        CommandError: If one cannot be installed.
+    """
     if answers := answers_for(missing):
         run(["debconf-set-selections"], stdin=answers)
     quiet = clean_environment()
@@ -103,7 +113,6 @@ def ensure_packages() -> str:
             run((*APT_GET, "update"), environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
             run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
     disable_units([unit for unit in UNITS if unit in missing])
-    return f"installed {len(missing)}"
 
 
 @contextlib.contextmanager

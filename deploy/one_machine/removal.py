@@ -10,6 +10,7 @@ from pathlib import Path
 from deploy.one_machine import (
     accounts,
     controller,
+    extras,
     name_service,
     network,
     node,
@@ -60,6 +61,7 @@ def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
     steps = [
         ("name-service", "Name service", name_service.restore_name_service),
         ("nslcd-folder", "Folder of the name service", name_service.remove_run_folder),
+        ("extras", "Modules and the link to Apptainer", extras.remove_extras),
         ("packages", "Rule against starting daemons", packages.remove_policy),
         ("sudoers", "Rule of sudo", lambda: accounts.SUDOERS.unlink(missing_ok=True)),
         ("homes", "Home folders of the demo users", users.remove_homes),

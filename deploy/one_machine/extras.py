@@ -1,0 +1,125 @@
+"""What deploy/up adds on request, so that the demo has what many sites have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+
+from deploy.one_machine.command import run
+from deploy.one_machine.errors import DeployError
+from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.one_machine.layout import MARK, PREFIX_DIR, SETTINGS_DIR
+from deploy.one_machine.packages import install_packages, missing_packages
+from deploy.one_machine.steps import Step
+
+MODULES_PACKAGE = "environment-modules"
+MODULES_DIR = Path("/etc/environment-modules/modules")
+# The kernels that are offered as modules, and what their processes need to know.
+MODULES = {
+    "pytorch": ("PyTorch of the portal", {"KERAS_BACKEND": "torch"}),
+    "tensorflow": ("TensorFlow of the portal", {}),
+}
+APPTAINER = Path("/opt/apptainer/bin/apptainer")
+APPTAINER_LINK = Path("/usr/local/bin/apptainer")
+CONTAINER = PREFIX_DIR / "test-image"
+IMAGE = PREFIX_DIR / "images" / "debian-python.sif"
+IMAGE_ID = "debian-python"
+IMAGE_TIMEOUT_S = 600
+
+
+class Extra(Enum):
+    """Something that deploy/up adds on request; the value is its name on the command line."""
+
+    MODULES = "modules"
+    APPTAINER = "apptainer"
+
+
+def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
+    """Return the targets of the environments' builder that the extras need."""
+    return ("apptainer", "image") if Extra.APPTAINER in extras else ()
+
+
+def steps_extra(extras: Sequence[Extra]) -> list[Step]:
+    """Return the steps of the extras; the environments must be built."""
+    known = {
+        Extra.MODULES: Step(name="modules", title="Environment modules", do=ensure_modules),
+        Extra.APPTAINER: Step(name="apptainer", title="Apptainer image", do=ensure_image),
+    }
+    return [known[extra] for extra in Extra if extra in extras]
+
+
+def render_modulefile(name: str) -> str:
+    """Return the modulefile of a kernel's environment.
+
+    Source:
+        modulefile(4), Environment Modules 5.2.
+    """
+    title, variables = MODULES[name]
+    others = " ".join(other for other in MODULES if other != name)
+    lines = [
+        "#%Module",
+        f"# {MARK}",
+        f'module-whatis "{title}: python, pip and the programs of its environment"',
+        f"conflict {others}",
+        f"prepend-path PATH {PREFIX_DIR}/environments/{name}/bin",
+        *(f"setenv {variable} {value}" for variable, value in variables.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def ensure_modules() -> str:
+    """Install environment-modules, and offer the frameworks as modules.
+
+    Raises:
+        DeployError: If Lmod is installed, which Debian does not allow at the same time.
+    """
+    missing = missing_packages([MODULES_PACKAGE])
+    if missing and not missing_packages(["lmod"]):
+        raise DeployError(
+            f"This machine has Lmod, and Debian's {MODULES_PACKAGE} would remove it.",
+            next_step="Run deploy/up without --with modules; the portal uses Lmod as it is.",
+        )
+    if missing:
+        install_packages(missing)
+    ensure_folder(MODULES_DIR)
+    is_new = [ensure_file(MODULES_DIR / name, render_modulefile(name)) for name in MODULES]
+    return f"written to {MODULES_DIR}" if any(is_new) else "unchanged"
+
+
+def ensure_image() -> str:
+    """Make an image with Python, and offer it to everybody as a kernel."""
+    if not APPTAINER_LINK.exists():
+        APPTAINER_LINK.symlink_to(APPTAINER)
+    if IMAGE.exists() and IMAGE.stat().st_mtime > (CONTAINER / "index.json").stat().st_mtime:
+        _offer_image()
+        return "unchanged"
+    ensure_folder(IMAGE.parent)
+    argv = [str(APPTAINER), "build", "--force", str(IMAGE), f"oci:{CONTAINER}"]
+    run(argv, timeout_s=IMAGE_TIMEOUT_S)
+    IMAGE.chmod(0o644)
+    _offer_image()
+    return f"{IMAGE}, a kernel for everybody"
+
+
+def _offer_image() -> None:
+    # Not at the top: in a container the first steps run before the package is there.
+    from portal.environments.errors import RegistryError
+    from portal.environments.registry import add_entry, read_tables
+
+    registry = SETTINGS_DIR / "environments.toml"
+    table = {"image": str(IMAGE), "name": "Python 3 (Debian image)", "packages": ["ipykernel"]}
+    try:
+        if IMAGE_ID not in read_tables(registry):
+            add_entry(registry, IMAGE_ID, table, is_own=False)
+    except RegistryError as error:
+        raise DeployError(error.message, next_step=f"Correct {registry}.") from error
+
+
+def remove_extras() -> None:
+    """Remove the modulefiles and the link to Apptainer; packages and programs stay."""
+    for name in MODULES:
+        if MARK in (read_plain(MODULES_DIR / name) or ""):
+            (MODULES_DIR / name).unlink()
+    if APPTAINER_LINK.is_symlink() and APPTAINER_LINK.readlink() == APPTAINER:
+        APPTAINER_LINK.unlink()
