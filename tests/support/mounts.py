@@ -84,17 +84,14 @@ def hanging_mount(folder: Path) -> Iterator[None]:
         subprocess.run(["umount", "-l", str(folder)], check=True, timeout=10)
 
 
-# As hanging_mount, in the place where it is started, until its standard input ends.
-_HANG = """\
+# As hanging_mount, where nobody can open /dev/fuse: the open file comes from outside.
+_MOUNT = """\
 import ctypes, os, sys
-folder = sys.argv[1].encode()
-server = os.open("/dev/fuse", os.O_RDWR)
+server, folder = sys.argv[1:]
 options = f"fd={server},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
 libc = ctypes.CDLL(None, use_errno=True)
-if libc.mount(b"hangs", folder, b"fuse", 0, options):
+if libc.mount(b"hangs", folder.encode(), b"fuse", 0, options):
     sys.exit(os.strerror(ctypes.get_errno()))
-print("ready", flush=True)
-sys.stdin.read()
 """
 
 
@@ -103,17 +100,17 @@ def hanging_on_nodes(folder: Path) -> Iterator[None]:
     """Mount a file system whose server never answers over a folder, on each node."""
     with contextlib.ExitStack() as stack:
         for place in node_places():
-            argv = [*place, "/usr/bin/python3", "-Ic", _HANG, str(folder)]
-            server = stack.enter_context(
-                subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            )
-            assert server.stdout is not None
-            if server.stdout.readline() != b"ready\n":
-                raise RuntimeError(f"nothing can be mounted over {folder}")
+            server = os.open("/dev/fuse", os.O_RDWR)
+            argv = [*place, "/usr/bin/python3", "-Ic", _MOUNT, str(server), str(folder)]
+            try:
+                subprocess.run(argv, check=True, timeout=30, pass_fds=[server])
+            except BaseException:
+                os.close(server)
+                raise
             unmount = [*place, "umount", "-l", str(folder)]
             stack.callback(subprocess.run, unmount, check=True, timeout=30)
-            # Its standard input ends, and so does it: every call that hangs ends with an error.
-            stack.callback(server.communicate, timeout=30)
+            # Without its server every call that hangs ends with an error.
+            stack.callback(os.close, server)
         yield
 
 
