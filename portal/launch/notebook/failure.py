@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from portal.launch.errors import LaunchError, RankError, StepError
+from portal.launch.notebook.output import log_tail
+from portal.launch.slurm.messages import explain_end
+from portal.launch.task.folder import RunFolder
+from spawner.slurm.states import JobState
+
 from ..errors import LaunchError, RankError, StepError
 from ..task.folder import RunFolder
 from .output import log_tail
@@ -14,6 +20,9 @@ _NO_PROGRAM = re.compile(
 )
 _NO_MPI = re.compile(r"Invalid MPI type|can not load PMIx library")
 _LOST = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)")
+_NODE_FAILURE = re.compile(r"srun: error: Node failure on (?P<node>\S+)")
+# No consequence of another rank's failure: somebody, or the kernel for want of memory, did it.
+_KILLED = {"Killed", "Out Of Memory"}
 
 
 def explain_failure(
@@ -31,13 +40,24 @@ def explain_failure(
         slurm_lines: Lines of srun itself.
 
     Returns:
-        A RankError for the rank that failed first, if one can be named; otherwise a StepError with
-        Slurm's own words.
+        A RankError for the rank that was killed or failed first, if one can be named; otherwise, or
+        if a node failed, a StepError with Slurm's words.
     """
     failures = folder.read_failures(n_ranks)
     for failure in failures:
         with folder.log_path(failure.rank).open("a", encoding="utf-8") as log:
             log.write(failure.traceback_text or failure.summary)
+    away = next((match for match in map(_NODE_FAILURE.match, slurm_lines) if match), None)
+    if away is not None:
+        # What ranks on other nodes recorded came of it.
+        said = explain_end(JobState.NODE_FAIL.name, away["node"])
+        return StepError(f"{said} Logs: {folder.path}")
+    lost = [match for match in map(_LOST.match, slurm_lines) if match]
+    # srun writes a line when a rank ends, so the first one ended first.
+    if failures and lost and lost[0]["how"].strip() in _KILLED:
+        killed = int(lost[0]["rank"])
+        if killed not in {failure.rank for failure in failures}:
+            return _lost_rank_error(folder, lost[0], n_ranks)
     if failures:
         # The first in time: the others may have failed because it did.
         failure = failures[0]
@@ -49,7 +69,6 @@ def explain_failure(
             how=failure.summary,
             traceback_text=failure.traceback_text,
         )
-    lost = [match for match in map(_LOST.match, slurm_lines) if match]
     # slurmstepd's error about a missing program may be in the rank's log, not among srun's lines.
     for text in [*slurm_lines, *(log_tail(folder.log_path(rank)) for rank in range(n_ranks))]:
         if (absent := _NO_PROGRAM.search(text)) is not None:
@@ -58,16 +77,8 @@ def explain_failure(
                 f"Node {node} has no {absent['path']}. Tell the administrators to install this "
                 "kernel's environment there; until then choose other nodes, or fewer."
             )
-    for match in lost:
-        rank = int(match["rank"])
-        return _rank_error(
-            folder,
-            rank=rank,
-            n_ranks=n_ranks,
-            node=match["node"],
-            how=f"The process ended without a traceback: {match['how']}.",
-            traceback_text=log_tail(folder.log_path(rank)) or "It had printed nothing.",
-        )
+    if lost:
+        return _lost_rank_error(folder, lost[0], n_ranks)
     said = "\n".join(slurm_lines) or "Slurm gave no reason."
     if _NO_MPI.search(said):
         return StepError(
@@ -78,6 +89,18 @@ def explain_failure(
     return StepError(
         f"Slurm did not run the {n_ranks} ranks to their end (exit status {status}). If the "
         f"session is near its end, start a new one; else tell the administrators:\n{said}"
+    )
+
+
+def _lost_rank_error(folder: RunFolder, lost: re.Match[str], n_ranks: int) -> RankError:
+    rank = int(lost["rank"])
+    return _rank_error(
+        folder,
+        rank=rank,
+        n_ranks=n_ranks,
+        node=lost["node"],
+        how=f"The process ended without a traceback: {lost['how']}.",
+        traceback_text=log_tail(folder.log_path(rank)) or "It had printed nothing.",
     )
 
 

@@ -53,6 +53,51 @@ def test_a_rank_that_left_no_traceback_is_named_by_slurm(folder, line, rank, how
     assert "epoch 3" in str(error)
 
 
+def test_a_rank_that_was_killed_is_named_not_those_that_lost_it(folder):
+    folder.write_failure(failure(0, 12.5, "RuntimeError: Connection reset by peer"))
+    lines = [
+        "srun: error: node02: task 1: Killed",
+        "srun: error: node01: task 0: Exited with exit code 1",
+    ]
+    error = explain_failure(folder, n_ranks=2, status=137, slurm_lines=lines)
+
+    assert isinstance(error, RankError)
+    assert (error.rank, error.node) == (1, "node02")
+    assert "The process ended without a traceback: Killed." in str(error)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["srun: error: node01: task 0: Exited with exit code 1", "srun: error: n: task 1: Killed"],
+        ["srun: error: node02: task 1: Aborted"],
+        ["srun: error: node01: task 0: Killed"],
+    ],
+    ids=["Slurm killed it afterwards", "it lost its peer", "it failed before"],
+)
+def test_a_rank_that_failed_before_another_was_ended_is_named(folder, lines):
+    folder.write_failure(failure(0, 12.5, "ValueError: no such label"))
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
+
+    assert isinstance(error, RankError)
+    assert error.rank == 0
+    assert "no such label" in str(error)
+
+
+def test_a_node_that_failed_is_named_not_the_ranks_that_lost_it(folder):
+    folder.write_failure(failure(0, 12.5, "RuntimeError: Connection reset by peer"))
+    lines = [
+        "srun: error: node01: task 0: Exited with exit code 1",
+        "srun: error: Node failure on node02",
+    ]
+    error = explain_failure(folder, n_ranks=2, status=1, slurm_lines=lines)
+
+    assert isinstance(error, StepError)
+    assert "The node node02 failed while the run was running." in str(error)
+    assert f"Logs: {folder.path}" in str(error)
+    assert "Traceback of rank 0" in folder.log_path(0).read_text()
+
+
 def test_a_plugin_for_mpi_that_does_not_load_is_told_with_what_it_lacks(folder):
     lines = [
         "srun: error:  mpi/pmix_v4: init: (null) [0]: mpi_pmix.c:195: pmi/pmix: can not load PMIx "
