@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from portal.packages import r_library
 from portal.packages.installed import Package, packages_in, size_bytes
 from portal.packages.overlay import FOLDER, Overlay, find_overlay, list_overlays
 from portal.packages.renewal import install_again, join_names, last_release, requested_in
@@ -57,7 +58,7 @@ def add_commands(commands: Any) -> None:
     reset.set_defaults(run=reset_packages)
     reset.add_argument("kernel", help="such as tensorflow")
     again = actions.add_parser("reinstall", help="install your packages for a new release")
-    again.add_argument("kernel", nargs="?", help="only this one (default: all)")
+    again.add_argument("kernel", nargs="?", help="only this one, ir for R (default: all)")
     again.set_defaults(run=reinstall_packages)
     for word, text in (
         ("off", "start a kernel without your packages"),
@@ -169,8 +170,11 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
         0 if all could be installed.
 
     Raises:
-        PackagesError: If there is no such kernel, or pip fails.
+        PackagesError: If there is no such kernel, or pip or R fails.
     """
+    if arguments.kernel == r_library.KERNEL:
+        _reinstall_r()
+        return 0
     for kernel in _chosen(arguments.kernel):
         present = find_overlay(Path.home(), kernel.name, kernel.release)
         older = last_release(Path.home(), kernel.name, present)
@@ -185,7 +189,30 @@ def reinstall_packages(arguments: argparse.Namespace) -> int:
                 "lines above say why. Install those you need one by one: %pip install NAME."
             )
         print(f"{kernel.name}: installed {join_names(packages)}. Restart the kernel.")
+    if arguments.kernel is None and Path.home().joinpath("R").is_dir():
+        _reinstall_r()
     return 0
+
+
+def _reinstall_r() -> None:
+    present = r_library.present_library()
+    if present is None:
+        raise PackagesError("R does not start here. Run this in a terminal of a session.")
+    older = r_library.last_library(present)
+    if older is None:
+        print("R: no other version has packages of yours.")
+        return
+    names = sorted(set(r_library.packages_in(older)) - set(r_library.packages_in(present)))
+    try:
+        is_installed = not names or r_library.install_packages(names, present)
+    except OSError as error:
+        raise PackagesError(f"{present} cannot be written: {error.strerror}.") from error
+    if not is_installed:
+        raise PackagesError(
+            f"R {present.name} could not install all your packages of R {older.name}; the lines "
+            'above say why. Install those you need one by one: install.packages("NAME").'
+        )
+    print(f"R {present.name} has your packages of R {older.name}. Restart the kernel.")
 
 
 def switch_packages(arguments: argparse.Namespace) -> int:
