@@ -78,9 +78,9 @@ def up(argv: Sequence[str]) -> int:
         choices=[extra.value for extra in Extra],
         action="append",
         default=[],
-        help="add what many sites have: 'modules' (environment modules of the frameworks) or "
-        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image); may be given "
-        "several times",
+        help="add what many sites have: 'modules' (environment modules of the frameworks), "
+        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image) or 'netron' (a web "
+        "tool that shows models); may be given several times",
     )
     wanted = parser.parse_args(argv)
     if wanted.foreground and wanted.only:

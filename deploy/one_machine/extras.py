@@ -33,11 +33,13 @@ class Extra(Enum):
 
     MODULES = "modules"
     APPTAINER = "apptainer"
+    NETRON = "netron"
 
 
 def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
     """Return the targets of the environments' builder that the extras need."""
-    return ("apptainer", "image") if Extra.APPTAINER in extras else ()
+    targets = {Extra.APPTAINER: ("apptainer", "image"), Extra.NETRON: ("netron",)}
+    return tuple(target for extra in Extra if extra in extras for target in targets.get(extra, ()))
 
 
 def steps_extra(extras: Sequence[Extra]) -> list[Step]:
@@ -46,7 +48,7 @@ def steps_extra(extras: Sequence[Extra]) -> list[Step]:
         Extra.MODULES: Step(name="modules", title="Environment modules", do=ensure_modules),
         Extra.APPTAINER: Step(name="apptainer", title="Apptainer image", do=ensure_image),
     }
-    return [known[extra] for extra in Extra if extra in extras]
+    return [known[extra] for extra in known if extra in extras]
 
 
 def render_modulefile(name: str) -> str:

@@ -111,6 +111,14 @@ def render_settings(cluster: Cluster) -> str:
             "server": str(PREFIX_DIR / "environments" / "server"),
             "tensorboard": str(PREFIX_DIR / "environments" / "tensorboard"),
         },
+        # Sessions offer it once it is installed: deploy/up --with netron.
+        "tools.netron": {
+            "title": "Netron",
+            "command": [
+                str(PREFIX_DIR / "environments" / "netron" / "bin" / "netron"),
+                *("--host", "127.0.0.1", "--port", "{port}"),
+            ],
+        },
     }
     parts = [f"# {MARK}\n"]
     for name, table in tables.items():
