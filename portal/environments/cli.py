@@ -27,6 +27,7 @@ from portal.environments.locked_commands import (
     interrupted_by,
 )
 from portal.environments.own import files_made_here, size_mib
+from portal.environments.place import find_place, variables_of
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.registry import (
     OWN_PATH,
@@ -57,8 +58,10 @@ def add_commands(commands: Any) -> None:
 
 
 def _describe_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", help="a short name in small letters")
-    place = parser.add_mutually_exclusive_group(required=True)
+    parser.add_argument(
+        "id", help="a short name in small letters; or the path of an environment or image"
+    )
+    place = parser.add_mutually_exclusive_group()
     place.add_argument("--virtualenv", metavar="FOLDER", help="a virtual environment")
     place.add_argument("--conda", metavar="FOLDER", help="a conda environment")
     place.add_argument("--modules", nargs="+", metavar="MODULE", help="modules to load, in order")
@@ -112,6 +115,12 @@ def add_environment(arguments: argparse.Namespace) -> int:
     """
     keys = (*(kind.value for kind in Kind), "name", "language", "program", "logo", "binds")
     table = {key: value for key in keys if (value := getattr(arguments, key)) is not None}
+    if not {kind.value for kind in Kind} & set(table):
+        place = find_place(arguments.id)
+        arguments.id = place.id
+        table |= {place.kind.value: str(place.path)}
+    if Kind.VIRTUALENV.value in table:
+        table |= variables_of(Path(table["virtualenv"]).expanduser())
     path = site_path() if arguments.site else Path.home() / OWN_PATH
     made = ""
     if is_source(table.get("image", "")):

@@ -9,8 +9,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from portal.environments.errors import RegistryError
+from portal.environments.sharing import share
 from portal.environments.shipped import shipped_environment, write_stand_ins
 from portal.environments.uv import PackageIndexes, run_uv
 from portal.packages.overlay import Overlay
@@ -41,10 +43,15 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """uv, and where it takes packages from."""
+    """uv, and where it takes packages from.
+
+    Attributes:
+        is_shared: Whether a group uses what it makes.
+    """
 
     uv: Path
     indexes: PackageIndexes
+    is_shared: bool = False
 
     def run(self, *words: str | Path, problem: str) -> None:
         """Run uv.
@@ -52,7 +59,9 @@ class Builder:
         Raises:
             RegistryError: If it fails.
         """
-        run_uv(self.uv, words, indexes=self.indexes, problem=problem)
+        # A file that is linked with uv's cache has the same group and mode there.
+        mode = {"UV_LINK_MODE": "copy"} if self.is_shared else {}
+        run_uv(self.uv, words, indexes=self.indexes, problem=problem, variables=mode)
 
 
 def is_locked(folder: Path) -> bool:
@@ -66,8 +75,23 @@ def read_like(folder: Path) -> str:
     Raises:
         RegistryError: If its record cannot be read.
     """
+    return str(_read_record(folder)["like"])
+
+
+def read_group(folder: Path) -> int | None:
+    """Return the group that a locked environment is shared with, or None.
+
+    Raises:
+        RegistryError: If its record cannot be read.
+    """
+    group = _read_record(folder).get("group")
+    return group if isinstance(group, int) else None
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
     try:
-        return str(json.loads((folder / RECORD).read_text("utf-8"))["like"])
+        record: dict[str, Any] = json.loads((folder / RECORD).read_text("utf-8"))
+        return {**record, "like": record["like"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RegistryError(
             f"{folder / RECORD} cannot be read. Make the environment again: dsportal environments "
@@ -98,10 +122,12 @@ def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:
     return "\n".join([*texts, *packages, ""])
 
 
-def make_locked(folder: Path, requirements: str, base: Base, builder: Builder) -> None:
+def make_locked(
+    folder: Path, requirements: str, base: Base, builder: Builder, *, group: int | None = None
+) -> None:
     """Make an environment with a lock; if that fails nothing is left.
 
-    The `requirements` are the content of a requirements file.
+    The `requirements` are the content of a requirements file. A `group` can read it.
 
     Raises:
         RegistryError: If the folder exists, no versions fit together or they cannot be installed.
@@ -119,8 +145,10 @@ def make_locked(folder: Path, requirements: str, base: Base, builder: Builder) -
         lock = _compile(folder, requirements, base, builder)
         _keep(folder, requirements, lock)
         _sync(folder, builder)
-        record = json.dumps({"like": base.like}) + "\n"
-        write_whole(folder / RECORD, record.encode())
+        record = {"like": base.like} | ({} if group is None else {"group": group})
+        write_whole(folder / RECORD, f"{json.dumps(record)}\n".encode())
+        if group is not None:
+            share(folder, group)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
@@ -157,11 +185,16 @@ def update_locked(
         _keep(folder, wanted, new_lock)
         try:
             _sync(folder, builder)
-            return check()
+            packages = check()
         except BaseException:
             _keep(folder, requirements, lock)
             _sync(folder, builder)
             raise
+        finally:
+            group = read_group(folder)
+            if group is not None:
+                share(folder, group)
+        return packages
     except OSError as error:
         raise RegistryError(
             f"{folder} cannot be updated: {error.filename}: {error.strerror}."

@@ -19,6 +19,7 @@ from portal.environments.locked import (
     export_locked,
     is_locked,
     make_locked,
+    read_group,
     read_like,
     requirements_text,
     update_locked,
@@ -32,6 +33,7 @@ from portal.environments.registry import (
     read_tables,
     site_path,
 )
+from portal.environments.sharing import closed_folder, group_id, group_name
 from portal.environments.shipped import shipped_environment
 from portal.environments.uv import find_uv, read_package_indexes
 from portal.packages.cli import Kernel, kernels
@@ -73,6 +75,13 @@ def add_locked_commands(actions: Any) -> None:
         metavar="FOLDER",
         help=f"put it there (default: ~/{OWN_ENVIRONMENTS})",
     )
+    new.add_argument(
+        "--share",
+        nargs="?",
+        const="",
+        metavar="GROUP",
+        help="let this group read it (without a name, the group of the folder)",
+    )
     new.add_argument("--name", help="what the launcher shows")
     new.set_defaults(run=make_environment)
     update = actions.add_parser("update", help="install newer versions into one made by 'new'")
@@ -95,28 +104,44 @@ def make_environment(arguments: argparse.Namespace) -> int:
     """
     path = Path.home() / OWN_PATH
     parent: Path = arguments.folder or Path.home() / OWN_ENVIRONMENTS
-    folder = parent.expanduser().absolute() / arguments.id
+    # Without links: one from the user's home would lead nobody else there.
+    folder = parent.expanduser().resolve() / arguments.id
     table: dict[str, Any] = {"virtualenv": str(folder)}
     table |= {"name": arguments.name} if arguments.name else {}
-    table |= _variables(arguments.like)
+    table |= variables_like(arguments.like)
     environment = check_entry(path, arguments.id, table, is_own=True)
     requirements = requirements_text(arguments.requirements, arguments.packages)
     base = _base(arguments.like, arguments.python)
-    builder = _builder()
+    group = None if arguments.share is None else group_id(arguments.share, folder)
+    builder = _builder(is_shared=group is not None)
     print(f"Making {folder}.", flush=True)
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        make_locked(folder, requirements, base, builder)
+        make_locked(folder, requirements, base, builder, group=group)
         try:
             print("Trying the kernel.", flush=True)
             add_entry(path, arguments.id, table | {"packages": _tried(environment)}, is_own=True)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+    if group is not None:
+        _tell_group(folder, group)
     print(
         f"{arguments.id}: works on this machine. Running sessions offer it as a kernel within a "
         "minute."
     )
     return 0
+
+
+def _tell_group(folder: Path, group: int) -> None:
+    name = group_name(group)
+    print(f"Others in the group {name} take it with: dsportal environments add {folder}")
+    for path in (folder, folder / "bin/python"):
+        if (closed := closed_folder(path, group)) is not None:
+            print(
+                f"But they cannot enter {closed}. Run: chmod g+x {closed}, or make the environment "
+                "in a folder of the group."
+            )
+            return
 
 
 @contextlib.contextmanager
@@ -154,9 +179,10 @@ def update_environment(arguments: argparse.Namespace) -> int:
         return _tried(environment)
 
     with interrupted_by(signal.SIGTERM, signal.SIGHUP):
-        packages = update_locked(folder, arguments.packages, base, _builder(), check)
+        builder = _builder(is_shared=read_group(folder) is not None)
+        packages = update_locked(folder, arguments.packages, base, builder, check)
     path = Path.home() / OWN_PATH
-    table = read_tables(path)[arguments.id] | {"packages": packages} | _variables(like)
+    table = read_tables(path)[arguments.id] | {"packages": packages} | variables_like(like)
     add_entry(path, arguments.id, table, is_own=True, replaces=True)
     print(f"{arguments.id}: updated. Restart its kernels.")
     return 0
@@ -205,8 +231,9 @@ def _tried(environment: Environment) -> list[str]:
     return list(trial.packages or ())
 
 
-def _builder() -> Builder:
-    return Builder(uv=find_uv(Path(sys.prefix)), indexes=read_package_indexes())
+def _builder(*, is_shared: bool) -> Builder:
+    uv = find_uv(Path(sys.prefix))
+    return Builder(uv=uv, indexes=read_package_indexes(), is_shared=is_shared)
 
 
 def _base(like: str | None, python: str | None) -> Base:
@@ -222,7 +249,7 @@ def _base(like: str | None, python: str | None) -> Base:
     return Base(like=like, python=str(kernel.python))
 
 
-def _variables(like: str | None) -> dict[str, dict[str, str]]:
+def variables_like(like: str | None) -> dict[str, dict[str, str]]:
     """Return the key of the registry that makes a kernel behave like the shipped one."""
     if not like:
         return {}

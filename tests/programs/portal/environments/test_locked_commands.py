@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -12,58 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from portal.cli import user_main
 from portal.environments import locked
 from portal.environments.registry import OWN_PATH, read_tables
+from tests.support.environments import environments, folder_of
 from tests.support.wheels import make_wheel
-
-UV = Path(sys.prefix).parent / "uv"
-
-
-@pytest.fixture
-def wheels(tmp_path: Path) -> Path:
-    """All that the index has: a package in a version, and stand-ins of what each kernel has."""
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    make_wheel(folder, "tiny", "1.0", "version = '1.0'\n")
-    make_wheel(folder, "other", "2.0", "")
-    make_wheel(folder, "needy", "1.0", "", requires="pytest<1")
-    make_wheel(folder, "ipykernel", "7.0", "")
-    make_wheel(folder, "pip", "26.0", "")
-    return folder
-
-
-@pytest.fixture
-def home(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The home of a user whose portal ships a kernel: the environment of this test."""
-    prefix = tmp_path / "environments/server"
-    spec = prefix / "share/jupyter/kernels/pytorch/kernel.json"
-    spec.parent.mkdir(parents=True)
-    described = {
-        "argv": [sys.executable],
-        "metadata": {"packages_release": "2.13"},
-        "env": {"PATH": "/shipped/bin:${PATH}", "KERAS_BACKEND": "torch"},
-    }
-    spec.write_text(json.dumps(described))
-    (tmp_path / "environments/uv").symlink_to(UV)
-    monkeypatch.setattr(sys, "prefix", str(prefix))
-    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    settings = {"environments_file": str(tmp_path / "site.toml")}
-    monkeypatch.setenv("PORTAL_SETTINGS", json.dumps(settings))
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-    return tmp_path
-
-
-def environments(*words: str | Path) -> int:
-    return user_main(["environments", *map(str, words)])
-
-
-def folder_of(home: Path, name: str) -> Path:
-    return home / ".local/share/data-scientist-portal/environments" / name
 
 
 def ask(folder: Path, program: str) -> str:

@@ -1,0 +1,102 @@
+"""An environment in the folder of a project, used by others of its group."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from portal.environments import locked
+from portal.environments.registry import OWN_PATH, read_tables
+from tests.support.environments import environments, folder_of
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+NOBODY = pwd.getpwnam("nobody")
+
+
+@pytest.fixture
+def project(home: Path) -> Iterator[Path]:
+    """A folder of a project on the shared storage, whose group is nobody's."""
+    with tempfile.TemporaryDirectory(prefix="project-") as name:
+        folder = Path(name)
+        folder.chmod(0o750)
+        os.chown(folder, -1, NOBODY.pw_gid)
+        yield folder
+
+
+def as_nobody(*argv: str | Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a program as somebody else who is in the group of the project."""
+    return subprocess.run(
+        argv,
+        user=NOBODY.pw_uid,
+        group=NOBODY.pw_gid,
+        extra_groups=[],
+        cwd="/",
+        env={**os.environ, "PATH": "/usr/bin:/bin", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_group_of_the_folder_uses_what_is_shared_also_after_an_update(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mask = os.umask(0o077)
+    try:
+        assert environments("new", "mine", "--share", "--folder", project, "tiny") == 0
+        assert environments("update", "mine", "other") == 0
+    finally:
+        os.umask(mask)
+    folder = project / "mine"
+
+    done = as_nobody(folder / "bin/python", "-c", "import other, tiny; print(tiny.version)")
+
+    assert done.stdout == "1.0\n", done.stderr
+    said = capfd.readouterr().out
+    assert f"Others in the group nogroup take it with: dsportal environments add {folder}" in said
+    assert "cannot enter" not in said
+    assert folder.stat().st_mode & 0o077 == 0o050
+    assert (folder / locked.LOCK).stat().st_mode & 0o077 == 0o040
+
+
+def test_another_member_of_the_group_takes_it_by_its_path(project: Path) -> None:
+    assert environments("new", "mine", "--like", "pytorch", "--folder", project, "--share") == 0
+    with tempfile.TemporaryDirectory(prefix="home-") as name:
+        os.chown(name, NOBODY.pw_uid, -1)
+        program = "import sys; from portal.cli import user_main; sys.exit(user_main())"
+        words = (sys.executable, "-c", program, "environments", "add", project / "mine")
+        checkout = str(Path(__file__).parents[4])
+
+        done = as_nobody(*words, HOME=name, PYTHONPATH=checkout)
+
+        assert done.returncode == 0, done.stderr
+        assert "mine: works on this machine." in done.stdout
+        table = read_tables(Path(name) / OWN_PATH)["mine"]
+        assert table["virtualenv"] == str(project / "mine")
+
+
+def test_who_makes_it_reads_what_keeps_the_group_out(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home.chmod(0o700)
+
+    assert environments("new", "mine", "--folder", home / "project", "--share", "nogroup") == 0
+
+    assert re.search(r"But they cannot enter \S+\. Run: chmod g\+x", capfd.readouterr().out)
+
+
+def test_a_group_that_is_not_there_is_refused_before_anything_is_made(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert environments("new", "mine", "--share", "no-such-group") == 1
+
+    assert "There is no group 'no-such-group'. You are in: " in capfd.readouterr().err
+    assert not folder_of(home, "mine").exists()
