@@ -37,12 +37,12 @@ def _own_groups() -> str:
     return f"You are in: {', '.join(map(group_name, ids))}."
 
 
-def group_name(id_: int) -> str:
-    """Return the name of a group, or its number."""
+def group_name(gid: int) -> str:
+    """Return the name of a group, by its number, or the number if it has none."""
     try:
-        return grp.getgrgid(id_).gr_name
+        return grp.getgrgid(gid).gr_name
     except KeyError:
-        return str(id_)
+        return str(gid)
 
 
 def share(folder: Path, group: int) -> None:
