@@ -54,6 +54,8 @@ class SessionSettings:
         tensorboard_python: Python that has TensorBoard; empty for the notebook server's own.
         tensorboard_limit: Most TensorBoards at once; 0 for no limit.
         tensorboard_idle_s: Seconds without a request until one is stopped; 0 for never.
+        runs_most_mib: Largest size of the folders of runs together in MiB; 0 for no limit.
+        runs_newest_kept: Newest runs that this limit leaves alone.
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
@@ -75,6 +77,8 @@ class SessionSettings:
     tensorboard_python: str = ""
     tensorboard_limit: int = 0
     tensorboard_idle_s: float = 0.0
+    runs_most_mib: int = 0
+    runs_newest_kept: int = 0
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()

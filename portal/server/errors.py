@@ -49,6 +49,18 @@ class NoSuchJobError(JobError):
     http_status = 404
 
 
+class RunError(PortalError):
+    """A run cannot be named, stopped, shown or removed as asked."""
+
+    http_status = 409
+
+
+class NoSuchRunError(RunError):
+    """The user has no such run, or it does not run."""
+
+    http_status = 404
+
+
 class SilentPortError(PortalError):
     """Nothing listens on the requested port, or it does not answer."""
 

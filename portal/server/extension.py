@@ -37,7 +37,7 @@ from portal.server.jobs.handlers import (
     JobPreviewHandler,
     JobsHandler,
 )
-from portal.server.jobs.page import PAGES_DIR, JobsPage
+from portal.server.jobs.page import PAGES_DIR, JobsPage, RunsPage
 from portal.server.jobs.queue import JobQueue
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.handlers import (
@@ -55,6 +55,14 @@ from portal.server.ports.handlers import ROUTE as PORT_ROUTE
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
 from portal.server.ports.listeners import SessionPorts
 from portal.server.private_dir import make_private_dir
+from portal.server.runs.handlers import (
+    RunHandler,
+    RunOutputHandler,
+    RunsHandler,
+    RunStopHandler,
+)
+from portal.server.runs.limit import RunsLimit
+from portal.server.runs.runs import Runs
 from portal.server.session.handlers import ROUTES
 from portal.server.session.monitor import make_session_monitor
 from portal.server.session.visitors import Visitors
@@ -121,7 +129,10 @@ class PortalServer(ExtensionApp):
         executions = {"watch": self._watch_executions()}
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
-        tools = offered_tools(read_settings(os.environ))
+        settings = read_settings(os.environ)
+        runs = {"runs": Runs(Path.home())}
+        self.runs_limit = RunsLimit(runs["runs"], settings, self.log)
+        tools = offered_tools(settings)
         key = PortKey()
         ports = {"ports": SessionPorts(), "key": key}
         # Programs such as Dash need to know the URL path of their pages.
@@ -153,6 +164,11 @@ class PortalServer(ExtensionApp):
                 (PORT_ROUTE, PortHandler, ports),
                 (KEYED_ROUTE, KeyedPortHandler, ports),
                 (r"/portal/jobs", JobsPage),
+                (r"/portal/api/runs", RunsHandler, runs),
+                (rf"/portal/api/runs/{_ID}", RunHandler, runs),
+                (rf"/portal/api/runs/{_ID}/stop", RunStopHandler, runs),
+                (rf"/portal/api/runs/{_ID}/output", RunOutputHandler, runs),
+                (r"/portal/runs", RunsPage),
                 (
                     rf"/{SCRIPT_ROUTE}",
                     TensorBoardScriptHandler,
@@ -220,6 +236,7 @@ class PortalServer(ExtensionApp):
         """Start what needs the event loop."""
         self._equip_terminals()
         self.session.start()
+        self.runs_limit.start()
 
     def _equip_terminals(self) -> None:
         terminals = self.serverapp.web_app.settings.get("terminal_manager")
@@ -243,6 +260,7 @@ class PortalServer(ExtensionApp):
         self.kernel_socket.close()
         await self.environment_tasks.stop()
         self.kernels.stop()
+        await self.runs_limit.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
         for folder in filter(None, (self.private_dir, self.connections_dir)):

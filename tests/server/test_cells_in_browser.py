@@ -1,10 +1,11 @@
-"""Cells that run while their tab is reloaded or closed, in a headless Chromium."""
+"""Cells whose tab is reloaded or closed, and the list of runs, in a headless Chromium."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Page, expect  # noqa: E402
 
+from portal.launch.task.folders import create_folder  # noqa: E402
+from portal.launch.task.plan import End, Plan  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
 from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
@@ -20,6 +23,7 @@ from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noq
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 TIMEOUT_MS = 60_000
 WAITING_CELL = """import pathlib, time
 print("epoch 1")
@@ -160,3 +164,41 @@ def test_a_cell_that_ended_without_a_page_shows_its_result_in_the_next_one(
     eventually(lambda: "epoch 2" in notebook.read_text(), timeout_s=30)
     eventually(lambda: states() == [], timeout_s=30)
     page.close(run_before_unload=False)
+
+
+def test_the_runs_of_a_user_are_listed_named_and_removed(
+    context: BrowserContext, server: NotebookServer
+) -> None:
+    folder = create_folder("train_digits", datetime.now(), server.root / "portal-runs")
+    folder.write_plan(
+        Plan(
+            n_ranks=2,
+            cores_per_rank=1,
+            simulated_gpus=True,
+            working_dir=str(server.root),
+            module_paths=(),
+            n_results=1,
+        )
+    )
+    folder.log_path(0).write_text("epoch 1\n<b>epoch 2</b>\n")
+    folder.write_result(0, 0.9845)
+    folder.write_end(End(status=0))
+    page = context.new_page()
+    page.on("dialog", lambda dialog: dialog.accept("with dropout"))
+    page.goto(f"{server.host}/user/ada/lab/workspaces/runs?reset")
+
+    page.locator('.jp-SideBar [data-id="data-scientist-portal-runs"]').click()
+
+    run = page.locator(f'[data-run="{folder.name}"]')
+    expect(run).to_contain_text("train_digits")
+    expect(run).to_contain_text("Result: 0.9845")
+    run.get_by_role("button", name="Output of").click()
+    expect(run.locator("pre")).to_contain_text("<b>epoch 2</b>")
+    run.get_by_role("button", name="Name").click()
+    expect(run).to_contain_text("with dropout")
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES_DIR / "runs.png")
+    run.get_by_role("button", name="Remove").click()
+    expect(run).to_have_count(0)
+    assert not folder.path.exists()
+    page.close()

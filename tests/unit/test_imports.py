@@ -59,6 +59,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "kernels": (),
         "environments": (),
         "ports": (),
+        "runs": ("jobs",),
         "web_tools": ("tensorboard",),
     },
     "portal/launch": {

@@ -32,6 +32,7 @@ from portal.hub.settings.session import (
     ExtensionSettings,
     IdleSettings,
     MeterSettings,
+    RunSettings,
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
 from portal.hub.settings.slurm import SlurmSettings
@@ -65,6 +66,7 @@ class Settings:
     meter: MeterSettings
     idle: IdleSettings
     culler: CullerSettings
+    runs: RunSettings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
     pages: PageSettings
@@ -122,6 +124,7 @@ TABLES: dict[str, type] = {
     "meter": MeterSettings,
     "idle": IdleSettings,
     "culler": CullerSettings,
+    "runs": RunSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "traffic": TrafficSettings,

@@ -1,4 +1,4 @@
-"""The tables of portal.toml about running sessions: clock, extension, meter, idle, culler."""
+"""The tables of portal.toml about sessions: clock, extension, meter, idle, culler, runs."""
 
 from __future__ import annotations
 
@@ -151,4 +151,26 @@ class CullerSettings:
     )
     every_minutes: float = setting(
         "Minutes between two checks of all sessions.", default=10.0, lowest=1, highest=1440
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """The folders of runs in users' homes, `~/portal-runs`.
+
+    A session removes the oldest ones when it starts, and every hour. It keeps runs that have not
+    ended, those that their users have named, and checkpoints that a run uses.
+    """
+
+    most_gib: float = setting(
+        "Largest size of one user's folders together, in GiB; 0 removes none.",
+        default=0.0,
+        lowest=0,
+        highest=1_000_000,
+    )
+    newest_kept: int = setting(
+        "Newest runs that are kept whatever their size.",
+        default=20,
+        lowest=1,
+        highest=100_000,
     )

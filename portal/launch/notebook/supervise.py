@@ -102,5 +102,7 @@ def _note(folder: RunFolder, end: End) -> End:
     # Ranks that end after saving exit with a status other than 0: only the mark tells.
     if folder.saved_mark.exists():
         end = End(status=end.status, is_saved=True, slurm_lines=end.slurm_lines)
+    elif end.status and folder.stop_mark.exists():
+        end = End(status=end.status, was_stopped=True, slurm_lines=end.slurm_lines)
     folder.write_end(end)
     return end

@@ -5,11 +5,14 @@
         call.pkl            the function and its arguments, or the script
         rank-0.log          everything that rank 0 printed
         rank-0.result.pkl   what the function returned on rank 0
+        rank-0.result.txt   the same in a line of text, for those who must not unpickle it
         rank-0.error.json   its traceback, if it failed
         job.json            number of the Slurm job, if the run has one of its own
         job.log             what that job itself printed
         progress.json       how far the ranks are, if they report it
         saved               left by a rank that saved a checkpoint and ended, to be resumed
+        stop                left by who stops a run of a session
+        label.txt           what the user calls the run, if anything
         end.json            how the ranks ended, once they have
         checkpoints/        what the function saved to resume from
 
@@ -20,8 +23,10 @@ files alone, never over the network.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from reprlib import Repr
 from typing import Any
 
 from ..errors import LaunchError
@@ -52,6 +57,11 @@ class RunFolder:
     def saved_mark(self) -> Path:
         """File that a rank leaves when it has saved a checkpoint and ends, to be resumed."""
         return self.path / "saved"
+
+    @property
+    def stop_mark(self) -> Path:
+        """File that tells that the ranks were stopped on purpose, by the list of runs."""
+        return self.path / "stop"
 
     def log_path(self, rank: int) -> Path:
         """Return the path of a rank's log, whether it exists or not."""
@@ -86,6 +96,7 @@ class RunFolder:
         """
         refusal = f"What rank {rank} returned cannot be sent back"
         self._write(f"rank-{rank}.result.pkl", pickled(result, refusal))
+        self._write(f"rank-{rank}.result.txt", _words(result).encode("utf-8", "replace"))
 
     def read_result(self, rank: int) -> Any:
         """Return what a rank returned.
@@ -154,3 +165,13 @@ class RunFolder:
     def _write(self, name: str, content: bytes) -> None:
         # The notebook and other nodes read these files at any moment.
         write_whole(self.path / name, content, mode=0o600)
+
+
+def _words(result: object) -> str:
+    # Like repr(), but of a long list or text only the start.
+    short = Repr()
+    short.maxstring = short.maxother = 200
+    # A result that cannot be written as text is a result all the same.
+    with suppress(Exception):
+        return short.repr(result)
+    return type(result).__name__

@@ -187,7 +187,7 @@ class JobQueue:
         path = await self._output_path(job_id)
         if path is None:
             return Output(text="", next_offset=max(0, offset), path="")
-        return await asyncio.to_thread(_read_piece, path, offset)
+        return await asyncio.to_thread(read_piece, path, offset)
 
     async def _output_path(self, job_id: str) -> Path | None:
         if job_id not in self._output_paths:
@@ -258,7 +258,16 @@ def _read_script(script: Path) -> str:
     return content.decode("utf-8", "replace")
 
 
-def _read_piece(path: Path, offset: int) -> Output:
+def read_piece(path: Path, offset: int) -> Output:
+    """Return at most 128 KiB of a file.
+
+    Args:
+        path: The file; one that does not exist yet is empty.
+        offset: In bytes from the start of the file; a negative one means the last 128 KiB.
+
+    Raises:
+        JobError: If the file cannot be read.
+    """
     try:
         with _open_plain(path) as file:
             n_bytes = os.fstat(file.fileno()).st_size

@@ -1,6 +1,10 @@
 // The user's Slurm jobs: a page of its own beside Notebook, and a tab of JupyterLab.
 // Everything that Slurm or a script says is shown as text, never as HTML.
+import { button, Requests } from './requests.js';
+
 const INTERVAL_MS = 4000;
+// The names of folders of runs, which their jobs have too.
+const RUN = /^\d{8}-\d{6}-([a-z0-9_-]+)-[a-z0-9]{4}$/;
 
 /** Fill the element that holds the page's parts; returns a function that ends it. */
 export function mount(root, baseUrl, script) {
@@ -16,25 +20,15 @@ function cell(row, text, className = '') {
   return element;
 }
 
-function button(text, label, press) {
-  const element = document.createElement('button');
-  element.type = 'button';
-  element.textContent = text;
-  element.setAttribute('aria-label', label);
-  element.addEventListener('click', press);
-  return element;
-}
-
 function tableRow(texts) {
   const row = document.createElement('tr');
   texts.forEach(text => cell(row, text));
   return row;
 }
 
-class Panel {
+class Panel extends Requests {
   constructor(root, api, script) {
-    this.root = root;
-    this.api = api;
+    super(root, api);
     this.script = script;
     this.followed = null;
     this.offset = -1;
@@ -59,47 +53,22 @@ class Panel {
     clearInterval(this.timer);
   }
 
-  part(name) {
-    return this.root.querySelector(`[data-part="${name}"]`);
-  }
-
-  async ask(method, path = '', body = undefined) {
-    const xsrf = document.cookie.match(/(?:^|; )_xsrf=([^;]*)/);
-    const headers = { 'Content-Type': 'application/json', 'X-XSRFToken': xsrf ? xsrf[1] : '' };
-    const request = { method, headers, credentials: 'same-origin', body: body && JSON.stringify(body) };
-    const response = await fetch(this.api + path, request).catch(() => {
-      throw new Error('The notebook server does not answer. If the session ended, start another one.');
-    });
-    const answer = response.status === 204 ? null : await response.json().catch(() => ({}));
-    if (!response.ok) {
-      throw new Error(answer?.message || `The notebook server answered ${response.status}. Reload the page.`);
-    }
-    return answer;
-  }
-
-  say(text, isBad = false) {
-    const message = this.part('message');
-    if (message.textContent !== text) {
-      message.textContent = text;
-    }
-    message.className = isBad ? 'bad' : '';
-  }
-
-  async saying(work) {
-    try {
-      return await work();
-    } catch (error) {
-      this.say(error.message, true);
-      return undefined;
-    }
-  }
-
   rowOf(job) {
     const name = job.is_session ? 'session of the portal' : job.name;
     const row = tableRow([job.id, name, job.state, job.elapsed, job.limit, job.n_nodes, job.n_cores, job.gpus, job.reason]);
     row.dataset.job = job.id;
     row.cells[2].className = `state ${job.state}`;
     const actions = row.insertCell();
+    const run = job.name.match(RUN);
+    if (run) {
+      row.cells[1].textContent = `run of ${run[1]}`;
+      const link = document.createElement('a');
+      link.textContent = 'Runs';
+      link.href = this.api.replace(/portal\/api\/jobs$/, 'portal/runs');
+      link.target = '_blank';
+      link.setAttribute('aria-label', `Show the run of job ${job.id} among your runs`);
+      actions.append(link, ' ');
+    }
     if (!job.is_session) {
       actions.append(button('Output', `Show the output of job ${job.id}`, () => this.follow(job.id)), ' ');
     }

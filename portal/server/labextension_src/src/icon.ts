@@ -28,3 +28,12 @@ export const templateIcon = new LabIcon({
   <path fill="#f57c00" d="M12 10l1.2 2.5 2.8.4-2 2 .5 2.7-2.5-1.3-2.5 1.3.5-2.7-2-2 2.8-.4z"/>
 </svg>`
 });
+
+/** A track with a runner's lead. */
+export const runsIcon = new LabIcon({
+  name: 'data-scientist-portal:runs',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" d="M3 5h11v3H3zm0 6h7v3H3zm0 6h9v3H3z"/>
+  <path fill="#2e7d32" d="M14 9l8 5-8 5z"/>
+</svg>`
+});

@@ -9,6 +9,7 @@ import { meterPlugin } from './meter';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
 import { runningPlugin } from './running';
+import { runsPlugin } from './runs';
 import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
@@ -22,6 +23,7 @@ export default [
   environmentsPlugin,
   executionsPlugin,
   jobsPlugin,
+  runsPlugin,
   templatesPlugin,
   toolsPlugin,
   sessionPlugin,

@@ -4,12 +4,13 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 
 import { OPEN_JOBS } from './jobs';
 import { addToNewMenu } from './newitem';
+import { OPEN_RUNS } from './runs';
 import { ASK_FOR_FOLDER, OPEN_TENSORBOARD } from './tensorboard';
 
-/** "TensorBoard" and "Slurm Jobs" in the New menu of Notebook's file list. */
+/** "TensorBoard", "Slurm Jobs" and "Runs" in the New menu of Notebook's file list. */
 export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:new-menu',
-  description: 'Adds TensorBoard and Slurm Jobs to the New menu of Jupyter Notebook.',
+  description: 'Adds TensorBoard, Slurm Jobs and Runs to the New menu of Jupyter Notebook.',
   autoStart: true,
   requires: [IDefaultFileBrowser, IToolbarWidgetRegistry],
   activate: (
@@ -19,5 +20,6 @@ export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
   ) => {
     addToNewMenu(app, browser, toolbars, { command: OPEN_TENSORBOARD, args: ASK_FOR_FOLDER });
     addToNewMenu(app, browser, toolbars, { command: OPEN_JOBS });
+    addToNewMenu(app, browser, toolbars, { command: OPEN_RUNS });
   }
 };

@@ -1,0 +1,1 @@
+"""The user's runs, those trainings that `portal.launch.run` started: their folders and states."""

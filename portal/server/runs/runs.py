@@ -1,0 +1,221 @@
+"""Lists, names, stops and removes the user's runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from portal.server.errors import NoSuchRunError, RunError
+from portal.server.runs.folder import (
+    MOST_LABEL_CHARACTERS,
+    NAME,
+    FolderSize,
+    RunRecord,
+    measure_folder,
+    read_record,
+    write_label,
+)
+from portal.server.runs.view import Listing, RunView, view_run
+from spawner.client.command import query
+from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.listing import Squeue, new_mark
+
+TIMEOUT_S = 15
+N_LISTED = 100
+MEASURE_EVERY_S = 300.0
+FOLDER = "portal-runs"
+_JOBS = Squeue("iTPNr")
+_STEPS = Squeue("ij")
+
+
+class Runs:
+    """The runs of one user.
+
+    Args:
+        home: The user's home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.parent = home / FOLDER
+        self._sizes: dict[str, tuple[float, FolderSize]] = {}
+        self._ended: dict[str, RunRecord] = {}
+
+    async def list_runs(self, n: int = N_LISTED) -> list[RunView]:
+        """Return the newest runs, the newest first.
+
+        Args:
+            n: Most runs to return.
+
+        Raises:
+            OSError: If the folder of runs cannot be read.
+        """
+        records = await asyncio.to_thread(self._read_records, n)
+        listing = None
+        if any(not record.end for record in records):
+            listing = await _ask_slurm()
+            # Again: what Slurm no longer knows may have written its end since.
+            records = await asyncio.to_thread(self._read_records, n)
+        now_s = time.time()
+        return [view_run(each, listing, self._size(each.name), now_s) for each in records]
+
+    async def measure(self) -> None:
+        """Measure the folders whose size is not known, or may have changed."""
+        await asyncio.to_thread(self._measure_all, N_LISTED)
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a run.
+
+        Raises:
+            NoSuchRunError: If there is none of this name.
+        """
+        folder = self.parent / name
+        if NAME.fullmatch(name) is None or folder.is_symlink() or not folder.is_dir():
+            raise NoSuchRunError(f"There is no run {name!r:.80}. Choose one of the list.")
+        return folder
+
+    def rename(self, name: str, label: object) -> None:
+        """Keep what the user calls a run; "" removes it.
+
+        Raises:
+            NoSuchRunError: If there is no such run.
+            RunError: If the label is too long or no text.
+        """
+        folder = self.folder(name)
+        if not isinstance(label, str) or len(label) > MOST_LABEL_CHARACTERS:
+            raise RunError(f"A name of a run is text of up to {MOST_LABEL_CHARACTERS} characters.")
+        self._ended.pop(name, None)
+        try:
+            write_label(folder, " ".join(label.split()))
+        except OSError as error:
+            raise RunError(f"The name cannot be kept ({error.strerror}). Make room.") from error
+
+    async def stop(self, name: str) -> None:
+        """End the ranks of a run, with SIGTERM first.
+
+        Raises:
+            NoSuchRunError: If there is no such run, or it does not run.
+            SlurmUnavailableError: If Slurm did not answer.
+            SlurmError: If Slurm refused.
+        """
+        folder = self.folder(name)
+        record = await asyncio.to_thread(read_record, folder)
+        listing = await _ask_slurm()
+        if listing is None:
+            raise SlurmUnavailableError("Slurm is not responding. Try again in a minute.")
+        target = "" if record is None else _target(record, listing)
+        if not target:
+            raise NoSuchRunError(f"The run {name} does not run any more. Reload the list.")
+        if record is not None and not record.job_id:
+            # The cell then says that the run was stopped, not that it failed.
+            await asyncio.to_thread((folder / "stop").touch)
+        await query(["scancel", target], timeout_s=TIMEOUT_S)
+
+    async def remove(self, name: str) -> None:
+        """Remove the folder of a run that has ended.
+
+        Raises:
+            NoSuchRunError: If there is no such run.
+            RunError: If it has not ended, or a run that has not ended uses its checkpoints.
+        """
+        folder = self.folder(name)
+        views = await self.list_runs(n=sys.maxsize)
+        going = [view for view in views if not view.is_over]
+        if any(view.record.name == name for view in going):
+            raise RunError(f"The run {name} has not ended. Stop it first.")
+        if any(Path(view.record.checkpoint_dir).is_relative_to(folder) for view in going):
+            raise RunError(f"A run that goes on was resumed from {name}. Stop that one first.")
+        self._ended.pop(name, None)
+        self._sizes.pop(name, None)
+        try:
+            await asyncio.to_thread(shutil.rmtree, folder)
+        except OSError as error:
+            raise RunError(f"{folder} cannot be removed ({error.strerror}).") from error
+
+    async def trim(self, most_bytes: int, n_kept: int) -> list[str]:
+        """Remove the oldest runs as long as all folders together are larger than a limit.
+
+        Runs that have not ended, have a name or whose checkpoints are in use are kept.
+
+        Args:
+            most_bytes: The limit; 0 for none.
+            n_kept: Newest runs that are kept, too.
+
+        Returns:
+            The names of the removed runs.
+        """
+        if not most_bytes:
+            return []
+        await asyncio.to_thread(self._measure_all, sys.maxsize)
+        views = await self.list_runs(n=sys.maxsize)
+        used = {Path(view.record.checkpoint_dir).parent.name for view in views if not view.is_over}
+        n_bytes = sum(view.size.n_bytes for view in views if view.size is not None)
+        removed: list[str] = []
+        for view in reversed(views[n_kept:]):
+            if n_bytes <= most_bytes:
+                break
+            name = view.record.name
+            # Not what is lost, either: the home may be that of another cluster, too.
+            if not view.record.end or view.record.label or name in used or view.size is None:
+                continue
+            with suppress(RunError):
+                await self.remove(name)
+                n_bytes -= view.size.n_bytes
+                removed.append(name)
+        return removed
+
+    def _read_records(self, n: int) -> list[RunRecord]:
+        try:
+            names = [entry.name for entry in os.scandir(self.parent) if NAME.fullmatch(entry.name)]
+        except FileNotFoundError:
+            return []
+        found = (self._read_record(name) for name in sorted(names, reverse=True)[:n])
+        return [record for record in found if record is not None]
+
+    def _read_record(self, name: str) -> RunRecord | None:
+        if name in self._ended:
+            return self._ended[name]
+        record = read_record(self.parent / name)
+        # What has ended does not change; homes may be slow.
+        if record is not None and record.end:
+            self._ended[name] = record
+        return record
+
+    def _size(self, name: str) -> FolderSize | None:
+        known = self._sizes.get(name)
+        return None if known is None else known[1]
+
+    def _measure_all(self, n: int) -> None:
+        for record in self._read_records(n):
+            measured_s, _ = self._sizes.get(record.name, (float("-inf"), None))
+            if time.monotonic() - measured_s > MEASURE_EVERY_S:
+                size = measure_folder(self.parent / record.name)
+                self._sizes[record.name] = time.monotonic(), size
+
+
+def _target(record: RunRecord, listing: Listing) -> str:
+    if record.job_id:
+        return record.job_id if record.job_id in listing.jobs else ""
+    return listing.steps.get(record.name, "")
+
+
+async def _ask_slurm() -> Listing | None:
+    mark = new_mark()
+    try:
+        jobs, steps = await asyncio.gather(
+            query(("squeue", "--me", *_JOBS.options(mark)), timeout_s=TIMEOUT_S),
+            query(
+                ("squeue", "--steps", f"--user={os.getuid()}", *_STEPS.options(mark)),
+                timeout_s=TIMEOUT_S,
+            ),
+        )
+    except SlurmError:
+        return None
+    return Listing(
+        jobs={job_id: rest for job_id, *rest in _JOBS.rows(jobs.stdout, mark)},
+        steps={name: step_id for step_id, name in _STEPS.rows(steps.stdout, mark)},
+    )

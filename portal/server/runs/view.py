@@ -1,0 +1,92 @@
+"""A run as pages show it: what its folder says and what Slurm says. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from portal.server.runs.folder import FolderSize, RunRecord
+from spawner.diagnosis import Situation, explain_waiting
+from spawner.diagnosis.messages import JOB
+from spawner.slurm.states import Phase, parse_state
+
+# From the folder of a run to its step or job in Slurm's list.
+STARTS_WITHIN_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What Slurm says about the user's jobs and steps.
+
+    Attributes:
+        jobs: State, partition, nodes and reason of each job by its id.
+        steps: Ids of steps by their names.
+    """
+
+    jobs: Mapping[str, list[str]]
+    steps: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run as pages show it.
+
+    Attributes:
+        record: What its folder says.
+        state: "waiting", "running", "done", "failed", "stopped", "saved", "lost" or "unknown".
+        words: Its result, why it failed or why it waits; "" for none of them.
+        nodes: Its nodes while it runs, in Slurm's short form, or "".
+        size: What its folder holds, or None before it was measured.
+    """
+
+    record: RunRecord
+    state: str
+    words: str
+    nodes: str
+    size: FolderSize | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it runs no more, as far as is known."""
+        return self.state not in {"waiting", "running", "unknown"}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        values = asdict(self.record)
+        del values["end"], values["checkpoint_dir"]
+        size = {"n_bytes": None, "has_events": False} if self.size is None else asdict(self.size)
+        own = {"state": self.state, "words": self.words, "nodes": self.nodes}
+        return {**values, **own, **size, "is_over": self.is_over}
+
+
+def view_run(
+    record: RunRecord, listing: Listing | None, size: FolderSize | None, now_s: float
+) -> RunView:
+    """Return a run as pages show it.
+
+    Args:
+        record: What its folder says.
+        listing: What Slurm says; None if it did not answer, or need not be asked.
+        size: What its folder holds, or None if not known.
+        now_s: The time, in seconds since 1970.
+    """
+    if record.end:
+        return RunView(record=record, state=record.end, words=record.words, nodes="", size=size)
+    state, words, nodes = "lost", "", ""
+    if listing is None:
+        state, words = "unknown", "Slurm is not responding."
+    elif record.job_id in listing.jobs:
+        word, partition, nodes, reason = listing.jobs[record.job_id]
+        state = "running"
+        if parse_state(word).phase is Phase.WAITING:
+            situation = Situation(subject=JOB, partition=partition)
+            state = "waiting"
+            words = str(explain_waiting(reason, situation, state=parse_state(word)))
+    elif record.name in listing.steps:
+        state = "running"
+    elif now_s - record.started_s < STARTS_WITHIN_S:
+        state, words = "running", "It is starting."
+    else:
+        words = "It ended without a word, for example because its session or node ended."
+    return RunView(record=record, state=state, words=words, nodes=nodes, size=size)

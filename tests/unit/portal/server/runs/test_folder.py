@@ -1,0 +1,135 @@
+"""The list of runs reads what `portal.launch` writes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import create_folder
+from portal.launch.task.plan import End, Failure, Plan
+from portal.launch.task.throughput import Throughput
+from portal.server.runs.folder import RunRecord, measure_folder, read_record, write_label
+
+PLAN = Plan(
+    n_ranks=4,
+    cores_per_rank=1,
+    simulated_gpus=True,
+    working_dir="/home/ada",
+    module_paths=(),
+    n_results=1,
+    n_nodes=2,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = create_folder("train-digits", datetime(2026, 11, 23, 4, 5, 6), tmp_path)
+    folder.write_plan(PLAN.with_checkpoints(folder.path / "checkpoints"))
+    return folder
+
+
+def read(folder: RunFolder) -> RunRecord:
+    record = read_record(folder.path)
+    assert record is not None
+    return record
+
+
+def test_a_run_that_goes_on_has_a_shape_and_progress(folder: RunFolder) -> None:
+    assert read(folder).progress is None
+    folder.write_throughput(
+        Throughput(
+            step=3, n_steps=8, images_per_s=120.5, loss=0.25, behind=(0, 1), silent_s=(0.0, 0.0)
+        )
+    )
+    folder.write_job_id(17)
+    record = read(folder)
+    assert (record.function, record.n_gpus, record.n_nodes) == ("train-digits", 4, 2)
+    assert (record.job_id, record.end, record.words) == ("17", "", "")
+    assert record.checkpoint_dir == str(folder.path / "checkpoints")
+    assert record.progress is not None
+    progress = record.progress
+    assert (progress.step, progress.n_steps, progress.images_per_s) == (3, 8, 120.5)
+    assert progress.loss == 0.25
+
+
+def test_a_run_that_is_done_has_its_result_in_words(folder: RunFolder) -> None:
+    folder.write_result(0, {"accuracy": 0.98})
+    folder.write_end(End(status=0))
+    assert (read(folder).end, read(folder).words) == ("done", "{'accuracy': 0.98}")
+
+
+def test_a_long_result_is_shortened(folder: RunFolder) -> None:
+    folder.write_result(0, list(range(100_000)))
+    folder.write_end(End(status=0))
+    assert read(folder).words == "[0, 1, 2, 3, 4, 5, ...]"
+
+
+def test_a_result_without_words_has_its_type(folder: RunFolder) -> None:
+    folder.write_result(0, Mute())
+    folder.write_end(End(status=0))
+    assert "Mute" in read(folder).words
+
+
+def test_a_run_that_failed_names_what_failed_first(folder: RunFolder) -> None:
+    for rank, time_s in ((0, 20.0), (1, 10.0)):
+        folder.write_failure(
+            Failure(
+                rank=rank, node="n1", time_s=time_s, summary=f"of rank {rank}", traceback_text=""
+            )
+        )
+    folder.write_end(End(status=1))
+    assert (read(folder).end, read(folder).words) == ("failed", "of rank 1")
+
+
+def test_without_a_traceback_slurms_own_words_are_shown(folder: RunFolder) -> None:
+    folder.write_end(End(status=9, slurm_lines=("srun: error: node01: task 0: Killed",)))
+    assert read(folder).words == "srun: error: node01: task 0: Killed"
+
+
+@pytest.mark.parametrize(
+    ("end", "word"),
+    [
+        (End(status=1, was_stopped=True), "stopped"),
+        (End(status=1, is_saved=True), "saved"),
+    ],
+)
+def test_a_run_that_was_ended_is_told_from_one_that_failed(
+    folder: RunFolder, end: End, word: str
+) -> None:
+    folder.write_end(end)
+    assert (read(folder).end, read(folder).words) == (word, "")
+
+
+def test_a_label_is_kept_until_it_is_removed(folder: RunFolder) -> None:
+    write_label(folder.path, "first try")
+    assert read(folder).label == "first try"
+    write_label(folder.path, "")
+    assert read(folder).label == ""
+
+
+def test_what_is_no_run_is_none(tmp_path: Path) -> None:
+    (tmp_path / "studies").mkdir()
+    assert read_record(tmp_path / "studies") is None
+    half = tmp_path / "20261123-040506-train-abcd"
+    half.mkdir()
+    (half / "run.json").write_text("{")
+    assert read_record(half) is None
+
+
+def test_a_folder_is_measured_with_what_is_in_its_folders(folder: RunFolder) -> None:
+    inner = folder.path / "checkpoints"
+    inner.mkdir()
+    before = measure_folder(folder.path)
+    (inner / "model").write_bytes(b"x" * 100_000)
+    (inner / "events.out.tfevents.1").touch()
+    after = measure_folder(folder.path)
+    assert after.n_bytes - before.n_bytes >= 100_000
+    assert (before.has_events, after.has_events) == (False, True)
+
+
+class Mute:
+    def __repr__(self) -> str:
+        raise ValueError

@@ -1,0 +1,181 @@
+"""Runs are listed with their state in Slurm, and changed only if that does no harm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from portal.server.errors import NoSuchRunError, RunError
+from portal.server.runs import runs as module
+from portal.server.runs.folder import RunRecord
+from portal.server.runs.runs import Runs
+from portal.server.runs.view import STARTS_WITHIN_S, Listing, view_run
+
+OLDER = "20261123-040506-train-ab23"
+NEWER = "20261123-040507-train-cd45"
+NOTHING = Listing(jobs={}, steps={})
+LATER_S = STARTS_WITHIN_S + 1
+
+
+def record(*, job_id: str = "", end: str = "") -> RunRecord:
+    return RunRecord(
+        name=OLDER,
+        function="train",
+        label="",
+        started_s=0.0,
+        n_gpus=2,
+        n_nodes=1,
+        job_id=job_id,
+        end=end,
+        words="",
+        progress=None,
+        checkpoint_dir="",
+    )
+
+
+def state(record: RunRecord, listing: Listing | None, now_s: float = LATER_S) -> str:
+    return view_run(record, listing, None, now_s).state
+
+
+def test_what_has_ended_need_not_be_asked_for() -> None:
+    assert state(record(end="done"), None) == "done"
+
+
+def test_a_step_of_a_session_runs_as_long_as_slurm_lists_it() -> None:
+    assert state(record(), Listing(jobs={}, steps={OLDER: "12.3"})) == "running"
+    assert state(record(), NOTHING) == "lost"
+    assert state(record(), NOTHING, now_s=STARTS_WITHIN_S - 1) == "running"
+
+
+def test_a_job_says_where_it_runs_and_why_it_waits() -> None:
+    jobs = {"12": ["RUNNING", "gpu", "node[01-02]", "None"]}
+    view = view_run(record(job_id="12"), Listing(jobs=jobs, steps={}), None, LATER_S)
+    assert (view.state, view.nodes, view.is_over) == ("running", "node[01-02]", False)
+    jobs = {"12": ["PENDING", "gpu", "", "Resources"]}
+    view = view_run(record(job_id="12"), Listing(jobs=jobs, steps={}), None, LATER_S)
+    assert view.state == "waiting"
+    assert "Resources" not in view.words
+    assert view.words
+
+
+def test_without_slurm_nothing_is_known() -> None:
+    view = view_run(record(job_id="12"), None, None, LATER_S)
+    assert (view.state, view.is_over) == ("unknown", False)
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    """Two runs that Slurm does not know; the newer was resumed from the older."""
+    monkeypatch.setattr(module, "_ask_slurm", answer_of(NOTHING))
+    for name in (OLDER, NEWER):
+        folder = tmp_path / "portal-runs" / name
+        folder.mkdir(parents=True)
+        checkpoints = tmp_path / "portal-runs" / OLDER / "checkpoints"
+        plan = {"n_ranks": 1, "n_nodes": 1, "checkpoint_dir": str(checkpoints)}
+        (folder / "run.json").write_text(json.dumps(plan))
+    end = json.dumps({"status": 0})
+    (tmp_path / "portal-runs" / OLDER / "end.json").write_text(end)
+    return Runs(tmp_path)
+
+
+def answer_of(listing: Listing) -> object:
+    async def ask() -> Listing:
+        return listing
+
+    return ask
+
+
+def end_newer(runs: Runs) -> None:
+    (runs.parent / NEWER / "end.json").write_text('{"status": 1}')
+
+
+def test_the_newest_run_comes_first(runs: Runs) -> None:
+    views = asyncio.run(runs.list_runs())
+    assert [view.record.name for view in views] == [NEWER, OLDER]
+    (view,) = asyncio.run(runs.list_runs(n=1))
+    # Its folder is seconds old.
+    assert time.time() - view.record.started_s < STARTS_WITHIN_S
+    assert view.state == "running"
+
+
+def test_there_may_be_no_runs(tmp_path: Path) -> None:
+    assert asyncio.run(Runs(tmp_path).list_runs()) == []
+
+
+def test_a_run_that_goes_on_is_not_removed(runs: Runs) -> None:
+    with pytest.raises(RunError, match="Stop it first"):
+        asyncio.run(runs.remove(NEWER))
+
+
+def test_the_checkpoints_of_a_run_that_goes_on_are_not_removed(runs: Runs) -> None:
+    with pytest.raises(RunError, match="resumed from"):
+        asyncio.run(runs.remove(OLDER))
+    end_newer(runs)
+    asyncio.run(runs.remove(OLDER))
+    assert [path.name for path in runs.parent.iterdir()] == [NEWER]
+
+
+@pytest.mark.parametrize("name", ["..", "studies", f"{OLDER}x/..", "20261123-040506-train-zz99"])
+def test_nothing_but_runs_is_removed(runs: Runs, name: str) -> None:
+    (runs.parent / "studies").mkdir()
+    with pytest.raises(NoSuchRunError):
+        asyncio.run(runs.remove(name))
+
+
+def test_a_link_is_no_run(runs: Runs, tmp_path: Path) -> None:
+    (runs.parent / "20261123-040508-train-ef67").symlink_to(tmp_path)
+    with pytest.raises(NoSuchRunError):
+        asyncio.run(runs.remove("20261123-040508-train-ef67"))
+
+
+def test_a_run_is_named(runs: Runs) -> None:
+    runs.rename(OLDER, "  with \n dropout ")
+    views = asyncio.run(runs.list_runs())
+    assert views[1].as_json()["label"] == "with dropout"
+    with pytest.raises(RunError, match="80 characters"):
+        runs.rename(OLDER, "x" * 81)
+    with pytest.raises(RunError, match="is text"):
+        runs.rename(OLDER, None)
+
+
+def test_what_does_not_run_cannot_be_stopped(runs: Runs) -> None:
+    with pytest.raises(NoSuchRunError, match="does not run any more"):
+        asyncio.run(runs.stop(NEWER))
+
+
+def test_sizes_are_measured_when_asked_for(runs: Runs) -> None:
+    assert asyncio.run(runs.list_runs())[0].size is None
+    asyncio.run(runs.measure())
+    size = asyncio.run(runs.list_runs())[0].size
+    assert size is not None
+    assert size.n_bytes > 0
+
+
+def trim(runs: Runs, most_bytes: int, n_kept: int = 1) -> list[str]:
+    return asyncio.run(runs.trim(most_bytes, n_kept))
+
+
+def test_above_the_limit_the_oldest_runs_are_removed(runs: Runs) -> None:
+    end_newer(runs)
+    assert trim(runs, 0) == []
+    assert trim(runs, 10**9) == []
+    assert trim(runs, 1) == [OLDER]
+    # The newest is kept whatever its size.
+    assert trim(runs, 1) == []
+    assert [path.name for path in runs.parent.iterdir()] == [NEWER]
+
+
+def test_runs_with_a_name_are_kept(runs: Runs) -> None:
+    end_newer(runs)
+    runs.rename(OLDER, "the best")
+    assert trim(runs, 1) == []
+
+
+def test_neither_a_run_that_goes_on_nor_the_checkpoints_that_it_uses_are_removed(
+    runs: Runs,
+) -> None:
+    assert trim(runs, 1, n_kept=0) == []
