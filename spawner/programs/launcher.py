@@ -24,8 +24,6 @@ import json
 import os
 import pwd
 import re
-import secrets
-import shutil
 import stat
 import subprocess
 import sys
@@ -173,7 +171,7 @@ def _cancel(request: dict[str, Any], account: pwd.struct_passwd) -> dict[str, An
     # After a crash of slurmctld a job id can belong to another job, so the name has to match.
     job_id, job_name = _job_id(request), _name(request.get("job_name"))
     # Names can hold line breaks, but nobody can forge a line without the mark.
-    mark = secrets.token_hex(8)
+    mark = os.urandom(8).hex()
     options = ["--noheader", f"--jobs={job_id}", f"--format={mark}|{SQUEUE_FIELDS}"]
     seen = _run(["squeue", *options], account)
     if not seen["ok"] and "Invalid job id" not in seen["stderr"]:
@@ -258,9 +256,11 @@ def _run(
     login |= {"SHELL": account.pw_shell or "/bin/sh", "PATH": PATH, "LANG": "C.UTF-8"}
     # sudo drops the hub's variables: what is left here was set by root's own files.
     login |= {name: os.environ[name] for name in ("SLURM_CONF",) if name in os.environ}
+    paths = (f"{folder}/{argv[0]}" for folder in PATH.split(":"))
+    program = next((path for path in paths if os.access(path, os.X_OK)), argv[0])
     try:
         done = subprocess.run(
-            [shutil.which(argv[0], path=PATH) or argv[0], *argv[1:]],
+            [program, *argv[1:]],
             env=login | (environment or {}),
             input=text.encode(),
             # The home folder may be unreachable when a job has to be cancelled.
