@@ -55,7 +55,8 @@ WORDS = {
 NOTES = (
     "Starts alternate. The portal's server loads less than JupyterHub's; each spawner is measured "
     "with both.",
-    "slurmctld schedules new jobs once a second: all ways wait for that, half a second on average.",
+    "slurmctld schedules new jobs once a second: all ways wait for that, half a second on average. "
+    "Its log tells how long each job waited; each start counts with the mean of all these waits.",
     "Alone is sbatch of the portal's own job script; a fake hub accepts the server's report.",
     "Loads: real jobs on the real cluster, with a small server. Both hubs run at the same time, "
     "each with a user of its own; slurmctld and slurmdbd count the requests of each user. "
