@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 MARK = "FOUND "
-# The job prints it last, with the program's exit status.
+# The job prints it after the program, with its exit status; slurmstepd may write more.
 END = "ENDED "
 N_LINES_SHOWN = 60
 
@@ -29,7 +29,8 @@ def measurements(printed: str) -> list[dict[str, Any]]:
         ProgramError: If it did not end well, or has none.
     """
     lines = printed.splitlines()
-    end = lines[-1] if lines and lines[-1].startswith(END) else "killed before its end"
+    ends = [line for line in lines if line.startswith(END)]
+    end = ends[-1] if ends else "killed before its end"
     rows = rows_of(printed)
     if end == f"{END}0" and rows:
         return rows

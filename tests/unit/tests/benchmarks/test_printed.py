@@ -13,6 +13,12 @@ def test_the_measurements_of_a_program_that_ended_well_are_its_marked_lines() ->
     assert measurements(f"{TWO_ROWS}ENDED 0\n") == [{"way": "cell"}, {"way": "srun"}]
 
 
+def test_what_slurm_writes_after_the_program_is_none_of_its_failures() -> None:
+    late = "slurmstepd-node01: error: Unable to unlink domain socket\n"
+
+    assert len(measurements(f"{TWO_ROWS}ENDED 0\n{late}")) == 2
+
+
 def test_a_line_that_is_half_written_is_read_at_the_next_look() -> None:
     assert rows_of('FOUND {"way": "cell"}\nFOUND {"way"') == [{"way": "cell"}]
 
