@@ -27,7 +27,7 @@ GPUS_PER_NODE = 4
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add --quick, --each, --record and --seed."""
+    """Add --quick, --each, --minutes, --record and --seed."""
     parser.addoption(
         "--quick",
         action="store_true",
@@ -38,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         metavar="N",
         help=f"N users hold, start and wait, not {N_WHOLE}, for a machine that is slow or busy",
+    )
+    parser.addoption(
+        "--minutes", type=float, metavar="N", help="N minutes of random starts and stops, not 20"
     )
     parser.addoption("--record", action="store_true", help="write docs/benchmarks/faults.json")
     parser.addoption("--seed", type=int, default=None, help="of the random moments")

@@ -101,7 +101,11 @@ class Stage:
     def _start_until_ready(self, member: Member, partition: str) -> None:
         if not member.server():
             member.start(partition)
-        eventually(member.is_ready, timeout_s=READY_TIMEOUT_S, every_s=0.5)
+        try:
+            eventually(member.is_ready, timeout_s=READY_TIMEOUT_S, every_s=0.5)
+        except AssertionError as error:
+            error.add_note(f"{member.name} was told {member.answer}; he has {jobs_of(member)}")
+            raise
 
     def _each(self, do: Callable[[Member], None], members: Sequence[Member]) -> None:
         list(self._pool.map(do, members))

@@ -26,7 +26,9 @@ CHURN = Fault(
 def test_random_starts_and_stops_leave_nothing_behind(
     fault: Fault, stage: Stage, record: Record, pytestconfig: pytest.Config
 ) -> None:
-    duration_s = QUICK_S if pytestconfig.getoption("--quick") else WHOLE_S
+    minutes: float | None = pytestconfig.getoption("--minutes")
+    usual_s = QUICK_S if pytestconfig.getoption("--quick") else WHOLE_S
+    duration_s = round(usual_s if minutes is None else minutes * 60)
     stage.set_up()
     stage.free_queue()
     stage.clear()
