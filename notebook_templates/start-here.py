@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, keras>=3, matplotlib, numpy, tensorflow]
+#     packages: [keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100, N999
 
@@ -34,7 +34,7 @@ from digits_model import AccuracyReport, describe_devices, make_model, read_digi
 from digits_pictures import draw_curves, draw_reading
 from my_session import draw_storage, print_session
 
-from portal.launch import TensorBoardError, tensorboard
+from dsportal import TensorBoardError, tensorboard
 
 # %% [markdown]
 # ## What you have

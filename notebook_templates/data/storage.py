@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, keras>=3, matplotlib, numpy, pillow, tensorflow]
+#     packages: [keras>=3, matplotlib, numpy, pillow, tensorflow]
 # ---
 # ruff: noqa: D100
 
@@ -38,8 +38,8 @@ from made_photos import make_photos
 from my_session import shared_storage
 from storage_pictures import draw_photos, draw_rates
 
-from portal.data import read_shards, storage_report, verify_shards, write_shards
-from portal.data.report import WAYS
+from dsportal.data import read_shards, storage_report, verify_shards, write_shards
+from dsportal.data.report import WAYS
 
 print(describe_devices())
 

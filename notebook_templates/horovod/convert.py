@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, horovod, keras>=3, matplotlib, numpy, tensorflow]
+#     packages: [cloudpickle, horovod, keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100, D103
 
@@ -28,7 +28,7 @@ sys.path.append("../shared")
 
 from charts import draw_lines, panels
 
-from portal.launch import run
+from dsportal import run
 
 N_IMAGES = 3_000
 EPOCHS = 3
@@ -98,7 +98,7 @@ for number, rank in enumerate(apart):
 # | 5 | `BroadcastGlobalVariablesCallback(0)` | ranks that start differently stay different |
 # | 6 | only rank 0 prints, logs and saves | N processes write the same files at the same time |
 #
-# Use `portal.launch.horovod_keras`. Horovod's own Keras module averages nothing under Keras 3 and
+# Use `dsportal.horovod_keras`. Horovod's own Keras module averages nothing under Keras 3 and
 # does not say so; the portal refuses it.
 
 
@@ -108,7 +108,7 @@ def train_on_all(scales_rate=True):
     from digits_model import make_model, weights_checksum
     from keras.optimizers import Adam
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()  # 1
     digits = load_digits().first(N_IMAGES).share(hvd.rank(), hvd.size())  # 2

@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, horovod, keras>=3, matplotlib, numpy, tensorflow]
+#     packages: [cloudpickle, horovod, keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100, D103
 
@@ -33,7 +33,7 @@ sys.path.append("../shared")
 from digits_data import load_digits
 from digits_pictures import draw_curves
 
-from portal.launch import run
+from dsportal import run
 
 digits = load_digits()
 print(f"{len(digits.train_images):,} digits for training, {len(digits.test_images):,} for testing")
@@ -46,7 +46,7 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 # 1. `hvd.init()` lets the ranks find each other.
 # 2. `digits.share(...)` gives each rank its own part of the training images.
 # 3. `hvd.DistributedOptimizer` averages the gradients over all ranks at each step. Use the one from
-#    `portal.launch.horovod_keras`; Horovod's own does not average under Keras 3, and is refused.
+#    `dsportal.horovod_keras`; Horovod's own does not average under Keras 3, and is refused.
 # 4. `BroadcastGlobalVariablesCallback` gives all ranks the weights of rank 0 to start from.
 # 5. Only rank 0 reports; the others would say the same.
 #
@@ -66,7 +66,7 @@ def train(log_dir):
     from keras.optimizers import Adam
     from keras.utils import set_random_seed
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     set_random_seed(1 + hvd.rank())

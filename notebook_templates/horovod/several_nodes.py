@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, horovod, keras>=3, matplotlib, numpy, tensorflow]
+#     packages: [cloudpickle, horovod, keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100
 
@@ -30,7 +30,7 @@ sys.path.append("../shared")
 from charts import draw_bars, draw_lines, panels
 from digits_ranks import train_digits
 
-from portal.launch import attach, run, runs
+from dsportal import attach, run, runs
 
 # %% [markdown]
 # ## Start it

@@ -5,7 +5,7 @@
 #     language: python
 #     name: mxnet
 #   portal:
-#     packages: [data-scientist-portal, matplotlib, mxnet, numpy]
+#     packages: [cloudpickle, matplotlib, mxnet, numpy]
 # ---
 # ruff: noqa: D100, D103
 
@@ -32,7 +32,7 @@ sys.path.append("../shared")
 from digits_data import load_digits
 from digits_pictures import draw_curves
 
-from portal.launch import run
+from dsportal import run
 
 digits = load_digits()
 print(f"{len(digits.train_images):,} digits for training, {len(digits.test_images):,} for testing")
@@ -41,7 +41,7 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 # ## What each rank does
 #
 # `mx.kv.create("dist_sync")` creates the store that sums the gradients of all ranks.
-# `portal.launch` starts its scheduler and its server on sockets that only you can open: MXNet
+# `dsportal` starts its scheduler and its server on sockets that only you can open: MXNet
 # itself would accept everybody who can reach its ports. For that reason a run stays on one node.
 
 # %%

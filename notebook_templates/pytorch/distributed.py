@@ -5,7 +5,7 @@
 #     language: python
 #     name: pytorch
 #   portal:
-#     packages: [data-scientist-portal, matplotlib, numpy, torch]
+#     packages: [cloudpickle, matplotlib, numpy, torch]
 # ---
 # ruff: noqa: D100, D103
 
@@ -33,7 +33,7 @@ from digits_data import load_digits
 from digits_pictures import draw_curves
 from digits_torch import describe_devices
 
-from portal.launch import run
+from dsportal import run
 
 print(describe_devices())
 digits = load_digits()
@@ -44,7 +44,7 @@ print(f"{len(digits.train_images):,} digits for training, {len(digits.test_image
 #
 # The same as on one GPU, except for five lines:
 #
-# 1. `dist.init_process_group()` lets the ranks find each other. `portal.launch` gives it the place
+# 1. `dist.init_process_group()` lets the ranks find each other. `dsportal` gives it the place
 #    to meet: no address, port or key is needed, and nobody else can join.
 # 2. `digits.share(...)` gives each rank its own part of the training images.
 # 3. `DistributedDataParallel(model)` gives all ranks the weights of rank 0 to start from, and
@@ -78,7 +78,7 @@ def train(epochs):
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim.lr_scheduler import OneCycleLR
 
-    from portal.launch import report as say
+    from dsportal import report as say
 
     dist.init_process_group()
     rank, n_ranks = dist.get_rank(), dist.get_world_size()

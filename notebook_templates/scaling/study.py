@@ -5,7 +5,7 @@
 #     language: python
 #     name: pytorch
 #   portal:
-#     packages: [data-scientist-portal, matplotlib, numpy, torch]
+#     packages: [cloudpickle, matplotlib, numpy, torch]
 # ---
 # ruff: noqa: B018, D100, D103
 
@@ -34,7 +34,7 @@ from digits_data import load_digits
 from digits_torch import describe_devices
 from study_pictures import draw_batch_sizes, draw_prediction, draw_speedup
 
-from portal.launch.study import scaling
+from dsportal.study import scaling
 
 # Ranks on cores get one each, so that like is compared with like; 0 is what the run gives them.
 THREADS = (1,) if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else (0,)

@@ -12,7 +12,7 @@ from digits_data import load_digits
 def train_digits(
     epochs: int = 3, batch_size: int = 64, rate_of_one: float = 1e-3
 ) -> dict[str, Any]:
-    """Train as one rank of `portal.launch.run`; `templates/horovod/convert.ipynb` explains it.
+    """Train as one rank of `dsportal.run`; `templates/horovod/convert.ipynb` explains it.
 
     Args:
         epochs: Epochs, 1 or more.
@@ -27,7 +27,7 @@ def train_digits(
     from keras.optimizers import Adam
     from keras.utils import set_random_seed
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     set_random_seed(1 + hvd.rank())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from charts import panels
 
-from portal.launch.slurm.session import SessionAllocation, read_session
+from dsportal.slurm.session import SessionAllocation, read_session
 
 _GIB = 2**30
 

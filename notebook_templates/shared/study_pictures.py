@@ -5,8 +5,8 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
-from portal.launch.advice import Advice
-from portal.launch.study import Study
+from dsportal.advice import Advice
+from dsportal.study import Study
 
 _IDEAL = "#9aa5b1"
 _MEASURED = "#0b6bcb"

@@ -5,7 +5,7 @@
 #     language: python
 #     name: tensorflow
 #   portal:
-#     packages: [data-scientist-portal, horovod, keras>=3, matplotlib, numpy, tensorflow]
+#     packages: [cloudpickle, horovod, keras>=3, matplotlib, numpy, tensorflow]
 # ---
 # ruff: noqa: D100, D103
 
@@ -36,7 +36,7 @@ from charts import draw_lines, panels
 from digits_data import load_digits
 from digits_model import accuracy, describe_devices, make_model, weights_checksum
 
-from portal.launch import run
+from dsportal import run
 
 print(describe_devices())
 
@@ -169,7 +169,7 @@ print("Both ended with equal weights." if sums[0] == sums[1] else "The weights d
 #
 # ## On all GPUs, and over the time limit
 #
-# In a function for `portal.launch.run`, one callback does all of this: it saves after each epoch,
+# In a function for `dsportal.run`, one callback does all of this: it saves after each epoch,
 # and once more when Slurm warns that the time limit is near; then all ranks end. `resume=True`
 # continues with the checkpoints of the newest run of the same function.
 #
@@ -180,7 +180,7 @@ print("Both ended with equal weights." if sums[0] == sums[1] else "The weights d
 def train_on_ranks(epochs):
     from digits_model import accuracy, make_model
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     mine = load_digits().first(2_000).share(hvd.rank(), hvd.size())

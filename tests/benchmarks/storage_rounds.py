@@ -13,7 +13,7 @@ from pathlib import Path
 from digits_data import load_digits
 from made_photos import make_photos
 
-from portal.data import storage_report, write_shards
+from dsportal.data import storage_report, write_shards
 
 N_PHOTOS = 1_000
 OPEN_MS = 3

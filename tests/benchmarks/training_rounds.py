@@ -82,7 +82,7 @@ def fit(network, batch_size, n_steps):
     import numpy as np
     import tensorflow as tf
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     n_warmup = N_WARMUP_STEPS if hvd.size() > 1 else N_WARMUP_STEPS_OF_ONE
@@ -167,7 +167,7 @@ TRAININGS = {
 
 
 def from_a_cell(series, n_ranks):
-    from portal.launch import run
+    from dsportal import run
 
     began = time.time()
     found = run(TRAININGS[series], gpus=n_ranks)
@@ -176,8 +176,8 @@ def from_a_cell(series, n_ranks):
 
 def from_srun(series):
     """Starts the ranks by srun alone, with a rendezvous that is there already."""
-    from portal.launch.rendezvous.store import Store
-    from portal.launch.task.environment import step_environment
+    from dsportal.rendezvous.store import Store
+    from dsportal.task.environment import step_environment
 
     with Store() as store, socket.socket() as probe:
         address, port = store.horovod_address

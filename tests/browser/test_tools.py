@@ -168,7 +168,7 @@ def test_a_cell_shows_the_link_to_tensorboard(page: Page, context: BrowserContex
     as_user("mkdir", "-p", str(HOME / "work/logs"))
     notebook = """{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [],
       "execution_count": null, "source":
-      ["from portal.launch import tensorboard\\n", "tensorboard(\\"logs\\")"]}],
+      ["from dsportal import tensorboard\\n", "tensorboard(\\"logs\\")"]}],
       "metadata": {"kernelspec": {"name": "tensorflow", "display_name": "TensorFlow"}},
       "nbformat": 4, "nbformat_minor": 5}"""
     write_as_user(HOME / "work/board.ipynb", notebook)

@@ -121,8 +121,7 @@ def test_an_environment_of_the_site_runs_the_templates_that_it_has_the_packages_
         lambda: cards_of(site)["tensorflow/digits.ipynb"]["kernel"] == "site-tf", timeout_s=60
     )
     cards = cards_of(site)
-    assert cards["start-here.ipynb"]["title"].endswith(" (needs data-scientist-portal)")
-    assert "the portal's sources" in cards["start-here.ipynb"]["advice"]
+    assert cards["start-here.ipynb"]["kernel"] == "site-tf"
     assert {name.partition("/")[0] for name in cards}.isdisjoint(RARE)
 
 

@@ -20,7 +20,7 @@ MOST_WAIT_S = 10
 # A server that starts lets nobody write for 10 s here, and clients ask every 5 s.
 RECOVERY_TIMEOUT_S = 120
 ON_TWO_NODES = """
-from portal.launch import checkpoint, run
+from dsportal import checkpoint, run
 
 def count(until):
     import os
@@ -35,7 +35,7 @@ print("first", run(count, 3)[0])
 print("resumed", run(count, 3, gpus=2, nodes=2, resume=True, results="all"))
 """
 UNTIL_IT_IS_ENOUGH = """
-from portal.launch import run
+from dsportal import run
 
 def write():
     import os, pathlib, time

@@ -14,7 +14,7 @@ import launch_cases
 import numpy as np
 import training_cases
 
-from portal.launch import LaunchError, RankError, run
+from dsportal import LaunchError, RankError, run
 
 
 def train_and_add_up():

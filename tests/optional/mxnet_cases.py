@@ -11,7 +11,7 @@ from pathlib import Path
 
 import launch_cases
 
-from portal.launch import LaunchError, run
+from dsportal import LaunchError, run
 
 
 def add_up():

@@ -1,4 +1,4 @@
-"""What users do with portal.launch, each as they would write it in a notebook.
+"""What users do with dsportal, each as they would write it in a notebook.
 
 Run inside a session as `python launch_cases.py CASE...`. Each case has a folder of its own and ends
 with a line that starts with OUTCOME and holds its name and value as JSON. The same cases run over
@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from portal.launch import LaunchError, RankError, attach, report, run, runs
+from dsportal import LaunchError, RankError, attach, report, run, runs
 
 
 def place(*words, **named):
@@ -147,7 +147,7 @@ def case_magic():
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell.instance()
-    shell.run_cell("from portal.launch.notebook import magic\nmagic.register()")
+    shell.run_cell("from dsportal.notebook import magic\nmagic.register()")
     shell.run_cell("import os\nscale = 3\nzero = 0\ndef tenfold(x):\n    return 10 * x")
     body = "print('rank', os.environ['HOROVOD_RANK'], 'has scale', scale)\ntenfold(scale)"
     done = shell.run_cell(f"%%ranks --gpus 2\n{body}")

@@ -1,4 +1,4 @@
-"""What must hold for portal.launch wherever its ranks run.
+"""What must hold for dsportal wherever its ranks run.
 
 A suite imports these tests and gives them a `session` fixture: an object with `working_dir`,
 `gpu_words`, `node` (known once a case has run), `run_case(name) -> Outcome`, `lose_kernel()` and
@@ -118,7 +118,7 @@ def test_the_cell_shows_the_traceback_of_the_rank_and_not_of_this_package(sessio
     cell = session.run_case("crash").value["cell"]
 
     assert "no such label: 11" in cell
-    assert "portal/launch" not in cell
+    assert "/dsportal/" not in cell
 
 
 def test_a_rank_that_is_killed_is_named_with_its_last_words(session):
@@ -190,7 +190,7 @@ def test_an_error_in_the_cell_of_the_magic_shows_its_line(session):
 
     assert "ZeroDivisionError" in text
     assert "1 / zero" in text
-    assert "portal/launch" not in text
+    assert "/dsportal/" not in text
 
 
 def test_a_cell_that_is_no_plain_python_is_refused_before_ranks_start(session):

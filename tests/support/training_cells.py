@@ -2,7 +2,7 @@
 
 TRAIN_TENSORFLOW = """
 import keras, numpy as np
-from portal.launch import run
+from dsportal import run
 model = keras.Sequential([keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 x = np.arange(8, dtype="float32").reshape(-1, 1)
@@ -11,7 +11,7 @@ print("falls", losses[1] < losses[0])
 """
 TRAIN_PYTORCH = """
 import torch
-from portal.launch import run
+from dsportal import run
 model = torch.nn.Linear(1, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 x = torch.arange(8.0).reshape(-1, 1)

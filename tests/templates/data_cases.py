@@ -1,4 +1,4 @@
-"""What portal.data does with folders of images, run inside a session in TensorFlow's kernel.
+"""What dsportal.data does with folders of images, run inside a session in TensorFlow's kernel.
 
 Prints a line for each case, OUTCOME and JSON, as tests/support/launch_cases.py does.
 """
@@ -17,8 +17,8 @@ from types import SimpleNamespace
 
 from PIL import Image
 
-import portal.data.shards
-from portal.data import (
+import dsportal.data.shards
+from dsportal.data import (
     DataError,
     find_images,
     read_jpegs,
@@ -111,7 +111,7 @@ def case_interrupt(place: Path) -> dict[str, object]:
     """
     jpegs = make_images(place)
     stopped, half_written = threading.Event(), threading.Barrier(5)
-    record = portal.data.shards._record
+    record = dsportal.data.shards._record
 
     class Stop(threading.Event):
         def set(self):
@@ -137,14 +137,14 @@ def case_interrupt(place: Path) -> dict[str, object]:
         "Bar": InterruptedBar,
         "_record": slow_record,
     }
-    kept = {name: getattr(portal.data.shards, name) for name in changed}
+    kept = {name: getattr(dsportal.data.shards, name) for name in changed}
     try:
-        vars(portal.data.shards).update(changed)
+        vars(dsportal.data.shards).update(changed)
         write_shards(jpegs, place / "shards", n_shards=4, n_workers=4)
     except KeyboardInterrupt:
         left = sorted(path.name for path in (place / "shards").glob("shard-*"))
     finally:
-        vars(portal.data.shards).update(kept)
+        vars(dsportal.data.shards).update(kept)
     write_shards(jpegs, place / "shards", n_shards=4)
     return {"left": left, "made": repr(verify_shards(place / "shards"))}
 

@@ -17,7 +17,7 @@ from wheels import make_wheel
 CELL = """
 import os, time
 from pathlib import Path
-from portal.launch import run
+from dsportal import run
 
 def count(folder):
     rank = os.environ["HOROVOD_RANK"]
@@ -30,7 +30,7 @@ run(count, os.getcwd())
 """
 CELL_WITH_BAR = """
 import time
-from portal.launch import report, run
+from dsportal import report, run
 
 def walk():
     for step in range(1, 31):
@@ -42,7 +42,7 @@ run(walk)
 CELL_WITH_PACKAGE = """
 %pip install --quiet --no-index {wheel}
 import json
-from portal.launch import run
+from dsportal import run
 
 def look():
     import os, sys, tinypackage

@@ -1,4 +1,4 @@
-"""A study of one of the models that portal.launch brings; run as `study_cases.py CASE...`.
+"""A study of one of the models that dsportal brings; run as `study_cases.py CASE...`.
 
 The environment, the outcome lines and the folders are those of tests/support/launch_cases.py.
 """
@@ -9,7 +9,7 @@ import sys
 
 import launch_cases
 
-from portal.launch.study import scaling
+from dsportal.study import scaling
 
 
 def case_known_model():

@@ -1,4 +1,4 @@
-"""portal.launch.run inside a real session: the same tests as over the stand-in for srun."""
+"""dsportal.run inside a real session: the same tests as over the stand-in for srun."""
 
 from __future__ import annotations
 

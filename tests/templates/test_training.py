@@ -86,7 +86,7 @@ def test_horovods_own_optimizer_is_refused_loudly(found):
     text = found["refusals"].value["stock_optimizer"]
 
     assert "does not average gradients under Keras 3" in text
-    assert "import portal.launch.horovod_keras as hvd" in text
+    assert "import dsportal.horovod_keras as hvd" in text
 
 
 def test_an_optimizer_that_was_not_made_to_average_is_refused(found):

@@ -10,7 +10,7 @@ import sys
 
 import launch_cases
 
-from portal.launch import LaunchError, attach, run
+from dsportal import LaunchError, attach, run
 
 N_STEPS = 20
 GLOBAL_BATCH = 32
@@ -126,7 +126,7 @@ def train_until_the_limit():
     import torch
     import torch.distributed as dist
 
-    from portal.launch import checkpoint
+    from dsportal import checkpoint
 
     dist.init_process_group("gloo")
     saved = checkpoint.latest("state.pt")
@@ -161,7 +161,7 @@ def case_limit():
 
 def case_links():
     """p2p() on simulated GPUs; the same messages between CPUs if the GPUs are real."""
-    from portal.launch.p2p import Links, measure_links, p2p
+    from dsportal.p2p import Links, measure_links, p2p
 
     if os.environ.get("PORTAL_GPUS_SIMULATED") == "1":
         links = p2p(gpus=2)
@@ -194,7 +194,7 @@ def make_step(batch_size, precision):
 
 def case_study():
     """A scaling study over one and two ranks, on one node and on two."""
-    from portal.launch.study import scaling
+    from dsportal.study import scaling
 
     study = scaling(make_step, shapes=("1x1", "1x2", "2x1"), batch_sizes=(64,), steps=20)
     return {
@@ -213,7 +213,7 @@ def case_probe():
     """A few seconds of measuring, and the advice."""
     import time
 
-    from portal.launch.probe import probe
+    from dsportal.probe import probe
 
     began_s = time.monotonic()
     found = probe(make_step, batch_size=64, seconds=30, images_per_epoch=64_000)

@@ -14,7 +14,7 @@ from pathlib import Path
 import launch_cases
 import numpy as np
 
-from portal.launch import LaunchError, RankError, attach, run
+from dsportal import LaunchError, RankError, attach, run
 
 N_STEPS = 12
 GLOBAL_BATCH = 32
@@ -51,8 +51,8 @@ def make_optimizer():
 
 def train_on_ranks(long_step_s=1.0):
     """Runs on a rank: every step on its part of the same global batch."""
-    import portal.launch.horovod_keras as hvd
-    from portal.launch.worker import cycle_time
+    import dsportal.horovod_keras as hvd
+    from dsportal.worker import cycle_time
 
     cycle_time.LONG_STEP_S = long_step_s
     hvd.init()
@@ -128,7 +128,7 @@ def compare_with_one_process(**shape):
 
 def report_on_ranks():
     """Runs on a rank: two epochs of which the cell shows every step."""
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     model = make_model()
@@ -156,7 +156,7 @@ def save_and_warm_up(folder):
     """Runs on a rank: warms up the learning rate, and rank 0 saves the model."""
     import keras
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     rates = []
 
@@ -204,7 +204,7 @@ def stock_optimizer():
 
 def forgotten_optimizer():
     """Runs on a rank: broadcasts, and never averages."""
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     model = make_model()
@@ -218,7 +218,7 @@ def scale_outside():
     """Runs on a rank: a loss scale around the optimizer that averages."""
     import keras
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     averaging = hvd.DistributedOptimizer(make_optimizer())
@@ -227,7 +227,7 @@ def scale_outside():
 
 def compiled_for_xla():
     """Runs on a rank: a model whose steps XLA would compile."""
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     fit_one_epoch(hvd.DistributedOptimizer(make_optimizer()), hvd, jit_compile=True)
@@ -247,7 +247,7 @@ def sum_gradients():
     import keras
     import tensorflow as tf
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
     moved = []
@@ -268,7 +268,7 @@ def no_gloo():
     """Runs on a rank: a Horovod that was not told of the others."""
     for name in [name for name in os.environ if name.startswith("HOROVOD_")]:
         del os.environ[name]
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     hvd.init()
 
@@ -277,7 +277,7 @@ def fail_in_training():
     """Runs on a rank: rank 1 fails while rank 0 waits for its gradients."""
     import keras
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     class Trip(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
@@ -294,7 +294,7 @@ def train_long(folder):
     """Runs on a rank: trains until it is interrupted."""
     import keras
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     class Sign(keras.callbacks.Callback):
         def on_epoch_begin(self, epoch, logs=None):
@@ -311,7 +311,7 @@ def train_in_two_parts(n_epochs, stop_in_epoch):
     """Runs on a rank: trains, as if the time limit came in one epoch."""
     import keras
 
-    import portal.launch.horovod_keras as hvd
+    import dsportal.horovod_keras as hvd
 
     begun = []
 

@@ -22,7 +22,8 @@ _OTHER_BUILDS: Mapping[str, frozenset[str]] = {
         {"intel-tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm", "tf-nightly"}
     ),
 }
-_OWN_PACKAGE = "data-scientist-portal"
+# Older templates name the portal's own package, which every Python kernel of a session sees.
+_IN_EVERY_KERNEL = frozenset({"data-scientist-portal", "dsportal"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,22 +151,17 @@ def _no_kernel_of_the_name(kernel: str) -> Match:
 
 def _nearest(kernel: str, lacks: tuple[str, ...]) -> Match:
     names = ", ".join(lacks)
-    ours = (
-        f" {_OWN_PACKAGE} is this portal's own package, which is in no index: administrators "
-        "install it from the portal's sources."
-        if _OWN_PACKAGE in lacks
-        else ""
-    )
     return Match(
         lacks=names,
         advice="No kernel of this session has all that this template needs; the nearest, "
         f"{kernel}, lacks {names}. Install that in its environment, or add an environment that has "
-        f"all: dsportal environments add NAME --virtualenv FOLDER.{ours}",
+        f"all: dsportal environments add NAME --virtualenv FOLDER.",
     )
 
 
 def _lacks(needed: Iterable[Requirement], present: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(str(one) for one in needed if not _has(present, one))
+    named = (one for one in needed if canonicalize_name(one.name) not in _IN_EVERY_KERNEL)
+    return tuple(str(one) for one in named if not _has(present, one))
 
 
 def _has(present: Mapping[str, str], needed: Requirement) -> bool:

@@ -135,14 +135,13 @@ DISTRIBUTIONS = {
     "numpy": "numpy",
     "onnxruntime": "onnxruntime",
     "PIL": "pillow",
-    "portal": "data-scientist-portal",
-    "portal.launch.horovod_keras": "horovod",
+    "dsportal.horovod_keras": "horovod",
     "tensorflow": "tensorflow",
     "torch": "torch",
     "torch.utils.tensorboard": "tensorboard",
 }
 # Part of each kernel.
-OF_A_KERNEL = {"IPython"}
+OF_A_KERNEL = {"IPython", "dsportal"}
 
 
 def imported_by(path, seen):
@@ -161,6 +160,8 @@ def imported_by(path, seen):
                 yield from imported_by(beside, seen) if beside not in seen else ()
             elif name.partition(".")[0] not in {*sys.stdlib_module_names, *OF_A_KERNEL}:
                 yield from {name, name.partition(".")[0]}
+            elif name in DISTRIBUTIONS:
+                yield name
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class StandInSession:
         self.environ = {
             "HOME": str(folder),
             "PATH": f"{programs}:{Path(sys.executable).parent}:/usr/bin:/bin",
-            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT}/portal/library",
             "SLURM_JOB_ID": "77",
             "SLURM_CPUS_ON_NODE": "16",
             "SLURM_NTASKS": "1",

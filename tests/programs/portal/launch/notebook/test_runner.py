@@ -1,4 +1,4 @@
-"""portal.launch.run over a stand-in for srun; the same tests run over Slurm in tests/templates."""
+"""dsportal.run over a stand-in for srun; the same tests run over Slurm in tests/templates."""
 
 from __future__ import annotations
 

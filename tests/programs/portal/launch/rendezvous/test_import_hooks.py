@@ -62,7 +62,7 @@ def test_the_stock_optimizer_is_refused_under_keras_3(modules):
     done = run(modules, "install_guards(2)\n" + STOCK)
 
     assert "UnaveragedError" in done.stderr
-    assert "import portal.launch.horovod_keras as hvd" in done.stderr
+    assert "import dsportal.horovod_keras as hvd" in done.stderr
 
 
 def test_the_stock_optimizer_is_refused_when_it_was_imported_before(modules):

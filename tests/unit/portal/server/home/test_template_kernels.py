@@ -62,10 +62,10 @@ def test_what_the_nearest_kernel_lacks_is_told_with_the_next_step() -> None:
     assert "dsportal environments add NAME" in found.advice
 
 
-def test_the_package_of_the_portal_is_told_to_be_in_no_index() -> None:
-    found = match(notebook("data-scientist-portal"), site_tf=kernel_with("keras"))
+def test_the_portals_own_package_is_in_every_kernel() -> None:
+    found = match(notebook("data_scientist_portal", "keras"), site_tf=kernel_with("keras"))
 
-    assert "install it from the portal's sources" in found.advice
+    assert found.kernel == "site-tf"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_package_of_the_portal_is_told_to_be_in_no_index() -> None:
     [
         ("tensorflow-cpu==2.21.0", "tensorflow"),
         ("onnxruntime-gpu==1.20.0", "onnxruntime"),
-        ("data_scientist_portal==0.1.0", "data-scientist-portal"),
+        ("nvidia_ml_py==13.0.0", "nvidia-ml-py"),
         ("torch==2.6.0a0+ecf3bae40a.nv25.1", "torch>=2.5"),
         ("torch", "torch>=2.5"),
         ("horovod==0.28.1+tf2.21.0", "horovod"),
