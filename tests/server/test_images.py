@@ -34,6 +34,8 @@ IN_THE_IMAGE = """\
 import os, sys
 print(os.path.exists('/opt/data-scientist-portal'), sys.executable)
 print(os.getuid(), os.environ['CUDA_VISIBLE_DEVICES'])
+import dsportal
+print(dsportal.__path__[0], os.environ['PYTHONPATH'])
 """
 
 
@@ -48,6 +50,8 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
             "PORTAL_GPUS_SIMULATED": "1",
             "CUDA_VISIBLE_DEVICES": "0,2",
             "TMPDIR": str(folder / "tmp"),
+            # In a checkout the package is a link to its neighbours.
+            "PORTAL_SETTINGS": json.dumps({"image_binds": [str(CHECKOUT)]}),
         }
         user_id = pwd.getpwnam("nobody").pw_uid
         server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
@@ -89,7 +93,11 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     eventually(lambda: offered(server).get("own-mine") == "My image", timeout_s=60)
     printed = (await run_cell(server, "own-mine", IN_THE_IMAGE)).split()
 
-    assert printed == ["False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"]
+    library = f"{CHECKOUT}/portal/library"
+    assert printed == [
+        *("False", "/usr/bin/python3", str(server.root.stat().st_uid), "0,2"),
+        *(f"{library}/dsportal", f"{CHECKOUT}:{library}"),
+    ]
 
 
 @pytest.mark.release
