@@ -86,6 +86,7 @@ def run(
     call = make_call(train, args, kwargs)
     # What can be refused is refused before the folder is created.
     checkpoint_dir = find_checkpoints(call_name(call)) if resume else None
+    commands.check_srun()
     if mpi:
         check_mpi()
     returns_list = results == "all"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -28,6 +29,11 @@ _NOT_CONSIDERED = {"", "None", "(null)"}
 _CONSIDERED_WITHIN_S = 2.0
 _ASK_EVERY_S = 0.2
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
+_NO_SRUN = (
+    "This kernel runs where there is no srun, which starts ranks, such as in a container image. "
+    "Choose a kernel that is no image, or write a job file with 'dsportal job new --with plain' "
+    "and start the image in it: srun apptainer exec IMAGE python3 train.py."
+)
 _NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
 
 
@@ -58,6 +64,16 @@ class JobState:
         # While Slurm cleans up, it does not say yet how the job ended.
         has_ended = state.phase is Phase.OVER and state is not SlurmState.COMPLETING
         return has_ended or self.state == "GONE"
+
+
+def check_srun() -> None:
+    """Refuse a run before anything is written for it.
+
+    Raises:
+        StepError: If there is no srun.
+    """
+    if shutil.which("srun") is None:
+        raise StepError(_NO_SRUN)
 
 
 def submit(request: JobRequest, command: Sequence[str]) -> int:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from portal.launch.errors import SessionError
+from portal.launch.errors import SessionError, StepError
 from portal.launch.slurm.commands import (
     JobState,
+    check_srun,
     job_state,
     my_step_names,
     parse_most_gpus,
@@ -201,3 +202,12 @@ def test_a_line_that_somebody_wrote_into_a_name_is_no_step(slurm):
     slurm.forged = "guessed|20261120-203846-other-aaaa"
 
     assert my_step_names() == {"20261120-203845-train-k3v9", "batch"}
+
+
+def test_without_srun_a_run_is_refused_with_a_way_to_train_in_an_image(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(StepError, match=r"there is no srun.*srun apptainer exec IMAGE"):
+        check_srun()
