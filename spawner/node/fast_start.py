@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-# When the hub first hears of activity, and with it the library for that is loaded: after the
-# server's first answer.
-FIRST_ACTIVITY_S = 0.5
+# The hub waits for the first answer of the server, and everything else until then makes it late.
+AFTER_FIRST_ANSWER_S = 0.5
 
 
 def skip_unneeded_startup() -> None:
@@ -30,6 +29,7 @@ def skip_unneeded_startup() -> None:
     _ask_hub_nothing()
     _load_lab_code()
     _ask_node_nothing()
+    _find_language_servers_later()
     _print_no_banner()
 
 
@@ -119,7 +119,7 @@ def _ask_hub_nothing() -> None:
     report_activity = JupyterHubSingleUser.keep_activity_updated
 
     async def keep_activity_updated(self: JupyterHubSingleUser) -> None:
-        await asyncio.sleep(FIRST_ACTIVITY_S)
+        await asyncio.sleep(AFTER_FIRST_ANSWER_S)
         await report_activity(self)
 
     async def check_hub_version(self: JupyterHubSingleUser) -> None:
@@ -135,6 +135,17 @@ def _ask_node_nothing() -> None:
     # JupyterLab runs Node, if there is one, to learn the registry that it would build from: 0.4 s
     # of CPU, and 1.5 s until the first answer.
     commands._yarn_config = lambda _logger: {"yarn config": {}, "npm config": {}}
+
+
+def _find_language_servers_later() -> None:
+    extension: Any = importlib.import_module("jupyter_lsp.serverextension")
+    find = extension.initialize
+
+    # It runs R and loads some twenty modules, in a thread beside the rest of the start.
+    def initialize(server: Any, folder: str) -> None:
+        server.io_loop.call_later(AFTER_FIRST_ANSWER_S, find, server, folder)
+
+    extension.initialize = initialize
 
 
 def _print_no_banner() -> None:
