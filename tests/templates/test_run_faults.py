@@ -28,7 +28,7 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
     command = session.command_line("launch_cases.py", "two_nodes_for_ever")
     job_id = session.submit(command, node="node01")
     folder = session.working_dir / "two_nodes_for_ever"
-    eventually(lambda: len(list(folder.glob("*.pid"))) == 2, timeout_s=60)
+    eventually(lambda: len(list(folder.glob("*.pid"))) == 2, timeout_s=180)
     host, _, secret = folder.joinpath("address").read_text().partition("/")
     run_folder = Path(folder.joinpath("run").read_text())
 
@@ -44,12 +44,13 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
             printed = session.output_of(job_id)
         finally:
             parts.start("node02")
-            eventually(lambda: node_states() <= {"idle", "mixed"}, timeout_s=60)
+            eventually(lambda: node_states() <= {"idle", "mixed"}, timeout_s=180)
     found = read_outcomes(printed.partition("\n")[2])["two_nodes_for_ever"].value
 
     assert said == "403 403 PermissionError"
     assert secret not in printed
-    assert found["state"] in {"failed", "stopped", "lost"}
+    # Slurm tells the job on the other node to end, and it writes that down.
+    assert found["state"] == "stopped"
     assert "failed while the run was running" in found["text"]
 
 
