@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Page, expect
 
+from docs.pictures.environments import take_environments
 from docs.pictures.studio import (
     OTHER,
     START_TIMEOUT_MS,
@@ -257,6 +258,7 @@ SCENES = {
     "landing": take_landing,
     "session": take_session,
     "jobs": take_jobs,
+    "environments": lambda studio: take_environments(studio, open_session),
     "trainings": take_trainings,
     "film": take_film,
 }

@@ -37,3 +37,12 @@ export const runsIcon = new LabIcon({
   <path fill="#2e7d32" d="M14 9l8 5-8 5z"/>
 </svg>`
 });
+
+/** A box with a lid: packages. */
+export const environmentIcon = new LabIcon({
+  name: 'data-scientist-portal:environment',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" d="M4 9h16v11H4zm2 2v7h12v-7z"/>
+  <path fill="#2e7d32" d="M3 4h18v4H3zM9 12h6v2H9z"/>
+</svg>`
+});

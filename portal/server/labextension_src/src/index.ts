@@ -6,6 +6,7 @@ import { executionsPlugin } from './executions';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
 import { meterPlugin } from './meter';
+import { missingKernelPlugin } from './missingkernel';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
 import { runningPlugin } from './running';
@@ -22,6 +23,7 @@ export default [
   controlPanelPlugin,
   environmentsPlugin,
   executionsPlugin,
+  missingKernelPlugin,
   jobsPlugin,
   runsPlugin,
   templatesPlugin,

@@ -1,0 +1,134 @@
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import { KernelSpec } from '@jupyterlab/services';
+
+import { IChoices, ITask } from './environmentclient';
+import { EnvironmentTasks } from './environmenttasks';
+import { Form, IField, Values } from './form';
+import { watchTask } from './taskdialog';
+
+const NAME: IField = {
+  key: 'name',
+  label: 'Short name',
+  hint: 'Small letters, digits, ".", "_" and "-", such as nlp',
+  pattern: '[a-z0-9][a-z0-9._\\-]{0,60}',
+  isRequired: true
+};
+const TITLE: IField = {
+  key: 'title',
+  label: 'Name in the launcher',
+  hint: 'If empty, the short name'
+};
+
+/** Ask for a new environment, make it, and return its kernel, or null if there is none. */
+export async function makeEnvironment(
+  tasks: EnvironmentTasks,
+  specs: KernelSpec.IManager,
+  values: Readonly<Values>,
+  offersNotebook: boolean
+): Promise<string | null> {
+  const choices = await readChoices(tasks);
+  const shown = (name: string) => specs.specs?.kernelspecs[name]?.display_name ?? name;
+  const kernels = (choices?.kernels ?? []).map(name => [name, shown(name)] as const);
+  const fields: IField[] = [
+    NAME,
+    {
+      key: 'like',
+      label: 'On top of',
+      kind: 'choice',
+      choices: [...kernels, ['', 'Nothing: all packages are its own']],
+      hint: 'It sees the packages of this kernel, which keep their versions'
+    },
+    {
+      key: 'python',
+      label: 'Python version',
+      hint: 'Only on top of nothing, such as 3.12; if empty, the Python of the portal'
+    },
+    { key: 'packages', label: 'Packages', kind: 'text', hint: 'One in each line, such as einops' },
+    { key: 'requirements', label: 'Requirements file', hint: 'Path in your files; may be empty' },
+    TITLE,
+    {
+      key: 'folder',
+      label: 'Folder',
+      hint: 'Such as the folder of a project on the shared storage; if empty, in your home'
+    },
+    { key: 'share', label: 'The group of this folder can use it, too', kind: 'check' }
+  ];
+  return choices && ask(tasks, 'New environment', 'Make it', fields, values, 'new', offersNotebook);
+}
+
+/** Ask for an image, make a kernel of it, and return its name or null. */
+export async function addImage(tasks: EnvironmentTasks): Promise<string | null> {
+  const choices = await readChoices(tasks);
+  if (choices && !choices.has_container) {
+    await showDialog({
+      title: 'Images cannot run here',
+      body:
+        'The node of this session has neither apptainer nor singularity. Ask your ' +
+        'administrators for it, or start a session on another partition.',
+      buttons: [Dialog.okButton({ label: 'Close' })]
+    });
+    return null;
+  }
+  const fields: IField[] = [
+    NAME,
+    {
+      key: 'image',
+      label: 'Image',
+      hint: 'docker://REGISTRY/NAME:TAG, or the path of a .sif file in your files',
+      isRequired: true
+    },
+    TITLE,
+    {
+      key: 'key',
+      label: 'File with your key',
+      hint: 'Only for a registry that wants one; nobody else may read the file'
+    },
+    {
+      key: 'folder',
+      label: 'Folder',
+      hint: 'For the image that is made of docker://, many GB; if empty, in your home'
+    }
+  ];
+  return choices && ask(tasks, 'Add an image', 'Add it', fields, {}, 'add', true);
+}
+
+async function readChoices(tasks: EnvironmentTasks): Promise<IChoices | null> {
+  try {
+    return await tasks.client.choices();
+  } catch (error) {
+    Notification.error((error as Error).message, { autoClose: false });
+    return null;
+  }
+}
+
+async function ask(
+  tasks: EnvironmentTasks,
+  title: string,
+  label: string,
+  fields: ReadonlyArray<IField>,
+  values: Readonly<Values>,
+  action: 'new' | 'add',
+  offersNotebook: boolean
+): Promise<string | null> {
+  let error = '';
+  for (;;) {
+    const { button, value } = await showDialog({
+      title,
+      body: new Form(fields, values, error),
+      buttons: [Dialog.cancelButton(), Dialog.okButton({ label })]
+    });
+    if (!button.accept || !value) {
+      return null;
+    }
+    let task: ITask;
+    try {
+      task = await tasks.start({ ...value, action });
+    } catch (problem) {
+      values = value;
+      error = (problem as Error).message;
+      continue;
+    }
+    const { state, kernel } = await watchTask(tasks, task, offersNotebook);
+    return state === 'done' ? kernel : null;
+  }
+}

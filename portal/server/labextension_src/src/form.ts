@@ -1,0 +1,99 @@
+import { Widget } from '@lumino/widgets';
+
+export interface IField {
+  readonly key: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly kind?: 'line' | 'text' | 'check' | 'choice';
+  /** Of a choice: value and what is shown. */
+  readonly choices?: ReadonlyArray<readonly [string, string]>;
+  readonly pattern?: string;
+  readonly isRequired?: boolean;
+}
+
+export type Values = Record<string, string | boolean>;
+
+/** Fields below each other, as the body of a dialog. */
+export class Form extends Widget {
+  private readonly inputs = new Map<
+    string,
+    HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
+  >();
+
+  /** An `error` is shown above the fields. */
+  constructor(fields: ReadonlyArray<IField>, values: Readonly<Values>, error = '') {
+    super();
+    this.node.style.minWidth = '30em';
+    if (error) {
+      const text = document.createElement('p');
+      text.textContent = error;
+      text.setAttribute('role', 'alert');
+      Object.assign(text.style, { color: 'var(--jp-error-color1)', maxWidth: '34em' });
+      this.node.append(text);
+    }
+    fields.forEach(field => this.node.append(this.row(field, values[field.key])));
+  }
+
+  getValue(): Values {
+    const entries = [...this.inputs].map(([key, input]) => [
+      key,
+      isCheckbox(input) ? input.checked : input.value.trim()
+    ]);
+    return Object.fromEntries(entries) as Values;
+  }
+
+  private row(field: IField, value: string | boolean | undefined): HTMLElement {
+    const input = makeInput(field);
+    if (isCheckbox(input)) {
+      input.checked = value === true;
+    } else if (typeof value === 'string') {
+      input.value = value;
+    }
+    this.inputs.set(field.key, input);
+    const row = document.createElement('div');
+    const label = document.createElement('label');
+    row.style.marginBottom = '10px';
+    label.style.display = 'block';
+    label.append(...(isCheckbox(input) ? [input, ' ', field.label] : [field.label, input]));
+    row.append(label);
+    if (field.hint) {
+      const hint = document.createElement('small');
+      hint.textContent = field.hint;
+      hint.id = `dsp-hint-${field.key}`;
+      input.setAttribute('aria-describedby', hint.id);
+      Object.assign(hint.style, { display: 'block', color: 'var(--jp-ui-font-color2)' });
+      row.append(hint);
+    }
+    return row;
+  }
+}
+
+function makeInput({ kind, choices, pattern, isRequired }: IField) {
+  if (kind === 'choice') {
+    const select = document.createElement('select');
+    (choices ?? []).forEach(([value, text]) => select.append(new Option(text, value)));
+    return select;
+  }
+  if (kind === 'text') {
+    const area = document.createElement('textarea');
+    area.rows = 4;
+    area.style.width = '100%';
+    return area;
+  }
+  const input = document.createElement('input');
+  input.type = kind === 'check' ? 'checkbox' : 'text';
+  input.required = isRequired === true;
+  input.style.width = '100%';
+  if (kind === 'check') {
+    // Dialogs draw each input as a box for text.
+    Object.assign(input.style, { appearance: 'auto', width: 'auto', height: 'auto' });
+  }
+  if (pattern) {
+    input.pattern = pattern;
+  }
+  return input;
+}
+
+function isCheckbox(input: HTMLElement): input is HTMLInputElement {
+  return input instanceof HTMLInputElement && input.type === 'checkbox';
+}

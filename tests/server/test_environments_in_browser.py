@@ -1,0 +1,122 @@
+"""Environments made in a real JupyterLab, and a notebook whose kernel is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from tests.support.kernels import offered  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.wheels import make_wheel  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+TIMEOUT_MS = 120_000
+KERNELSPEC = {"name": "own-tiny", "display_name": "Tiny of a colleague", "language": "python"}
+NOTEBOOK = {
+    "cells": [],
+    "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    folder = tmp_path_factory.mktemp("environments")
+    wheels = folder / "wheels"
+    wheels.mkdir()
+    make_wheel(wheels, "tiny", "1.0", "")
+    labextensions = folder / "share/labextensions"
+    labextensions.mkdir(parents=True)
+    (labextensions / "data-scientist-portal").symlink_to(CHECKOUT / "portal/server/labextension")
+    server = NotebookServer(
+        folder,
+        tensorboard_python,
+        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
+        environ={
+            "JUPYTER_PATH": str(folder / "share"),
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(wheels),
+        },
+    )
+    (server.root / "theirs.ipynb").write_text(json.dumps(NOTEBOOK))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def page(server: NotebookServer) -> Iterator[Page]:
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(TIMEOUT_MS)
+        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        yield page
+        browser.close()
+
+
+def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
+    server: NotebookServer, page: Page
+) -> None:
+    page.goto(f"{server.host}/user/ada/lab/workspaces/test/tree/theirs.ipynb?reset")
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog).to_contain_text(
+        "asks for the kernel “Tiny of a colleague”, which is not here", timeout=TIMEOUT_MS
+    )
+    expect(dialog.get_by_role("radio").first).to_be_checked()
+    keep_picture(page, "missing-kernel")
+    dialog.get_by_label("Make an environment for it").check()
+    dialog.get_by_role("button", name="Continue").click()
+
+    expect(dialog.get_by_label("Short name")).to_have_value("tiny", timeout=TIMEOUT_MS)
+    dialog.get_by_role("textbox", name="Packages").fill("absent-package")
+    dialog.get_by_role("button", name="Make it").click()
+    expect(dialog).to_contain_text("No versions of these packages were found", timeout=TIMEOUT_MS)
+    dialog.get_by_role("button", name="Close").click()
+
+    assert "own-tiny" not in offered(server)
+
+
+def test_an_environment_is_made_in_the_launcher_while_the_page_is_reloaded(
+    server: NotebookServer, page: Page
+) -> None:
+    page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
+    page.locator(".jp-LauncherCard").get_by_text("New Environment").click(timeout=TIMEOUT_MS)
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_label("Short name").fill("mine")
+    dialog.get_by_role("textbox", name="Packages").fill("tiny")
+    keep_picture(page, "new-environment")
+    dialog.get_by_role("button", name="Make it").click()
+    expect(dialog.get_by_role("progressbar")).to_be_visible(timeout=TIMEOUT_MS)
+    keep_picture(page, "making-environment")
+    page.reload()
+
+    told = page.get_by_text("The environment mine is ready").first
+    expect(told).to_be_visible(timeout=TIMEOUT_MS)
+    assert offered(server)["own-mine"] == "mine"
+    page.get_by_role("button", name="Open a notebook").first.click()
+    kernel = page.locator(".jp-NotebookPanel .jp-KernelName")
+    expect(kernel).to_contain_text("mine", timeout=TIMEOUT_MS)
+
+
+def keep_picture(page: Page, name: str) -> None:
+    folder = CHECKOUT / "tests/output/server"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
