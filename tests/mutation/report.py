@@ -32,8 +32,7 @@ WORDS = {
 }
 HELD_OUT_FIGURE = "mutation_score_held_out"
 HELD_OUT_WORDS = (
-    "the same share of other mutants, for which no test had been written when they were tried; "
-    "survivors count in full, also if nobody could notice them"
+    "the same share of other mutants, for which no test had been written when they were tried"
 )
 NOTES = (
     "Each module is tested with its own tests only. mutmut changes the inside of functions, but "
@@ -112,7 +111,7 @@ def _held_out_note(found: Mapping[str, Any]) -> str:
         f"Held out: {n_noticed} of {n_all} mutants noticed, at most"
         f" {found['sample']['most_per_module']} of each module, on {found['date']} at commit"
         f" {found['machine']['commit'][:7]}; `{found['command']}`. None of them is in the usual"
-        " sample."
+        " sample. Tests may have been written since for those that survived."
     )
 
 
