@@ -494,6 +494,19 @@ def test_arguments_and_root_are_refused(
     )
 
 
+def test_a_request_of_more_than_4_mib_is_refused(
+    programs: Programs, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launcher.pwd, "getpwuid", lambda uid: {1234: account}[uid])
+    request = {**SUBMIT, "script": "x" * 4 * 1024**2}
+
+    status, answer = answer_of_main(monkeypatch, json.dumps(request))
+
+    assert status == 2
+    assert "Unterminated string" in answer["stderr"]
+    assert programs.started == []
+
+
 def test_what_is_no_json_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     status, answer = answer_of_main(monkeypatch, "{")
 

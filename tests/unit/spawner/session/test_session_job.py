@@ -446,6 +446,18 @@ async def test_a_used_session_whose_job_starts_again_ends(setting: Setting) -> N
     assert setting.job.is_over
 
 
+async def test_a_used_session_whose_start_time_slurm_leaves_out_runs_on(setting: Setting) -> None:
+    await setting.submit()
+    await setting.serve()
+    await setting.see()
+
+    setting.put(JobState.RUNNING, starts_at="")
+    await setting.see()
+
+    assert not setting.job.is_over
+    assert setting.slurm.cancelled == []
+
+
 async def test_a_start_whose_job_starts_again_waits_for_the_new_port(setting: Setting) -> None:
     await setting.submit()
     setting.put(JobState.RUNNING)
@@ -510,6 +522,20 @@ async def test_stopping_during_the_submission_cancels_the_job(setting: Setting) 
     start = asyncio.ensure_future(setting.submit())
     await asyncio.sleep(0)
     start.cancel()
+
+    await asyncio.wait_for(setting.job.stop(), 10)
+
+    assert setting.slurm.cancelled == [setting.key]
+
+
+async def test_stopping_during_a_submission_that_cannot_be_saved_cancels_the_job(
+    setting: Setting,
+) -> None:
+    setting.save_error = SQLAlchemyError("locked")
+    start = asyncio.ensure_future(setting.submit())
+    await asyncio.sleep(0)
+    start.cancel()
+    setting.put(JobState.RUNNING)
 
     await asyncio.wait_for(setting.job.stop(), 10)
 

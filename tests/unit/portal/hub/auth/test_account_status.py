@@ -57,6 +57,16 @@ async def test_a_refusal_holds_for_a_minute_and_ends_with_a_login() -> None:
     assert len(site.asked) == 3
 
 
+async def test_the_refusals_of_many_users_are_remembered() -> None:
+    site = Site(LoginPermission.MAY_NOT)
+    names = [f"user{number}" for number in range(5_000)]
+
+    for name in [*names, names[0]]:
+        await site.standings.of(name)
+
+    assert site.asked == names
+
+
 async def test_while_nothing_answers_one_in_half_a_minute_waits() -> None:
     site = Site(LoginPermission.UNKNOWN)
     for name in ("ada", "grace", "linus"):
