@@ -1,0 +1,89 @@
+"""A training in a session, as the list of runs shows and stops it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import picture
+from tests.browser.test_clock import sign_in, started, stop_session
+from tests.support.portal_client import ADDRESS, PortalClient
+
+pytestmark = pytest.mark.cluster
+
+USER = "ada"
+NOTEBOOK = Path(f"/home/{USER}/runs test.ipynb")
+TRAINING = """import time
+from portal.launch import report, run
+def train_long():
+    for step in range(1, 6001):
+        report(step=step, steps=6000, images=64, loss=1 / step)
+        time.sleep(0.1)
+run(train_long, gpus=2)"""
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[PortalClient]:
+    client = PortalClient(USER)
+    client.login()
+    yield client
+    stop_session(client)
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    page.goto(ADDRESS)
+    sign_in(page)
+    expect(page).to_have_url(re.compile("/hub/home"))
+    page.close()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def notebook() -> Iterator[None]:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    content = {
+        "cells": [{**cell, "source": TRAINING, "id": "trains"}],
+        "metadata": {"kernelspec": {"name": "pytorch", "display_name": "PyTorch"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    NOTEBOOK.write_text(json.dumps(content))
+    subprocess.run(["chown", f"{USER}:", str(NOTEBOOK)], check=True)
+    yield
+    NOTEBOOK.unlink()
+
+
+def test_a_training_that_is_seen_in_the_list_of_runs_is_stopped_there(
+    client: PortalClient, page: Page, notebook: None
+) -> None:
+    with started(client, gpus=2):
+        page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{NOTEBOOK.name}?reset")
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.locator(".jp-CodeCell .cm-content").first.click(timeout=60_000)
+        idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        expect(idle).to_be_visible(timeout=60_000)
+        page.keyboard.press("Control+Enter")
+        page.locator('.jp-SideBar [data-id="data-scientist-portal-runs"]').click()
+        run = page.locator("[data-run]").first
+        expect(run).to_contain_text("train_long", timeout=60_000)
+        expect(run.locator(".chip")).to_have_text("running")
+        expect(run).to_contain_text(re.compile(r"Step \d+ of 6000"), timeout=60_000)
+        expect(run).to_contain_text("images/s", timeout=60_000)
+        picture(page, "runs")
+
+        run.get_by_role("button", name="Stop").click()
+
+        output = page.locator(".jp-CodeCell .jp-OutputArea").first
+        expect(output).to_contain_text("StepError", timeout=60_000)
+        expect(run.locator(".chip")).to_have_text("stopped", timeout=60_000)
