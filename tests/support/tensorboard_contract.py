@@ -63,6 +63,19 @@ def test_one_that_was_stopped_is_gone_and_says_what_to_do(notebook_server: Noteb
     assert notebook_server.ask("GET").json() == []
 
 
+def test_one_whose_folder_was_removed_says_so(notebook_server: NotebookServer) -> None:
+    folder = notebook_server.root / "removed"
+    folder.mkdir()
+    board = notebook_server.open("removed")
+    folder.rmdir()
+
+    answer = notebook_server.page(board)
+
+    assert answer.status_code == 404
+    assert "The folder of this TensorBoard is gone" in answer.text
+    assert "removed" in answer.text
+
+
 def test_only_the_user_can_reach_the_socket(notebook_server: NotebookServer) -> None:
     notebook_server.open("logs")
 

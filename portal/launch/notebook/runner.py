@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from portal.launch.checkpoint import find_checkpoints
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.handle import Run
+from portal.launch.notebook.progress_bar import ProgressBar
+from portal.launch.notebook.runs import runs_of_session
+from portal.launch.notebook.runs import show as show_text
+from portal.launch.notebook.supervise import supervise
+from portal.launch.rendezvous.network import LOOPBACK
+from portal.launch.slurm import commands
+from portal.launch.slurm.layout import Layout, fits_session, parse_layout
+from portal.launch.slurm.mpi import check_mpi
+from portal.launch.slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
+from portal.launch.slurm.session import SessionAllocation, read_session
+from portal.launch.task.call import Call, call_name, make_call
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import create_folder
+from portal.launch.task.plan import Plan
 
 from ..checkpoint import find_checkpoints
 from ..errors import LaunchError
@@ -23,6 +43,7 @@ from ..task.folders import create_folder
 from ..task.plan import Plan
 from .handle import Run
 from .progress_bar import ProgressBar
+from .runs import runs_of_session
 from .runs import show as show_text
 from .supervise import supervise
 
@@ -94,7 +115,12 @@ def run(
     folder = create_folder(call_name(call), datetime.now())
     plan = plan.with_checkpoints(checkpoint_dir or folder.path / "checkpoints")
     folder.write_plan(plan)
-    folder.write_call(call)
+    try:
+        folder.write_call(call)
+    except LaunchError:
+        # Nothing was started, so no list of runs should have it.
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
     if in_own_job:
         started = _submit(folder, shape, session, walltime_s)
         return started.wait(show) if wait else started
@@ -162,6 +188,7 @@ def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, wallti
 
 def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_shown: int) -> Any:
     _announce(folder, plan, session.node, n_cores=plan.cores_per_rank)
+    _warn_of_others(session.job_id, folder.name)
     bar = ProgressBar(show_text)
     try:
         supervise(
@@ -178,6 +205,18 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
         show_text("Stopped: all ranks have been ended.\n")
         raise
     return Run(folder, None, show_text).result()
+
+
+def _warn_of_others(job_id: int, name: str) -> None:
+    # A warning must not keep a training from starting, whatever is in the folder of runs.
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        others = ", ".join(other.id for other in runs_of_session(job_id, but=name))
+        if others:
+            show_text(
+                f"Still running on the same GPUs: {others}. Runs that share GPUs are slower and "
+                "may run out of GPU memory. Interrupt the cell of one, or start this one as a job "
+                "of its own with wait=False.\n"
+            )
 
 
 def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from portal.launch.errors import LaunchError
+from portal.launch.notebook.handle import Run
+from portal.launch.slurm import commands
+from portal.launch.task.folder import RunFolder
+from portal.launch.task.folders import parent_folder
+
 from ..errors import LaunchError
+from ..slurm import commands
 from ..task.folder import RunFolder
 from ..task.folders import parent_folder
 from .handle import Run
@@ -64,6 +71,20 @@ def attach(run_id: str | None = None) -> Run:
         names = ", ".join(run.id for run in found[:5])
         raise LaunchError(f"{run_id!r} is a part of several names: {names}. Give more of it.")
     return (exact or found)[0]
+
+
+def runs_of_session(job_id: int, *, but: str) -> list[Run]:
+    """Return the runs that are going on inside a session, and so on its GPUs.
+
+    Args:
+        job_id: The Slurm job of the session.
+        but: Name of a run to leave out.
+    """
+    found = [each for each in runs() if each.job_id is None and each.id != but]
+    going = [each for each in found if each.folder.read_end() is None]
+    # Slurm is asked only if there may be one.
+    names = commands.step_names(job_id) if going else set()
+    return [each for each in going if each.id in names]
 
 
 def _start(path: Path) -> tuple[str, int]:

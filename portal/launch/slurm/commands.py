@@ -187,6 +187,15 @@ def my_step_names() -> set[str] | None:
     return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
 
 
+def step_names(job_id: int) -> set[str]:
+    """Return the names of the running steps of one job; none if Slurm did not answer."""
+    mark = new_mark()
+    done = _slurm(["squeue", *STEP_NAMES.options(mark), "--steps", f"--jobs={job_id}"])
+    if done is None or done.returncode:
+        return set()
+    return {name for (name,) in STEP_NAMES.rows(done.stdout, mark)}
+
+
 def mpi_plugins() -> frozenset[str] | None:
     """Return the names of Slurm's MPI plugins, or None if it did not list them.
 

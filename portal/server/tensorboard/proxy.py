@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpcore
 from tornado.web import HTTPError
 
@@ -52,6 +54,9 @@ class TensorBoardProxy(ForwardingHandler):
         # TensorBoard's page has relative links, which need the slash at the end.
         elif not path:
             self.redirect(f"{board.path_prefix}/")
+        elif path == "/" and (missing := await asyncio.to_thread(_missing_folders, board)):
+            # TensorBoard itself shows the old curves for ever.
+            self._answer_missing(missing)
         else:
             await self._forward_to(board)
             # Again at the end: a response can take minutes.
@@ -86,6 +91,14 @@ class TensorBoardProxy(ForwardingHandler):
             "file browser and press the TensorBoard button to open it again.",
         )
 
+    def _answer_missing(self, names: str) -> None:
+        self.say(
+            404,
+            "The folder of this TensorBoard is gone",
+            f"{names} has been removed or renamed since this TensorBoard was opened. Select a "
+            "folder in the file browser and press the TensorBoard button.",
+        )
+
     def _answer_silent(self) -> None:
         self.say(
             502,
@@ -93,3 +106,7 @@ class TensorBoardProxy(ForwardingHandler):
             "Reload this page in a moment. If that does not help, stop it in the list of running "
             "kernels and terminals and open its folder again.",
         )
+
+
+def _missing_folders(board: TensorBoard) -> str:
+    return ", ".join(logdir.name for logdir in board.logdirs if not logdir.path.is_dir())

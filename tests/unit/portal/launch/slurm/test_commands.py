@@ -13,6 +13,7 @@ from portal.launch.slurm.commands import (
     job_state,
     my_step_names,
     parse_most_gpus,
+    step_names,
     submit,
 )
 from portal.launch.slurm.layout import Layout, explain_too_many
@@ -211,3 +212,13 @@ def test_without_srun_a_run_is_refused_with_a_way_to_train_in_an_image(
 
     with pytest.raises(StepError, match=r"there is no srun.*srun apptainer exec IMAGE"):
         check_srun()
+
+
+def test_the_steps_of_one_job_are_none_if_slurm_does_not_answer(slurm):
+    slurm.jobs = [{"j": "20261120-203845-train-k3v9"}]
+
+    assert step_names(7) == {"20261120-203845-train-k3v9"}
+
+    slurm.stderr = "slurm_load_jobs error: Unable to contact slurm controller\n"
+
+    assert step_names(7) == set()
