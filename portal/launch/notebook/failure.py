@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from portal.launch.errors import LaunchError, RankError, StepError
-from portal.launch.notebook.output import log_tail
-from portal.launch.slurm.messages import explain_end
-from portal.launch.task.folder import RunFolder
-from spawner.slurm.states import JobState
-
 from ..errors import LaunchError, RankError, StepError
+from ..slurm.messages import explain_end
+from ..slurm_words.slurm.states import JobState
 from ..task.folder import RunFolder
 from .output import log_tail
 

@@ -10,24 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from portal.launch.checkpoint import find_checkpoints
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.handle import Run
-from portal.launch.notebook.progress_bar import ProgressBar
-from portal.launch.notebook.runs import runs_of_session
-from portal.launch.notebook.runs import show as show_text
-from portal.launch.notebook.supervise import supervise
-from portal.launch.rendezvous.network import LOOPBACK
-from portal.launch.slurm import commands
-from portal.launch.slurm.layout import Layout, fits_session, parse_layout
-from portal.launch.slurm.mpi import check_mpi
-from portal.launch.slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
-from portal.launch.slurm.session import SessionAllocation, read_session
-from portal.launch.task.call import Call, call_name, make_call
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import create_folder
-from portal.launch.task.plan import Plan
-
 from ..checkpoint import find_checkpoints
 from ..errors import LaunchError
 from ..import_name import IMPORT_NAME

@@ -5,12 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from portal.launch.errors import LaunchError
-from portal.launch.notebook.handle import Run
-from portal.launch.slurm import commands
-from portal.launch.task.folder import RunFolder
-from portal.launch.task.folders import parent_folder
-
 from ..errors import LaunchError
 from ..slurm import commands
 from ..task.folder import RunFolder
