@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +124,21 @@ def test_an_environment_of_the_site_runs_the_templates_that_it_has_the_packages_
     cards = cards_of(site)
     assert cards["start-here.ipynb"]["kernel"] == "site-tf"
     assert {name.partition("/")[0] for name in cards}.isdisjoint(RARE)
+
+
+def test_a_job_script_gets_the_python_of_a_kernel(site: Site) -> None:
+    settings = site.machine.run("cat", "/etc/data-scientist-portal/portal.toml").stdout
+    server = tomllib.loads(settings)["environments"]["server"]
+    script = (
+        f"source {server}/commands/dsportal-activate python3 || exit 1\n"
+        "python -c 'import sys; print(sys.prefix)'; type -P jupyter dsportal"
+    )
+    job = ("srun", "-Q", "--ntasks=1", "--mem=500M", "--chdir=/nfs/home/ada", "bash", "-c", script)
+    said = site.machine.run("runuser", "-u", "ada", "--", *job).stdout.splitlines()
+
+    assert said[0].startswith("/nfs/home/ada/.local/share/data-scientist-portal/packages/python3-")
+    programs = [program.rpartition("/environments/")[2] for program in said[1:]]
+    assert programs == ["server/bin/jupyter", "server/commands/dsportal"]
 
 
 def test_logs_are_rotated_while_the_hub_writes(site: Site) -> None:
