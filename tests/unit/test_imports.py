@@ -70,7 +70,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "slurm": ("task", "slurm_words"),
         "worker": ("task", "rendezvous"),
         "frameworks": ("worker",),
-        "notebook": ("task", "rendezvous", "slurm", "worker"),
+        "notebook": ("task", "rendezvous", "slurm_words", "slurm", "worker"),
         "scaling": ("rendezvous", "slurm"),
     },
     "portal/site": {"checks": (), "commands": ("checks",)},
