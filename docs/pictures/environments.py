@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from docs.pictures.studio import USER, Studio
+from docs.pictures.studio import TIMEOUT_MS, USER, Studio
 from tests.browser.test_waiting import run_as
 
 # A notebook of a colleague who has made an environment.
@@ -26,6 +26,7 @@ def take_environments(studio: Studio, open_session: Callable[[Page], None]) -> N
     run_as(USER, "python3", "-c", WRITE_NOTEBOOK)
     with studio.look(logged_in=True) as page:
         open_session(page)
+        # Not the workspace with what the user had open.
         lab = re.sub(r"/lab.*", "/lab/workspaces/test", page.url)
         page.goto(f"{lab}?reset")
         page.locator(".jp-LauncherCard").get_by_text("New Environment").click()
@@ -34,7 +35,7 @@ def take_environments(studio: Studio, open_session: Callable[[Page], None]) -> N
         dialog.get_by_role("textbox", name="Packages").fill("einops\nlightning")
         studio.save(page, "new-environment")
         page.goto(f"{lab}/tree/theirs.ipynb?reset")
-        expect(dialog).to_contain_text("which is not here")
+        expect(dialog).to_contain_text("which is not here", timeout=TIMEOUT_MS)
         studio.save(page, "missing-kernel")
     run_as(USER, "python3", "-c", REMOVE_NOTEBOOK)
     studio.stop()
