@@ -82,6 +82,17 @@ class Cache(Generic[*Key, Value]):
             raise failure.with_traceback(None)
         return await asyncio.shield(self._requested(key))
 
+    def begin(self, *key: *Key) -> None:
+        """Request the value now if it has expired, so that a `get` soon after waits less.
+
+        What the request raises is for that `get`.
+        """
+        failed_until_s, _ = self._failures.get(key, (0.0, None))
+        if self.fresh(*key) is None and self._clock() >= failed_until_s:
+            task = self._requested(key)
+            # Read here, since nobody else may: asyncio would log it.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
     async def get_within(self, patience_s: float, *key: *Key) -> Value | None:
         """Return the value, or the `latest` one if a request takes longer than `patience_s`.
 

@@ -142,6 +142,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         if is_rest and handler.get_server_json_body()["user_options"] is None:
             # JupyterHub would repeat the last options; ours are the site's default.
             user_options = {}
+        self.cluster.ask_ahead()
         try:
             catalog = await self.read_catalog()
             own = AccountingLimits(self.user.name, await self.cluster.read_associations())

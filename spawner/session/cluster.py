@@ -136,6 +136,11 @@ class Cluster:
             # Kept, since the event loop has only weak references to tasks.
             self._beginning = asyncio.ensure_future(self._poll_cluster())
 
+    def ask_ahead(self) -> None:
+        """Begin the queries that a start waits for one after the other."""
+        for cache in (self._catalog, self._associations, self._hidden):
+            cache.begin()
+
     @property
     def known_catalog(self) -> Catalog | None:
         """The last known catalog, however old; None before the first answer."""

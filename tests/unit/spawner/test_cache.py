@@ -57,6 +57,33 @@ async def test_many_callers_at_once_share_one_request(source: Source) -> None:
     assert await cache.get("grace") == 2
 
 
+async def test_a_request_that_began_ahead_is_not_made_twice(source: Source) -> None:
+    cache = source.cache()
+
+    cache.begin("ada")
+    await asyncio.sleep(0)
+    assert source.n_asked == 1
+    assert await cache.get("ada") == 1
+    cache.begin("ada")
+    assert await cache.get("ada") == 1
+
+
+async def test_a_request_that_began_ahead_and_failed_fails_only_for_who_waits(
+    source: Source, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache, source.error = source.cache(), DOWN
+
+    cache.begin("ada")
+    with pytest.raises(SlurmUnavailableError):
+        await cache.get("ada")
+    cache.begin("grace")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    gc.collect()
+
+    assert not caplog.records
+
+
 async def test_a_value_is_returned_until_it_expires(source: Source) -> None:
     cache = source.cache()
     assert await cache.get("ada") == 1
