@@ -24,7 +24,7 @@ TIMEOUT_MS = 120_000
 KERNELSPEC = {"name": "own-tiny", "display_name": "Tiny of a colleague", "language": "python"}
 NOTEBOOK = {
     "cells": [],
-    "metadata": {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}},
+    "metadata": {"kernelspec": KERNELSPEC},
     "nbformat": 4,
     "nbformat_minor": 5,
 }
@@ -80,6 +80,7 @@ def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(
     expect(dialog).to_contain_text(
         "asks for the kernel “Tiny of a colleague”, which is not here", timeout=TIMEOUT_MS
     )
+    expect(dialog).to_contain_text("These fit")
     expect(dialog.get_by_role("radio").first).to_be_checked()
     keep_picture(page, "missing-kernel")
     dialog.get_by_label("Make an environment for it").check()

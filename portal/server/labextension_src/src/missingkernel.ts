@@ -67,8 +67,13 @@ function missingOf(
   }
   const model = documents?.findWidget(path)?.context.model as
     { getMetadata?: (key: string) => Partial<KernelSpec.ISpecModel> | undefined } | undefined;
-  const display_name = model?.getMetadata?.('kernelspec')?.display_name ?? name;
-  return { name, display_name, language: language ?? '' };
+  const spec = model?.getMetadata?.('kernelspec');
+  // A notebook that has never run has its language only there.
+  return {
+    name,
+    display_name: spec?.display_name ?? name,
+    language: language || (spec?.language ?? '')
+  };
 }
 
 class Kernels extends Widget {
