@@ -238,6 +238,10 @@ def test_4_near_the_end_every_tab_warns_and_open_notebooks_are_saved(
         warning = tab.locator(".Toastify").get_by_text(re.compile("This session ends in [345]"))
         expect(warning.first).to_be_visible(timeout=110_000)
         expect(tab.locator(CLOCK)).to_have_attribute("data-tone", "warn")
+    # It counts down.
+    said = page.locator(".Toastify").get_by_text(re.compile("This session ends in")).first
+    before = said.inner_text()
+    expect(said).not_to_have_text(before)
     eventually(lambda: "answer = 6 * 7" in notebook_path().read_text(), timeout_s=15)
     picture(page, "clock-4-warning")
     other.close()

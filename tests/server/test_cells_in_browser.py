@@ -166,6 +166,30 @@ def test_a_cell_that_ended_without_a_page_shows_its_result_in_the_next_one(
     page.close(run_before_unload=False)
 
 
+def test_output_that_was_cleared_and_saved_does_not_return(
+    context: BrowserContext, server: NotebookServer, notebook: Path
+) -> None:
+    page = open_notebook(context, server, "lab/workspaces/cells/tree/waits.ipynb?reset")
+    (server.root / "go").touch()
+    start_cell(page)
+    expect_prompt(page, "[1]:")
+    page.get_by_role("menuitem", name="Edit", exact=True).click()
+    page.locator(".lm-Menu").get_by_text("Clear Outputs of All Cells").click()
+    expect_prompt(page, "[ ]:")
+    page.keyboard.press("Control+s")
+    (session,) = ask(server, "GET", "api/sessions")
+    path = f"portal/api/kernels/{session['kernel']['id']}/executions"
+    eventually(lambda: ask(server, "GET", path) == [], timeout_s=30)
+
+    page.reload()
+
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
+        timeout=TIMEOUT_MS
+    )
+    expect_prompt(page, "[ ]:")
+    page.close(run_before_unload=False)
+
+
 def test_the_runs_of_a_user_are_listed_named_and_removed(
     context: BrowserContext, server: NotebookServer
 ) -> None:

@@ -2,12 +2,18 @@
 
 import "refresh";
 import { sendSignedIn } from "sign-in";
+import { questionBeforeStop } from "unfinished";
 
 async function stopSession(form) {
   const card = form.closest(".portal-card");
   const button = form.querySelector("button");
   const label = button.textContent;
   button.disabled = true;
+  const question = await questionBeforeStop(form.dataset.sessionUrl);
+  if (question && !window.confirm(question)) {
+    button.disabled = false;
+    return;
+  }
   button.textContent = "Stopping…";
   const state = card.querySelector(".portal-state");
   const stateBefore = state.textContent;

@@ -242,6 +242,12 @@ class Executions:
         """Forget a cell: a notebook was saved with its output."""
         self._executions.pop(execution_id, None)
 
+    def forget_of_tab(self, tab: str) -> None:
+        """Forget the cells that ended in a tab, which has saved the notebook since."""
+        for each in self.list_executions():
+            if each.tab == tab and each.state is CellState.DONE and not each.is_missed:
+                self.forget(each.id)
+
     def _end_all(self) -> None:
         for execution in self.list_executions():
             self._end(execution)

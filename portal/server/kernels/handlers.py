@@ -60,9 +60,22 @@ class ExecutionsHandler(APIHandler):
         executions = self.watch.executions(kernel_id)
         self.finish(json.dumps(executions.as_json(wanted_id, after=number)))
 
+    @for_the_user
+    async def delete(self, kernel_id: str) -> None:
+        """Forget those that ended in `tab`, which has saved the notebook since: 204."""
+        self.watch.executions(kernel_id).forget_of_tab(self.get_query_argument("tab", ""))
+        self.set_status(204)
+        self.finish()
 
-class ExecutionHandler(ExecutionsHandler):
+
+class ExecutionHandler(APIHandler):
     """One of them."""
+
+    auth_resource = "kernels"
+
+    def initialize(self, watch: ExecutionWatch) -> None:
+        """Store the arguments of the route."""
+        self.watch = watch
 
     @for_the_user
     async def delete(self, kernel_id: str, execution_id: str) -> None:

@@ -20,6 +20,10 @@ function endTime(leftS: number): string {
   return day + end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 }
 
+function warningText(leftS: number): string {
+  return `This session ends in ${formatCountdown(leftS)}, at ${endTime(leftS)}.`;
+}
+
 /** Warns, saves and extends in this tab. */
 class Clock {
   private warnedS = Infinity;
@@ -85,16 +89,20 @@ class Clock {
     if (dueS === Infinity && this.warnedS !== Infinity) {
       this.dismiss();
     }
-    if (dueS < this.warnedS) {
+    if (leftS === 0) {
+      this.dismiss();
+    } else if (dueS < this.warnedS) {
       this.warn(leftS, dueS === Math.min(...warningsS));
+    } else if (this.warning) {
+      Notification.update({ id: this.warning, message: warningText(leftS) });
     }
     this.warnedS = dueS;
   }
 
   private warn(leftS: number, isLast: boolean): void {
     this.dismiss();
-    const text = `This session ends in ${formatCountdown(leftS)}, at ${endTime(leftS)}.`;
-    this.warning = Notification.warning(text, { autoClose: false, actions: this.actions() });
+    const actions = this.actions();
+    this.warning = Notification.warning(warningText(leftS), { autoClose: false, actions });
     if (isLast) {
       void saveAllAndReport(this.app, this.documents, 'This session ends soon.');
     }

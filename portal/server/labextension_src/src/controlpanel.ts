@@ -6,11 +6,15 @@ import { ToolbarButton } from '@jupyterlab/ui-components';
 import { PALETTE_CATEGORY } from './palette';
 
 const OPEN_CONTROL_PANEL = 'data-scientist-portal:open-control-panel';
+const SIGN_OUT = 'data-scientist-portal:sign-out';
 
-/** The button at the top right that leads to the page where the session is stopped. */
+/**
+ * The button at the top right that leads to the page where the session is stopped, and the items of
+ * the File menu in place of JupyterHub's own, which sign out without a word of what keeps running.
+ */
 export const controlPanelPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:control-panel',
-  description: 'Adds a Control Panel button that opens the hub.',
+  description: 'Adds a Control Panel button that opens the hub, and a way to sign out.',
   autoStart: true,
   optional: [ICommandPalette],
   activate: (app: JupyterFrontEnd, palette: ICommandPalette | null) => {
@@ -23,7 +27,16 @@ export const controlPanelPlugin: JupyterFrontEndPlugin<void> = {
     const caption = 'Stop the session, or start another one';
     const open = () => void window.open(url, '_blank');
     app.commands.addCommand(OPEN_CONTROL_PANEL, { label, caption, execute: open });
-    palette?.addItem({ command: OPEN_CONTROL_PANEL, category: PALETTE_CATEGORY });
+    const signOut = PageConfig.getOption('hubHost') + URLExt.join(prefix, 'portal/sign-out');
+    app.commands.addCommand(SIGN_OUT, {
+      label: 'Log Out',
+      caption: 'Sign out of the portal; what keeps running is shown first',
+      // The browser asks if something is not saved.
+      execute: () => void (window.location.href = signOut)
+    });
+    [OPEN_CONTROL_PANEL, SIGN_OUT].forEach(command =>
+      palette?.addItem({ command, category: PALETTE_CATEGORY })
+    );
     const button = new ToolbarButton({ label, tooltip: caption, onClick: open });
     button.id = 'data-scientist-portal-control-panel';
     button.node.style.alignSelf = 'center';

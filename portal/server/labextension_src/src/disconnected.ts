@@ -5,6 +5,7 @@ import {
   JupyterLab
 } from '@jupyterlab/application';
 import { Dialog } from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
 
 import { ISession, Presence } from './session';
 
@@ -110,6 +111,10 @@ export const disconnectedPlugin: JupyterFrontEndPlugin<IConnectionLost> = {
   provides: IConnectionLost,
   activate: (app: JupyterFrontEnd, session: ISession, info: JupyterLab.IInfo | null) => {
     const notice = new DisconnectedNotice(session, app.serviceManager.serverSettings.baseUrl, info);
+    // JupyterLab asks for this plugin when a request fails; Notebook knows of no lost connection.
+    if (PageConfig.getOption('notebookPage') !== '') {
+      app.serviceManager.connectionFailure.connect(() => void notice.tell());
+    }
     return () => notice.tell();
   }
 };

@@ -75,6 +75,7 @@ class EarlierExecutions {
     context.saveState.connect((_, state) => {
       if (state === 'completed') {
         [...this.ended].forEach(id => void this.forget(id));
+        void this.forgetOwn();
       }
     });
     void context.sessionContext.ready.then(() =>
@@ -187,6 +188,14 @@ class EarlierExecutions {
       }
     }
     return [];
+  }
+
+  private async forgetOwn(): Promise<void> {
+    if (this.kernel !== null) {
+      const { id, clientId } = this.kernel;
+      const path = `portal/api/kernels/${id}/executions?tab=${encodeURIComponent(clientId)}`;
+      await fetchPortal(this.settings, path, 'DELETE').catch(() => undefined);
+    }
   }
 
   private async forget(id: string): Promise<void> {

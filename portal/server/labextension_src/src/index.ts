@@ -15,6 +15,7 @@ import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
+import { unfinishedPlugin } from './unfinished';
 
 export default [
   tensorBoardPlugin,
@@ -33,5 +34,6 @@ export default [
   meterPlugin,
   idlePlugin,
   noticesPlugin,
-  disconnectedPlugin
+  disconnectedPlugin,
+  unfinishedPlugin
 ];

@@ -6,11 +6,8 @@ type Context = NonNullable<ReturnType<IDocumentManager['contextForWidget']>>;
 
 const TIMEOUT_MS = 15_000;
 
-/** Save every open document that has changes; returns the paths of those that could not be saved. */
-export async function saveAll(
-  app: JupyterFrontEnd,
-  documents: IDocumentManager
-): Promise<string[]> {
+/** The open documents that have changes. */
+export function changedContexts(app: JupyterFrontEnd, documents: IDocumentManager): Context[] {
   const contexts = new Set<Context>();
   for (const widget of app.shell.widgets('main')) {
     const context = documents.contextForWidget(widget);
@@ -18,8 +15,17 @@ export async function saveAll(
       contexts.add(context);
     }
   }
-  const saved = await Promise.all([...contexts].map(context => save(context)));
-  return [...contexts].filter((_, index) => !saved[index]).map(context => context.localPath);
+  return [...contexts];
+}
+
+/** Save every open document that has changes; returns the paths of those that could not be saved. */
+export async function saveAll(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager
+): Promise<string[]> {
+  const contexts = changedContexts(app, documents);
+  const saved = await Promise.all(contexts.map(context => save(context)));
+  return contexts.filter((_, index) => !saved[index]).map(context => context.localPath);
 }
 
 /** What to do about documents that could not be saved. */

@@ -159,3 +159,13 @@ def test_messages_of_others_are_ignored(executions: Executions) -> None:
     send(executions)
     say(executions, "of a console", name="other")
     assert shown(executions) == []
+
+
+def test_a_saved_notebook_has_what_ended_in_its_tab(executions: Executions) -> None:
+    send(executions, "e1")
+    send(executions, "e2", cell="cell 2")
+    status(executions, "e1", "idle")
+    executions.forget_of_tab("other")
+    assert states(executions) == {"e1": "done", "e2": "queued"}
+    executions.forget_of_tab("tab")
+    assert states(executions) == {"e2": "queued"}
