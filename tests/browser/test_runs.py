@@ -64,8 +64,8 @@ def notebook() -> Iterator[None]:
     NOTEBOOK.unlink()
 
 
-def test_a_training_that_is_seen_in_the_list_of_runs_is_stopped_there(
-    client: PortalClient, page: Page, notebook: None
+def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
+    client: PortalClient, context: BrowserContext, page: Page, notebook: None
 ) -> None:
     with started(client, gpus=2):
         page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{NOTEBOOK.name}?reset")
@@ -76,14 +76,31 @@ def test_a_training_that_is_seen_in_the_list_of_runs_is_stopped_there(
         page.keyboard.press("Control+Enter")
         page.locator('.jp-SideBar [data-id="data-scientist-portal-runs"]').click()
         run = page.locator("[data-run]").first
-        expect(run).to_contain_text("train_long", timeout=60_000)
-        expect(run.locator(".chip")).to_have_text("running")
+        # Earlier runs, of other tests too, move down when it appears.
+        expect(run.locator(".chip")).to_have_text("running", timeout=120_000)
+        expect(run).to_contain_text("train_long")
         expect(run).to_contain_text(re.compile(r"Step \d+ of 6000"), timeout=60_000)
         expect(run).to_contain_text("images/s", timeout=60_000)
         picture(page, "runs")
+        ask_before_stop(context)
 
         run.get_by_role("button", name="Stop").click()
 
         output = page.locator(".jp-CodeCell .jp-OutputArea").first
         expect(output).to_contain_text("StepError", timeout=60_000)
         expect(run.locator(".chip")).to_have_text("stopped", timeout=60_000)
+
+
+def ask_before_stop(context: BrowserContext) -> None:
+    home = context.new_page()
+    home.goto(f"{ADDRESS}/hub/home")
+    with home.expect_event("dialog", timeout=20_000) as asked:
+        home.get_by_role("button", name="Stop My Server").click()
+    # The notebook has output that is not saved.
+    assert asked.value.message == (
+        f"Still computing: {NOTEBOOK.name}. Not saved: {NOTEBOOK.name}. "
+        "Stop the session all the same?"
+    )
+    asked.value.dismiss()
+    expect(home.get_by_role("button", name="Stop My Server")).to_be_enabled()
+    home.close()

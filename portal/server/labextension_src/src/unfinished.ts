@@ -18,9 +18,12 @@ export const unfinishedPlugin: JupyterFrontEndPlugin<void> = {
     channel.addEventListener('message', ({ data }: MessageEvent<{ ask?: string } | null>) => {
       if (data?.ask === 'unfinished') {
         const unsaved = changedContexts(app, documents).map(context => context.localPath);
-        const sessions = [...app.serviceManager.sessions.running()];
-        const isBusy = sessions.filter(each => each.kernel?.execution_state === 'busy');
-        channel.postMessage({ session, unsaved, busy: isBusy.map(each => each.path) });
+        // Not the list of sessions: it is some seconds old, and older in a hidden tab.
+        const busy = [...app.shell.widgets('main')]
+          .map(widget => documents.contextForWidget(widget))
+          .filter(context => context?.sessionContext.session?.kernel?.status === 'busy')
+          .map(context => context!.localPath);
+        channel.postMessage({ session, unsaved, busy });
       }
     });
   }
