@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -60,7 +60,7 @@ class Task:
     """A command that runs or ran.
 
     Attributes:
-        id: Counts up.
+        id: Random: a tab may still know those of an earlier session.
         log: The file of what the command prints.
         sentence: Its last line, once it has ended.
     """
@@ -124,7 +124,6 @@ class Tasks:
         self._folder = folder
         self._on_end = on_end
         self._log = log
-        self._numbers = itertools.count(1)
         self._tasks: dict[str, Task] = {}
         self._starting = asyncio.Lock()
 
@@ -172,7 +171,7 @@ class Tasks:
                     "that one first."
                 )
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        id_ = str(next(self._numbers))
+        id_ = secrets.token_hex(4)
         log = self._folder / f"{id_}.log"
         with log.open("xb") as output:
             process = await asyncio.create_subprocess_exec(
