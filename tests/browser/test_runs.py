@@ -20,7 +20,7 @@ pytestmark = pytest.mark.cluster
 USER = "ada"
 NOTEBOOK = Path(f"/home/{USER}/runs test.ipynb")
 TRAINING = """import time
-from portal.launch import report, run
+from dsportal import report, run
 def train_long():
     for step in range(1, 6001):
         report(step=step, steps=6000, images=64, loss=1 / step)
