@@ -29,7 +29,7 @@ print("".join(output.get("text", "") for output in notebook.cells[0].outputs))
 """
 WITH_LIGHTNING = """
 import einops, lightning, torch
-from portal.launch import run
+from dsportal import run
 
 class Net(lightning.LightningModule):
     def __init__(self):
@@ -61,7 +61,7 @@ print(*sorted(run(train, gpus=2, nodes=2, results="all")), sep="\\n")
 """
 WITH_EINOPS = """
 import einops, numpy
-from portal.launch import run
+from dsportal import run
 
 def look():
     import os
