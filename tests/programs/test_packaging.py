@@ -31,6 +31,7 @@ REQUIREMENTS = {
     'jupyterhub<7,>=6.1; extra == "hub"',
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
     'prometheus-client>=0.20; extra == "hub"',
+    'python-json-logger>=3.1; extra == "hub"',
     'httpcore>=1; extra == "server"',
     'jupyter-server>=2.15; extra == "server"',
     'jupyter-server-proxy>=4.4; extra == "server"',
