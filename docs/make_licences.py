@@ -27,7 +27,7 @@ PAGE = CHECKOUT / "docs" / "licences.md"
 RECIPES = CHECKOUT / "deploy" / "environments"
 INSTALLED = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
 ONLY_HERE = ("package", "test")
-OWN = "data-scientist-portal"
+OWN = frozenset({"data-scientist-portal", "dsportal"})
 # Of Debian's Python, in each environment.
 OF_PYTHON = frozenset({"pip", "setuptools"})
 # What packages without a licence expression write, as SPDX has it. "BSD" does not say which.
@@ -118,7 +118,7 @@ def read_environments(names: Iterable[str]) -> dict[str, str]:
     return {
         name: licence_of(metadata)
         for name, metadata in licences.items()
-        if name not in {OWN, *OF_PYTHON}
+        if name not in OWN | OF_PYTHON
     }
 
 
