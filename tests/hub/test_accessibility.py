@@ -143,6 +143,7 @@ def test_stop_page(grace: Page, hub: PrivateHub) -> None:
     hub.set_cluster(stop_s=3)
     grace.goto("/hub/home")
     grace.locator("#stop").click(no_wait_after=True)
+    expect(grace.locator("#stop")).to_have_text("Stopping…")
     grace.goto("/hub/spawn-pending/grace")
     expect(grace.locator("h1")).to_have_text("Your session is stopping")
 

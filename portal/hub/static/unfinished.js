@@ -1,7 +1,9 @@
 // What a session would lose if it were stopped now, as its open tabs say.
 
 const CHANNEL = "data-scientist-portal";
-const TIMEOUT_MS = 700;
+// Messages between tabs take milliseconds, also to those in the background. Whoever leaves the page
+// earlier has stopped nothing.
+const TIMEOUT_MS = 300;
 
 // The question to ask before the session at this address is stopped; "" if nothing would be lost.
 export function questionBeforeStop(url) {
