@@ -68,7 +68,7 @@ def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
     client: PortalClient, context: BrowserContext, page: Page, notebook: None
 ) -> None:
     with started(client, gpus=2):
-        page.goto(f"{ADDRESS}/user/{USER}/lab/tree/{NOTEBOOK.name}?reset")
+        page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs/tree/{NOTEBOOK.name}?reset")
         page.on("dialog", lambda dialog: dialog.accept())
         page.locator(".jp-CodeCell .cm-content").first.click(timeout=60_000)
         idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
