@@ -131,6 +131,21 @@ def test_a_script_of_the_file_browser_becomes_a_job_that_is_followed_and_cancell
     cancel_first_job(page, body)
 
 
+def test_the_file_menu_has_one_way_to_sign_out_which_says_what_keeps_running(
+    context: BrowserContext,
+) -> None:
+    page = context.new_page()
+    open_lab(page)
+    page.get_by_role("menuitem", name="File", exact=True).click()
+    sign_out = page.locator(".lm-Menu-itemLabel").get_by_text("Log Out", exact=True)
+    expect(sign_out).to_have_count(1)
+
+    sign_out.click()
+
+    page.wait_for_url(re.compile("/hub/portal/sign-out"), timeout=TIMEOUT_MS)
+    page.close()
+
+
 def test_notebook_7_has_the_same_jobs_in_a_tab(context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{ADDRESS}/user/{USER}/tree/work")
