@@ -327,7 +327,8 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     page.wait_for_url(re.compile(f"/user/{USER}/lab"), timeout=START_TIMEOUT_MS)
     (job,) = sessions_of(USER)
 
-    expect(page.locator(".jp-DirListing-item").first).to_be_visible(timeout=START_TIMEOUT_MS)
+    # Another panel may be in front of the files.
+    expect(page.locator(".jp-DirListing-item").first).to_be_attached(timeout=START_TIMEOUT_MS)
     expect(page.locator("#jp-main-statusbar")).to_contain_text("left", timeout=NEWS_TIMEOUT_MS)
     subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
 
