@@ -90,6 +90,11 @@ def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
         expect(output).to_contain_text("StepError", timeout=60_000)
         expect(run.locator(".chip")).to_have_text("stopped", timeout=60_000)
 
+        # As JupyterLab saves it, which it does a moment after the last change.
+        page.wait_for_timeout(2_000)
+        page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs")
+        expect(page.locator("[data-run]").first).to_be_visible(timeout=60_000)
+
 
 def ask_before_stop(context: BrowserContext) -> None:
     home = context.new_page()

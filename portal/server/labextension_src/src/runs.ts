@@ -1,4 +1,4 @@
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 
@@ -13,14 +13,20 @@ export const runsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:runs',
   description: 'Lists, follows, names, stops and removes the trainings that run() has started.',
   autoStart: true,
-  optional: [ICommandPalette],
-  activate: (app: JupyterFrontEnd, palette: ICommandPalette | null) => {
+  optional: [ICommandPalette, ILayoutRestorer],
+  activate: (
+    app: JupyterFrontEnd,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null
+  ) => {
     const { commands, serviceManager } = app;
     const settings = serviceManager.serverSettings;
     const isNotebook = PageConfig.getOption('notebookPage') !== '';
     const panel = isNotebook ? null : new RunsPanel(settings);
     if (panel) {
       app.shell.add(panel, 'left', { rank: 250 });
+      // Else a page that was left with this panel in front comes back without a sidebar.
+      restorer?.add(panel, panel.id);
     }
     commands.addCommand(OPEN_RUNS, {
       label: 'Runs',
