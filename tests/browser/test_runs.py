@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import picture
 from tests.browser.test_clock import sign_in, started, stop_session
+from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient
 
 pytestmark = pytest.mark.cluster
@@ -90,10 +91,15 @@ def test_a_training_is_seen_and_stopped_in_the_list_of_runs(
         expect(output).to_contain_text("StepError", timeout=60_000)
         expect(run.locator(".chip")).to_have_text("stopped", timeout=60_000)
 
-        # As JupyterLab saves it, which it does a moment after the last change.
-        page.wait_for_timeout(2_000)
+        # JupyterLab saves it a moment after the last change.
+        eventually(lambda: "data-scientist-portal-runs" in saved_workspace(), timeout_s=20)
         page.goto(f"{ADDRESS}/user/{USER}/lab/workspaces/runs")
         expect(page.locator("[data-run]").first).to_be_visible(timeout=60_000)
+
+
+def saved_workspace() -> str:
+    folder = Path(f"/home/{USER}/.jupyter/lab/workspaces")
+    return "".join(path.read_text() for path in folder.glob("runs-*"))
 
 
 def ask_before_stop(context: BrowserContext) -> None:
