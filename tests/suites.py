@@ -22,7 +22,7 @@ TIMEOUT_S = 3600
 PLATFORMS_TIMEOUT_S = 6 * 3600
 # All mutants of all modules, on a slow machine.
 MUTATION_TIMEOUT_S = 8 * 3600
-# Some forty faults, each with sessions that start, run and wait around it.
+# Fifty faults, each with sessions that start, run and wait around it.
 FAULTS_TIMEOUT_S = 4 * 3600
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5

@@ -37,9 +37,9 @@ def client() -> Iterator[PortalClient]:
     stop_session(client)
 
 
-@pytest.fixture(scope="module")
-def context(chromium: Browser) -> Iterator[BrowserContext]:
-    """Be logged in."""
+@contextmanager
+def signed_in(chromium: Browser) -> Iterator[BrowserContext]:
+    """Open a browser in which the user is signed in."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860})
     context.set_default_timeout(30_000)
     page = context.new_page()
@@ -49,6 +49,12 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     page.close()
     yield context
     context.close()
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    with signed_in(chromium) as context:
+        yield context
 
 
 def sign_in(page: Page) -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import picture
-from tests.browser.test_clock import sign_in, started, stop_session
+from tests.browser.test_clock import signed_in, started, stop_session
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient
 
@@ -39,15 +39,8 @@ def client() -> Iterator[PortalClient]:
 
 @pytest.fixture(scope="module")
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(30_000)
-    page = context.new_page()
-    page.goto(ADDRESS)
-    sign_in(page)
-    expect(page).to_have_url(re.compile("/hub/home"))
-    page.close()
-    yield context
-    context.close()
+    with signed_in(chromium) as context:
+        yield context
 
 
 @pytest.fixture
