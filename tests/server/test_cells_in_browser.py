@@ -18,7 +18,7 @@ from portal.launch.task.folders import create_folder  # noqa: E402
 from portal.launch.task.plan import End, Plan  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -40,17 +40,7 @@ def server(
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("cells")
-    labextensions = folder / "share" / "labextensions"
-    labextensions.mkdir(parents=True)
-    labextensions.joinpath("data-scientist-portal").symlink_to(
-        CHECKOUT / "portal" / "server" / "labextension"
-    )
-    server = NotebookServer(
-        folder,
-        tensorboard_python,
-        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
-        environ={"JUPYTER_PATH": str(folder / "share")},
-    )
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
     yield server
     server.stop()
 

@@ -14,7 +14,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.support.kernels import offered  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
 from tests.support.wheels import make_wheel  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
@@ -40,15 +40,11 @@ def server(
     wheels = folder / "wheels"
     wheels.mkdir()
     make_wheel(wheels, "tiny", "1.0", "")
-    labextensions = folder / "share/labextensions"
-    labextensions.mkdir(parents=True)
-    (labextensions / "data-scientist-portal").symlink_to(CHECKOUT / "portal/server/labextension")
-    server = NotebookServer(
+    server = start_jupyterlab(
         folder,
         tensorboard_python,
-        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
-        environ={
-            "JUPYTER_PATH": str(folder / "share"),
+        SERVER_PYTHON,
+        {
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(wheels),

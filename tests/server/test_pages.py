@@ -15,7 +15,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
 from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -35,17 +35,7 @@ def server(
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     folder = tmp_path_factory.mktemp("pages")
-    labextensions = folder / "share" / "labextensions"
-    labextensions.mkdir(parents=True)
-    labextensions.joinpath("data-scientist-portal").symlink_to(
-        CHECKOUT / "portal" / "server" / "labextension"
-    )
-    server = NotebookServer(
-        folder,
-        tensorboard_python,
-        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
-        environ={"JUPYTER_PATH": str(folder / "share")},
-    )
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
     for name in ("logs", "runs/first", "runs/second"):
         write_run(tensorboard_python, server.root / name)
     shutil.rmtree(server.root / "broken")

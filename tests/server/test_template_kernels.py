@@ -16,7 +16,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer  # noqa: E402
+from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -58,15 +58,11 @@ def server(
     templates.mkdir(parents=True)
     (templates / "runs.ipynb").write_text(notebook("It runs", "fenics>=2018"))
     (templates / "lacks.ipynb").write_text(notebook("It lacks", "fenics>=2020"))
-    labextensions = folder / "share/labextensions"
-    labextensions.mkdir(parents=True)
-    (labextensions / "data-scientist-portal").symlink_to(CHECKOUT / "portal/server/labextension")
-    server = NotebookServer(
+    server = start_jupyterlab(
         folder,
         tensorboard_python,
-        argv=(str(SERVER_PYTHON), "-m", "jupyter", "lab"),
-        environ={
-            "JUPYTER_PATH": str(folder / "share"),
+        SERVER_PYTHON,
+        {
             "PORTAL_SETTINGS": json.dumps({"environments_file": str(registry)}),
             "PORTAL_TEMPLATES_DIR": str(folder / "templates"),
         },

@@ -149,3 +149,27 @@ def _state_and_parent(pid: int) -> tuple[str, int]:
     except OSError:
         return "gone", 0
     return fields[0], int(fields[1])
+
+
+def start_jupyterlab(
+    folder: Path, tensorboard_python: Path, python: Path, environ: dict[str, str] | None = None
+) -> NotebookServer:
+    """Start JupyterLab and Notebook with the labextension of this checkout.
+
+    Args:
+        folder: Gets the server's home and everything else that it writes.
+        tensorboard_python: Starts TensorBoards.
+        python: That of the sessions' environment.
+        environ: Further variables.
+    """
+    labextensions = folder / "share" / "labextensions"
+    labextensions.mkdir(parents=True)
+    labextensions.joinpath("data-scientist-portal").symlink_to(
+        CHECKOUT / "portal" / "server" / "labextension"
+    )
+    return NotebookServer(
+        folder,
+        tensorboard_python,
+        argv=(str(python), "-m", "jupyter", "lab"),
+        environ={"JUPYTER_PATH": str(folder / "share"), **(environ or {})},
+    )
