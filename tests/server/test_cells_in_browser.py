@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import BrowserContext, Page, expect  # noqa: E402
+from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
 
 from portal.launch.task.folders import create_folder  # noqa: E402
 from portal.launch.task.plan import End, Plan  # noqa: E402
@@ -126,6 +127,42 @@ def test_a_cell_goes_on_in_a_page_that_is_reloaded(
     expect_output(page, "42")
     expect_prompt(page, "[1]:")
     page.close(run_before_unload=False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "lab/workspaces/cells/tree/waits.ipynb?reset",
+        pytest.param("notebooks/waits.ipynb", marks=pytest.mark.release),
+    ],
+)
+def test_a_cell_that_is_run_while_its_kernel_starts_runs_once_it_is_there(
+    context: BrowserContext, server: NotebookServer, notebook: Path, address: str
+) -> None:
+    page = context.new_page()
+    held: list[Route] = []
+    page.route(re.compile(r"/api/sessions\b"), lambda route: hold_start(route, held))
+    page.goto(f"{server.host}/user/ada/{address}")
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    while not held:
+        page.wait_for_timeout(50)
+
+    page.keyboard.press("Control+Enter")
+
+    expect_prompt(page, "[*]:")
+    held[0].continue_()
+    expect_output(page, "epoch 1")
+    (server.root / "go").touch()
+    expect_prompt(page, "[1]:")
+    page.close(run_before_unload=False)
+
+
+def hold_start(route: Route, held: list[Route]) -> None:
+    """Hold the request that starts the kernel; let others pass."""
+    if route.request.method == "POST" and not held:
+        held.append(route)
+    else:
+        route.continue_()
 
 
 def test_a_cell_that_ended_without_a_page_shows_its_result_in_the_next_one(

@@ -72,6 +72,8 @@ class DisconnectedNotice {
     const buttons = [Dialog.cancelButton({ label: 'Close' })];
     if (presence === 'ended') {
       buttons.push(Dialog.okButton({ label: 'Why it ended' }));
+      // This one would wait behind those of requests that failed because of the end.
+      Dialog.flush();
     }
     // JupyterLab sends no requests while the dialog is open.
     this.setConnected(false);

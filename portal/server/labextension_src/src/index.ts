@@ -1,3 +1,4 @@
+import { cellExecutorPlugin } from './cellexecutor';
 import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
 import { disconnectedPlugin } from './disconnected';
@@ -35,5 +36,6 @@ export default [
   idlePlugin,
   noticesPlugin,
   disconnectedPlugin,
+  cellExecutorPlugin,
   unfinishedPlugin
 ];
