@@ -331,9 +331,8 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     expect(page.locator(".jp-DirListing-item").first).to_be_attached(timeout=START_TIMEOUT_MS)
     expect(page.locator("#jp-main-statusbar")).to_contain_text("left", timeout=NEWS_TIMEOUT_MS)
     # Any dialog that JupyterLab has open, such as an error of a request that found no session.
-    page.keyboard.press("Control+Shift+C")
-    page.keyboard.type("About JupyterLab")
-    page.keyboard.press("Enter")
+    page.get_by_role("menuitem", name="Help", exact=True).click()
+    page.locator(".lm-Menu").get_by_text("About JupyterLab").click()
     expect(page.locator(".jp-Dialog")).to_be_visible()
     subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
 
