@@ -19,7 +19,6 @@ from portal.hub.auth.other_authenticators import (
 from portal.hub.auth.roles import administrator_roles
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
-from portal.hub.formatting import format_moment
 from portal.hub.log.json_formatter import JSON_LOGGING
 from portal.hub.log.secret_filter import SECRET_LOGGING
 from portal.hub.messages.announcements import Announcement, AnnouncementBoard, Level
@@ -45,6 +44,7 @@ from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
+from portal.hub.pages.time_tags import render_moment
 from portal.hub.preflight_checks import make_preflight
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
@@ -130,7 +130,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
             *announced(),
         ),
         "describe_home": lambda _user: home.describe,
-        "format_moment": lambda _user: format_moment,
+        "moment": lambda _user: render_moment,
         "portal": PortalView.of(settings.site, settings.hub),
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,

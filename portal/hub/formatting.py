@@ -52,13 +52,3 @@ def format_gpu_hours(hours: float) -> str:
         return "less than 0.1 GPU hours"
     amount = f"{hours:.1f}" if hours < 100 else f"{hours:,.0f}"
     return f"{amount} GPU hours"
-
-
-def format_moment(at: float) -> str:
-    """Return "20 November, 14:20" in the hub's time zone.
-
-    Args:
-        at: Seconds since 1970 (UTC).
-    """
-    # %d pads the day with a zero.
-    return f"{datetime.fromtimestamp(at).astimezone():%d %B, %H:%M}".lstrip("0")

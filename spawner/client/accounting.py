@@ -67,14 +67,14 @@ class Accounting:
         return {key: ends[key] for key in keys if key in ends}
 
     async def read_allocations(self, user: str, since: datetime) -> list[Allocation]:
-        """Return the GPUs that all of a user's jobs held, sessions or not.
+        """Return the GPUs that all of a user's jobs held, and the user's sessions without a GPU.
 
         Args:
             user: Whose jobs.
             since: Jobs that ended earlier are left out; Slurm's local time without a zone.
 
         Returns:
-            One allocation for each job with a GPU.
+            One allocation for each of these jobs.
 
         Raises:
             SlurmError: If the cluster keeps no accounting.

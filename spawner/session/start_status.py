@@ -19,6 +19,8 @@ from spawner.session.session import Session
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
 
+EXPECTED_START = "Expected start"
+QUEUE_PLACE = "Place in the queue"
 _PAUSE_S = 2.0
 # Slurm's forecast moves by seconds all the time; that is no news.
 _SAME_S = 60.0
@@ -111,7 +113,7 @@ def status_facts(
         facts.append(Fact(name="Submitted", text="{0}", times=(progress.submitted_at,)))
     if record is not None and is_waiting(record):
         if place is not None:
-            facts.append(Fact(name="Place in the queue", text=format_place(place)))
+            facts.append(Fact(name=QUEUE_PLACE, text=format_place(place)))
         facts.append(expected_start(slurm_time_s(record.starts_at), progress.expected_at, now))
     elif record is not None and record.state.phase is Phase.RUNNING:
         facts.append(Fact(name="Node", text=record.node))
@@ -148,13 +150,14 @@ def expected_start(starts_at: float, first: float, now: float) -> Fact:
         first: When Slurm first expected it, likewise.
         now: Current time, likewise.
     """
-    name = "Expected start"
     if not starts_at:
-        return Fact(name=name, text="Slurm has not said yet")
+        return Fact(name=EXPECTED_START, text="Slurm has not said yet")
     text = "any moment" if starts_at <= now + _SAME_S else "about {0}"
     if abs(starts_at - first) < _SAME_S or not first:
-        return Fact(name=name, text=text, times=(starts_at,))
-    return Fact(name=name, text=f"now {text}; was {{1}} at first", times=(starts_at, first))
+        return Fact(name=EXPECTED_START, text=text, times=(starts_at,))
+    return Fact(
+        name=EXPECTED_START, text=f"now {text}; was {{1}} at first", times=(starts_at, first)
+    )
 
 
 def slurm_time_s(moment: str) -> float:

@@ -1,4 +1,4 @@
-"""GPU allocations of a user's jobs, from sacct, and their GPU hours."""
+"""What a user's jobs held, from sacct: GPUs, from when to when, and how they ended."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.listing import Sacct
+from spawner.slurm.states import JobState, parse_state
 
-ALLOCATIONS = Sacct(("JobIDRaw", "Start", "End", "AllocTRES"))
+ALLOCATIONS = Sacct(("JobIDRaw", "Start", "End", "AllocTRES", "State", "JobName"))
 _N_GPUS = re.compile(r"(?:^|,)gres/gpu=([0-9]+)(?=,|$)")
 _N_TYPED_GPUS = re.compile(r"(?:^|,)gres/gpu:[^=,]+=([0-9]+)(?=,|$)")
 _SECONDS_PER_HOUR = 3600
@@ -22,20 +24,24 @@ class Allocation:
     Attributes:
         starts_at: Slurm's local time without a zone.
         ends_at: None while it runs.
-        n_gpus: GPUs, 1 or more.
+        n_gpus: GPUs; 0 only for a session.
+        state: How it ended, if it has.
+        is_session: Whether it is a session of a portal.
     """
 
     starts_at: datetime
     ends_at: datetime | None
     n_gpus: int
+    state: JobState = JobState.UNKNOWN
+    is_session: bool = False
 
 
 def parse_allocations(text: str, mark: str) -> list[Allocation]:
     """Return the allocations in the output of sacct.
 
     Args:
-        text: Lines of `ALLOCATIONS`. Jobs that have not started or hold no GPU, and other lines,
-            are skipped.
+        text: Lines of `ALLOCATIONS`. Jobs that have not started, those that hold no GPU and are no
+            session, and other lines are skipped.
         mark: Separates the fields.
 
     Source:
@@ -43,11 +49,19 @@ def parse_allocations(text: str, mark: str) -> list[Allocation]:
         "gres/gpu=2", as "gres/gpu:v100=2", or as both, by AccountingStorageTRES.
     """
     allocations = []
-    for job_id, start, end, tres in ALLOCATIONS.rows(text, mark):
+    for job_id, start, end, tres, state, name in ALLOCATIONS.rows(text, mark):
         starts_at, n_gpus = _parse_time(start), _parse_gpus(tres)
-        if job_id.isdecimal() and starts_at is not None and n_gpus:
-            ends_at = _parse_time(end)
-            allocations.append(Allocation(starts_at=starts_at, ends_at=ends_at, n_gpus=n_gpus))
+        is_session = name.startswith(NAME_PREFIX)
+        if job_id.isdecimal() and starts_at is not None and (n_gpus or is_session):
+            allocations.append(
+                Allocation(
+                    starts_at=starts_at,
+                    ends_at=_parse_time(end),
+                    n_gpus=n_gpus,
+                    state=parse_state(state),
+                    is_session=is_session,
+                )
+            )
     return allocations
 
 

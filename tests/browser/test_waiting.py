@@ -184,7 +184,8 @@ def test_leaving_and_coming_back_shows_the_same_log_with_its_times(
     assert re.search(r"^\d\d:\d\d Job \d+ was submitted", before[0])
 
     page.goto(f"{ADDRESS}/hub/home")
-    expect(page.locator("body")).to_contain_text("Starting")
+    expect(page.locator("#session-state")).to_have_text("Waiting")
+    expect(page.locator(".portal-facts").first).to_contain_text("Expected start")
     page.goto(f"{ADDRESS}/hub/spawn-pending/{USER}")
     expect_queued(page)
 

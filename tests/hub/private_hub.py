@@ -119,6 +119,7 @@ class PrivateHub:
             failure="",
             accounting_is_down=False,
             gpu_hours=0.0,
+            past_sessions=[],
             used_percent=[40, 50],
             accuracy=None,
             forecast_min={},

@@ -80,7 +80,8 @@ class Cluster:
             raise SlurmUnavailableError("Slurm's accounting does not answer.")
         now = datetime.now()
         held = timedelta(hours=self.gpu_hours)
-        return [Allocation(starts_at=now - held, ends_at=now, n_gpus=1)]
+        jobs = [Allocation(starts_at=now - held, ends_at=now, n_gpus=1)]
+        return jobs + [_past_session(now, **one) for one in self.past_sessions]
 
     async def read_spaces(
         self, user: str, folders: tuple[str, ...], *, patience_s: float
@@ -94,6 +95,17 @@ class Cluster:
             else Space(total_bytes=100 * 2**30, used_bytes=used * 2**30)
             for folder, used in zip(folders, percents, strict=True)
         }
+
+
+def _past_session(now: datetime, *, days_ago: int, hours: float, state: str) -> Allocation:
+    starts_at = now - timedelta(days=days_ago)
+    return Allocation(
+        starts_at=starts_at,
+        ends_at=starts_at + timedelta(hours=hours),
+        n_gpus=2,
+        state=JobState[state],
+        is_session=True,
+    )
 
 
 class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):

@@ -128,7 +128,8 @@ def test_failure_page_and_the_home_page_after_it(grace: Page, hub: PrivateHub) -
     expect_accessible(grace)
 
 
-def test_home_page_of_a_running_session(grace: Page) -> None:
+def test_home_page_of_a_running_session(grace: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(past_sessions=[{"days_ago": 1, "hours": 2, "state": "OUT_OF_MEMORY"}])
     start(grace)
     grace.wait_for_url(re.compile("/user/grace"))
     grace.goto("/hub/home")

@@ -61,6 +61,24 @@ def test_home_tells_gpu_hours_and_storage(ada: Browser, hub: PrivateHub) -> None
     assert "isilon 50 GB free of 100 GB" in home
 
 
+def test_home_shows_the_gpu_hours_by_day_and_how_the_last_sessions_ended(
+    ada: Browser, hub: PrivateHub
+) -> None:
+    assert "Your last sessions" not in words(ada.get("/hub/home"))
+
+    hub.set_cluster(
+        past_sessions=[
+            {"days_ago": 1, "hours": 2, "state": "TIMEOUT"},
+            {"days_ago": 3, "hours": 1, "state": "OUT_OF_MEMORY"},
+        ]
+    )
+
+    home = words(ada.get("/hub/home"))
+    assert "By day; the highest bar is" in home
+    assert "2 GPUs 2 h 0 min Time limit reached" in home
+    assert home.index("Time limit reached") < home.index("2 GPUs 1 h 0 min Out of memory")
+
+
 def test_home_warns_before_a_folder_is_full(ada: Browser, hub: PrivateHub) -> None:
     assert "Delete what you no longer need" not in words(ada.get("/hub/home"))
 

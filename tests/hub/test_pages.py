@@ -165,7 +165,7 @@ def test_the_waiting_page_shows_what_was_asked_for_and_every_step(ada: Browser) 
     assert [s for s in steps if s in words(page)] == steps
     assert "Cancel" in words(page)
     assert 'http-equiv="refresh"' in page.text, "without JavaScript the page loads itself again"
-    assert "Starting" in words(ada.get("/hub/home"))
+    assert "Waiting" in words(ada.get("/hub/home"))
 
 
 def test_a_start_can_be_cancelled(ada: Browser) -> None:
@@ -220,7 +220,7 @@ def test_a_correction_that_the_advice_names_leads_to_the_form_and_starts_nothing
 
     assert "Try again with 3 GPUs" in words(page)
     assert re.search(r'name="gpus" value="3"\s+checked', form.text)
-    assert "Starting" not in words(ada.get("/hub/home"))
+    assert "Not running" in words(ada.get("/hub/home"))
 
 
 def test_a_session_that_ended_by_itself_says_why_and_starts_again_where_the_user_was(
@@ -262,7 +262,7 @@ def test_a_start_is_cancelled_by_a_form_that_needs_no_javascript(ada: Browser) -
 
     forged = ada.http.post(f"{ada.hub.url}{address.partition('?')[0]}", timeout=30)
     assert forged.status_code == 403
-    assert "Starting" in words(ada.get("/hub/home"))
+    assert "Waiting" in words(ada.get("/hub/home"))
     home = ada.http.post(f"{ada.hub.url}{html.unescape(address)}", timeout=30)
 
     assert home.url.endswith("/hub/home")
@@ -278,7 +278,7 @@ def test_nobody_stops_the_session_of_somebody_else(ada: Browser) -> None:
     answer = linus.http.post(f"{ada.hub.url}/hub/portal/stop/ada?_xsrf={linus.xsrf()}", timeout=30)
 
     assert answer.status_code == 404
-    assert "Starting" in words(ada.get("/hub/home"))
+    assert "Waiting" in words(ada.get("/hub/home"))
 
 
 def test_the_waiting_page_shows_facts_and_log_without_javascript(ada: Browser) -> None:

@@ -131,14 +131,18 @@ def test_a_start_that_fails_turns_into_the_failure_page(page: Page, hub: Private
     expect(page.locator("input[name=gpus]").first).to_be_visible()
 
 
-def test_stop_my_server_stops_it_and_shows_so(page: Page) -> None:
+def test_stop_my_server_stops_it_and_shows_so(page: Page, hub: PrivateHub) -> None:
     start(page)
     page.wait_for_url(re.compile("/user/ada"))
     page.goto("/hub/home")
     expect(page.locator("#session-state")).to_have_text("Running")
+    hub.set_cluster(stop_s=2)
 
-    page.get_by_role("button", name="Stop My Server").click()
+    page.get_by_role("button", name="Stop My Server").click(no_wait_after=True)
 
+    expect(page.locator("#session-state")).to_have_class("portal-state portal-state-wait")
+    expect(page.locator("#live")).to_contain_text("The job leaves the cluster in a few seconds.")
+    expect(page.get_by_role("link", name="My Server")).to_have_count(0)
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
 
 

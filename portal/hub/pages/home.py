@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from portal.hub.formatting import format_bytes, format_gpu_hours
+from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.session_view import SessionView, describe_session
+from portal.hub.pages.usage_view import UsageView, describe_usage, usage_start
 from portal.hub.settings.places import Place
 from spawner.client.storage import Space
 from spawner.errors import PortalError
-from spawner.slurm.usage import Allocation, gpu_hours
 
 HOME = "~"
 # Accounting and file servers may be slow: the page shows later answers the next time.
@@ -59,8 +59,8 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """A part of the page whose data may be late or missing.
+class StorageView:
+    """The user's folders, if the file servers have answered.
 
     Attributes:
         problem: Why there is no data; else empty.
@@ -85,8 +85,8 @@ class HomeView:
 
     cards: tuple[SessionCard, ...]
     may_add: bool
-    usage: Part
-    storage: Part
+    usage: UsageView
+    storage: StorageView
     notices: tuple[Notice, ...]
     refresh_s: int
 
@@ -119,7 +119,7 @@ class HomePage:
     async def describe(self, user: Any) -> HomeView:
         """Return the page of a `user`; nothing that does not answer delays it."""
         # At once, so that the page waits for the slower one only.
-        usage, storage = await asyncio.gather(self._describe_usage(user), self._ask_storage(user))
+        usage, storage = await asyncio.gather(self._ask_usage(user), self._ask_storage(user))
         cards = tuple(describe_cards(user))
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
@@ -131,34 +131,32 @@ class HomePage:
             refresh_s=3 if is_changing else 30,
         )
 
-    async def _describe_usage(self, user: Any) -> Part:
+    async def _ask_usage(self, user: Any) -> UsageView:
         now = self._now()
-        # A week may have begun in the last month.
-        since = min(week_start(now), month_start(now))
         try:
             allocations = await user.spawner.cluster.read_allocations(
-                user.name, since, patience_s=PATIENCE_S
+                user.name, usage_start(now), patience_s=PATIENCE_S
             )
         except PortalError as error:
-            return Part(problem=error.message)
+            return UsageView(problem=error.message)
         if allocations is None:
-            return Part(is_late=True)
-        return Part(bars=describe_usage(allocations, now))
+            return UsageView(is_late=True)
+        return describe_usage(allocations, now)
 
-    async def _ask_storage(self, user: Any) -> Part:
+    async def _ask_storage(self, user: Any) -> StorageView:
         try:
             spaces = await user.spawner.cluster.read_spaces(
                 user.name, tuple(self._folders), patience_s=PATIENCE_S
             )
         except PortalError as error:
-            return Part(problem=error.message)
+            return StorageView(problem=error.message)
         if spaces is None:
-            return Part(is_late=True)
+            return StorageView(is_late=True)
         bars = (
             describe_space(name, spaces.get(folder), self._warning_percent)
             for folder, name in self._folders.items()
         )
-        return Part(bars=tuple(bars))
+        return StorageView(bars=tuple(bars))
 
 
 def describe_cards(user: Any) -> list[SessionCard]:
@@ -189,23 +187,6 @@ def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
     )
 
 
-def describe_usage(allocations: Sequence[Allocation], now: datetime) -> tuple[Bar, ...]:
-    """Return the GPU hours of this week and of this month.
-
-    `now` is in the time zone of the allocations.
-
-    Returns:
-        Two bars; the one with the larger amount has full length.
-    """
-    spans = {"This week": week_start(now), "This month": month_start(now)}
-    hours = {name: gpu_hours(allocations, since=at, until=now) for name, at in spans.items()}
-    most = max(hours.values())
-    return tuple(
-        Bar(name=name, words=format_gpu_hours(spent), percent=100 * spent / most if most else 0.0)
-        for name, spent in hours.items()
-    )
-
-
 def describe_space(name: str, space: Space | None, warning_percent: float) -> Bar:
     """Return how full a folder is, with a warning from `warning_percent` on.
 
@@ -224,14 +205,3 @@ def describe_space(name: str, space: Space | None, warning_percent: float) -> Ba
         )
     # With a soft quota more than all of it may be used.
     return Bar(name=name, words=words, percent=min(100.0, space.used_percent), warning=warning)
-
-
-def week_start(now: datetime) -> datetime:
-    """Return Monday at midnight of a week."""
-    day = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    return day - timedelta(days=day.weekday())
-
-
-def month_start(now: datetime) -> datetime:
-    """Return the first at midnight of a month."""
-    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.suspension import describe_suspension, is_suspended
+from portal.hub.pages.time_tags import render_fact, render_time
 from spawner.amounts import format_duration, format_time_left
 from spawner.options.request import describe_gpus
+from spawner.session.progress import Progress
 from spawner.session.session import Session
+from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE, slurm_time_s
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import Phase
+
+QUEUE_FACTS = (EXPECTED_START, QUEUE_PLACE)
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A label, a value and small print.
+    """A label, a value and small print, as text or HTML.
 
     Attributes:
         name: For example "Time left".
@@ -25,8 +32,8 @@ class Fact:
     """
 
     name: str
-    value: str
-    detail: str = ""
+    value: str | Markup
+    detail: str | Markup = ""
     left_s: int | None = None
 
 
@@ -59,8 +66,12 @@ class SessionView:
         return self.ended_at is not None
 
 
-def describe_session(spawner: Any) -> SessionView:
-    """Return the session of a spawner, running or not."""
+def describe_session(spawner: Any, now: datetime | None = None) -> SessionView:
+    """Return the session of a spawner, running or not.
+
+    `now` is in the hub's time zone.
+    """
+    now = now or datetime.now().astimezone()
     # First: a session that is stopping is still active to JupyterHub.
     if spawner.pending == "stop":
         return SessionView(
@@ -71,16 +82,9 @@ def describe_session(spawner: Any) -> SessionView:
         )
     if not spawner.active:
         return _describe_idle(spawner)
-    facts = _facts(spawner)
+    facts = _facts(spawner, now)
     if spawner.pending:
-        sentence = spawner.start_progress.line or "The session is starting."
-        return SessionView(
-            state="Starting",
-            tone="wait",
-            sentence=f"{sentence} My Server shows its progress.",
-            facts=facts,
-            is_changing=True,
-        )
+        return _describe_start(spawner, facts, now)
     # To JupyterHub a suspended session is ready.
     if is_suspended(spawner):
         return SessionView(
@@ -95,6 +99,27 @@ def describe_session(spawner: Any) -> SessionView:
         tone="good",
         sentence="My Server opens it. It keeps running while you are away, until its time limit.",
         facts=facts,
+    )
+
+
+def _describe_start(spawner: Any, facts: tuple[Fact, ...], now: datetime) -> SessionView:
+    progress: Progress = spawner.start_progress
+    # Not progress.log: to look at the home page is not to have the waiting page open.
+    last = progress.last
+    is_queued = last is not None and last.name == "queued"
+    sentence = last.message if is_queued and last is not None else progress.line
+    # What the waiting page shows of the queue; the rest is in `facts`.
+    queue = tuple(
+        Fact(fact.name, render_fact(fact, now))
+        for fact in progress.facts
+        if fact.name in QUEUE_FACTS
+    )
+    return SessionView(
+        state="Waiting" if is_queued else "Starting",
+        tone="wait",
+        sentence=sentence or "The session is starting.",
+        facts=facts[:1] + queue + facts[1:],
+        is_changing=True,
     )
 
 
@@ -131,7 +156,7 @@ def describe_request(spawner: Any) -> str:
     return f"{gpus} for {format_duration(session.walltime_s)}"
 
 
-def _facts(spawner: Any) -> tuple[Fact, ...]:
+def _facts(spawner: Any, now: datetime) -> tuple[Fact, ...]:
     session: Session | None = spawner.session
     if session is None:
         return ()
@@ -140,19 +165,16 @@ def _facts(spawner: Any) -> tuple[Fact, ...]:
     record: JobRecord | None = spawner.job_record
     if record is not None and record.state.phase is Phase.RUNNING:
         facts.append(Fact("Node", record.node))
-        facts.extend(_time_left(spawner, record))
+        facts.extend(_time_left(spawner, record, now))
     if session.job_id:
         facts.append(Fact("Slurm job", str(session.job_id)))
     return tuple(facts)
 
 
-def _time_left(spawner: Any, record: JobRecord) -> list[Fact]:
+def _time_left(spawner: Any, record: JobRecord, now: datetime) -> list[Fact]:
     left_s: int | None = spawner.left_s
     if left_s is None:
         return []
-    try:
-        until = f"until {datetime.fromisoformat(record.ends_at):%H:%M}"
-    # The time is empty if Slurm does not know it.
-    except ValueError:
-        until = ""
+    ends_at = slurm_time_s(record.ends_at)
+    until = Markup("until {}").format(render_time(ends_at, now)) if ends_at else ""
     return [Fact("Time left", format_time_left(left_s), until, left_s)]

@@ -15,11 +15,16 @@ def render_time(at: float, now: datetime) -> Markup:
     The text is in the time zone of `now`, with the day if it is not today.
     """
     moment = datetime.fromtimestamp(at, now.tzinfo)
-    day = "" if moment.date() == now.date() else f"{moment:%a %d %b}, "
+    day = "" if moment.date() == now.date() else f"{moment:%a} {moment.day} {moment:%b}, "
     text = f"{day}{moment:%H:%M} {moment:%Z}".rstrip()
     return Markup('<time datetime="{}" data-at="{}">{}</time>').format(
         moment.isoformat(timespec="seconds"), round(at), text
     )
+
+
+def render_moment(at: float) -> Markup:
+    """Return `at`, in seconds since 1970 (UTC), as `render_time` does, seen from now."""
+    return render_time(at, datetime.now().astimezone())
 
 
 def render_fact(fact: Fact, now: datetime) -> Markup:

@@ -4,6 +4,22 @@ import "refresh";
 import { sendSignedIn } from "sign-in";
 import { questionBeforeStop } from "unfinished";
 
+// As the page will say it when it is loaded again; returns what takes it back.
+function showStopping(card) {
+  const state = card.querySelector(".portal-state");
+  const sentence = card.querySelector("[data-sentence]");
+  const links = card.querySelectorAll("a.btn");
+  const before = [state.className, state.textContent, sentence.innerHTML];
+  state.className = "portal-state portal-state-wait";
+  state.textContent = "Stopping";
+  sentence.textContent = "The job leaves the cluster in a few seconds.";
+  for (const link of links) link.hidden = true;
+  return () => {
+    [state.className, state.textContent, sentence.innerHTML] = before;
+    for (const link of links) link.hidden = false;
+  };
+}
+
 async function stopSession(form) {
   const card = form.closest(".portal-card");
   const button = form.querySelector("button");
@@ -15,9 +31,7 @@ async function stopSession(form) {
     return;
   }
   button.textContent = "Stopping…";
-  const state = card.querySelector(".portal-state");
-  const stateBefore = state.textContent;
-  state.textContent = "Stopping";
+  const restore = showStopping(card);
   const answer = await sendSignedIn(form.dataset.stopUrl, "DELETE").catch(() => undefined);
   if (answer?.ok) {
     window.location.reload();
@@ -25,7 +39,7 @@ async function stopSession(form) {
   }
   button.disabled = false;
   button.textContent = label;
-  state.textContent = stateBefore;
+  restore();
   if (answer === null) return;
   const said = await answer?.json().catch(() => ({}));
   const reason = said?.message || (answer ? `The hub answered ${answer.status}.` : "The hub does not answer.");

@@ -28,6 +28,11 @@ export function withTimes(text, times) {
   });
 }
 
-for (const element of document.querySelectorAll("time[data-at]")) {
-  element.replaceWith(timeElement(Number(element.dataset.at)));
+// Rewrites the times in a part of a page.
+export function localise(root) {
+  for (const element of root.querySelectorAll("time[data-at]")) {
+    element.replaceWith(timeElement(Number(element.dataset.at)));
+  }
 }
+
+localise(document);

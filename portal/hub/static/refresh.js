@@ -1,5 +1,6 @@
 // Pages that change by themselves: asked for again and put in place where they differ.
 
+import { localise } from "moments";
 import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const minute = 60_000;
@@ -31,6 +32,7 @@ function shown(part) {
 // The parts that nobody is busy with are replaced; nothing moves where nothing has changed.
 function replace(live, fresh) {
   if (live.contains(document.activeElement) && document.activeElement !== document.body) return;
+  localise(fresh);
   if (shown(live) !== shown(fresh)) live.innerHTML = fresh.innerHTML;
   live.dataset.refreshS = fresh.dataset.refreshS;
   countDown();

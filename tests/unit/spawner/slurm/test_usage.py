@@ -12,6 +12,7 @@ import pytest
 from spawner.client.accounting import Accounting
 from spawner.client.command import query
 from spawner.errors import SlurmError, SlurmUnavailableError
+from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation, gpu_hours, parse_allocations
 
 GOLDEN = (Path(__file__).parents[1] / "golden" / "slurm-22.05" / "sacct-gpus.txt").read_text()
@@ -23,13 +24,19 @@ def held(start_h: float, end_h: float | None, n_gpus: int = 1) -> Allocation:
     return Allocation(starts_at=NOON + timedelta(hours=start_h), ends_at=ends_at, n_gpus=n_gpus)
 
 
-def test_a_capture_of_sacct_gives_one_allocation_for_each_job_with_gpus() -> None:
-    first, second = datetime(2026, 11, 21, 7, 50, 48), datetime(2026, 11, 21, 7, 51, 13)
+def test_a_capture_of_sacct_gives_the_jobs_with_gpus_and_the_sessions() -> None:
+    def at(second: int) -> datetime:
+        return datetime(2026, 11, 23, 6, 3, second)
 
-    assert parse_allocations(GOLDEN, "|") == [
-        Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=2),
-        Allocation(starts_at=first, ends_at=datetime(2026, 11, 21, 7, 50, 56), n_gpus=1),
-        Allocation(starts_at=second, ends_at=None, n_gpus=4),
+    assert [
+        (job.starts_at, job.ends_at, job.n_gpus, job.state, job.is_session)
+        for job in parse_allocations(GOLDEN, "|")
+    ] == [
+        (at(42), at(47), 2, JobState.COMPLETED, True),
+        (at(42), at(46), 1, JobState.COMPLETED, False),
+        (at(42), at(42), 0, JobState.FAILED, True),
+        (at(42), at(46), 1, JobState.CANCELLED, True),
+        (at(46), None, 4, JobState.RUNNING, True),
     ]
 
 
@@ -42,7 +49,9 @@ def test_a_capture_of_sacct_gives_one_allocation_for_each_job_with_gpus() -> Non
     ],
 )
 def test_gpus_are_counted_once_however_they_are_listed(tres: str, n_gpus: int) -> None:
-    (allocation,) = parse_allocations(f"7|2026-11-20T12:00:00|2026-11-20T13:00:00|{tres}\n", "|")
+    line = f"7|2026-11-20T12:00:00|2026-11-20T13:00:00|{tres}|COMPLETED|train\n"
+
+    (allocation,) = parse_allocations(line, "|")
 
     assert allocation.n_gpus == n_gpus
 
@@ -50,10 +59,10 @@ def test_gpus_are_counted_once_however_they_are_listed(tres: str, n_gpus: int) -
 @pytest.mark.parametrize(
     "line",
     [
-        "7|Unknown|Unknown|cpu=8,gres/gpu=4",
-        "7|None|Unknown|cpu=8,gres/gpu=4",
-        "7|2026-11-20T12:00:00|Unknown|cpu=8,mem=4G",
-        "7.batch|2026-11-20T12:00:00|Unknown|gres/gpu=1",
+        "7|Unknown|Unknown|cpu=8,gres/gpu=4|RUNNING|train",
+        "7|None|Unknown|cpu=8,gres/gpu=4|RUNNING|train",
+        "7|2026-11-20T12:00:00|Unknown|cpu=8,mem=4G|RUNNING|train",
+        "7.batch|2026-11-20T12:00:00|Unknown|gres/gpu=1|RUNNING|train",
         "7|2026-11-20T12:00:00|Unknown",
         "sacct: error: nothing",
         "",
@@ -121,7 +130,7 @@ async def test_sacct_is_asked_for_one_user_from_one_moment_on(
     echo = accounting(
         'case "$*" in *"--user=ada --starttime=2026-11-20T12:00:00"*) ;; *) exit 1;; esac\n'
         'for word; do case "$word" in --delimiter=*) mark="${word#*=}";; esac; done\n'
-        'echo "7${mark}2026-11-20T12:00:00${mark}Unknown${mark}gres/gpu=1"'
+        'echo "7${mark}2026-11-20T12:00:00${mark}Unknown${mark}gres/gpu=1${mark}RUNNING${mark}x"'
     )
 
     assert len(await echo.read_allocations("ada", NOON)) == 1

@@ -1,8 +1,8 @@
-"""What the home page says of GPU hours, of storage and of what does not answer."""
+"""What the home page says of storage, of messages and of what does not answer."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,43 +10,15 @@ from typing import Any
 import pytest
 
 from portal.hub.messages.stop_notices import Notices
-from portal.hub.pages.home import HomePage, describe_space, describe_usage, month_start, week_start
+from portal.hub.pages.home import HomePage, describe_space
 from portal.hub.settings.places import Place
 from spawner.client.preflight import OnFailure
 from spawner.client.storage import Space
 from spawner.errors import SlurmUnavailableError
-from spawner.slurm.usage import Allocation
 
 GIB = 2**30
 # A Wednesday.
 NOW = datetime(2026, 11, 4, 14, 20)
-
-
-def test_a_week_begins_on_monday_and_a_month_on_the_first() -> None:
-    assert week_start(NOW) == datetime(2026, 11, 2)
-    assert month_start(NOW) == datetime(2026, 11, 1)
-    assert week_start(datetime(2026, 11, 1)) == datetime(2026, 10, 26), (
-        "a week may begin last month"
-    )
-
-
-def test_usage_is_told_for_the_week_and_for_the_month() -> None:
-    sunday = datetime(2026, 11, 1, 10)
-    held = [
-        Allocation(starts_at=sunday, ends_at=sunday + timedelta(hours=3), n_gpus=2),
-        Allocation(starts_at=NOW - timedelta(hours=2), ends_at=None, n_gpus=1),
-    ]
-
-    week, month = describe_usage(held, NOW)
-
-    assert (week.name, week.words, week.percent) == ("This week", "2.0 GPU hours", 25)
-    assert (month.name, month.words, month.percent) == ("This month", "8.0 GPU hours", 100)
-
-
-def test_who_has_used_nothing_reads_so() -> None:
-    assert {(bar.words, bar.percent) for bar in describe_usage([], NOW)} == {
-        ("no GPU hours yet", 0)
-    }
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from portal.hub.pages.session_view import describe_request, describe_session
 from portal.hub.pages.suspension import describe_suspensions
 from spawner.errors import JobEndedError
-from spawner.session.progress import Progress
+from spawner.session.progress import Fact, Progress
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
+from spawner.session.start_status import EXPECTED_START, QUEUE_PLACE
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
 
@@ -44,11 +47,14 @@ def spawner(**changes: Any) -> Any:
 
 
 def facts(view: Any) -> dict[str, str]:
-    return {fact.name: f"{fact.value} {fact.detail}".strip() for fact in view.facts}
+    """Return values and small print as they are read."""
+    return {
+        fact.name: Markup(f"{fact.value} {fact.detail}").striptags().strip() for fact in view.facts
+    }
 
 
 def test_a_running_session_shows_gpus_node_time_left_and_job() -> None:
-    view = describe_session(spawner())
+    view = describe_session(spawner(), datetime(2026, 11, 20, 14, 20))
 
     assert view.state == "Running"
     assert not view.is_changing
@@ -108,10 +114,36 @@ async def test_a_start_that_stands_in_line_is_told_its_place() -> None:
 
     view = describe_session(spawner(pending="spawn", start_progress=progress))
 
-    assert view.sentence == "Your start is number 7 of 20 in line. My Server shows its progress."
+    assert (view.state, view.sentence) == ("Starting", "Your start is number 7 of 20 in line.")
     progress.add_step("submitted", 10, "Job 17 was submitted.")
     view = describe_session(spawner(pending="spawn", start_progress=progress))
-    assert view.sentence == "The session is starting. My Server shows its progress."
+    assert view.sentence == "The session is starting."
+
+
+async def test_a_session_that_waits_says_why_and_when_it_is_expected_to_start() -> None:
+    progress = Progress()
+    progress.add_step("submitted", 10, "Job 17 was submitted.")
+    progress.add_step("queued", 30, "All GPUs of this size are taken.")
+    progress.show(
+        Fact(name="Submitted", text="{0}", times=(1_795_000_000.0,)),
+        Fact(name=QUEUE_PLACE, text="about 3 jobs before it"),
+        Fact(name=EXPECTED_START, text="about {0}", times=(1_795_003_600.0,)),
+    )
+    now = datetime.fromtimestamp(1_795_000_060, UTC)
+    waiting = record(JobState.PENDING, node="")
+
+    view = describe_session(
+        spawner(pending="spawn", start_progress=progress, job_record=waiting), now
+    )
+
+    assert (view.state, view.sentence) == ("Waiting", "All GPUs of this size are taken.")
+    assert facts(view) == {
+        "GPUs": "2",
+        "Place in the queue": "about 3 jobs before it",
+        "Expected start": "about 12:06 UTC",
+        "Slurm job": "17",
+    }
+    assert not progress.is_read, "nobody asks for the queue because of the home page"
 
 
 def test_a_session_of_which_slurm_has_not_told_yet_shows_what_is_known() -> None:

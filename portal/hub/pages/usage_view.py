@@ -1,0 +1,162 @@
+"""Data of a user's GPU hours and past sessions, from Slurm's accounting, for the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from portal.hub.formatting import format_gpu_hours, format_gpus
+from spawner.amounts import format_age
+from spawner.slurm.states import JobState, Phase
+from spawner.slurm.usage import Allocation, gpu_hours
+
+N_DAYS = 14
+_MOST_SESSIONS = 10
+_DAY = timedelta(days=1)
+
+# How a session ended, for somebody who looks back; why, the page of its end said at the time.
+_ENDS = {
+    JobState.COMPLETED: "Completed",
+    JobState.CANCELLED: "Stopped",
+    JobState.TIMEOUT: "Time limit reached",
+    JobState.DEADLINE: "Time limit reached",
+    JobState.OUT_OF_MEMORY: "Out of memory",
+    JobState.NODE_FAIL: "Node failed",
+    JobState.BOOT_FAIL: "Node failed",
+    JobState.PREEMPTED: "Preempted by another job",
+    JobState.FAILED: "Failed",
+}
+_PLANNED = frozenset({
+    JobState.COMPLETED,
+    JobState.CANCELLED,
+    JobState.TIMEOUT,
+    JobState.DEADLINE,
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayBar:
+    """One day of the chart.
+
+    Attributes:
+        label: Such as "Mon 2 Nov".
+        words: The GPU hours, formatted.
+        percent: Height of the bar: 0 to 100, which is the day with the most.
+    """
+
+    label: str
+    words: str
+    percent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastSession:
+    """One session that has ended.
+
+    Attributes:
+        started_at: Seconds since 1970 (UTC).
+        gpus: Such as "2 GPUs".
+        length: How long it ran, formatted.
+        end: How it ended, in a few words.
+        has_failed: Its end was nobody's wish.
+    """
+
+    started_at: float
+    gpus: str
+    length: str
+    end: str
+    has_failed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageView:
+    """What a user's jobs held.
+
+    Attributes:
+        totals: GPU hours, formatted, by the name of their span.
+        days: The last N_DAYS days, today last; empty without GPU hours on them.
+        most: GPU hours of the day with the most, formatted.
+        sessions: The newest first.
+        problem: Why nothing is known; else empty.
+        is_late: The answer will be there at a later request.
+    """
+
+    totals: tuple[tuple[str, str], ...] = ()
+    days: tuple[DayBar, ...] = ()
+    most: str = ""
+    sessions: tuple[PastSession, ...] = ()
+    problem: str = ""
+    is_late: bool = False
+
+
+def describe_usage(allocations: Sequence[Allocation], now: datetime) -> UsageView:
+    """Return the GPU hours of this week, this month and each day, and the last sessions.
+
+    `now` is in the time zone of the allocations, which reach back to `usage_start`.
+    """
+    spans = {"This week": week_start(now), "This month": month_start(now)}
+    hours = _hours_by_day(allocations, now)
+    most = max(hours.values())
+    return UsageView(
+        totals=tuple(
+            (name, format_gpu_hours(gpu_hours(allocations, since=at, until=now)))
+            for name, at in spans.items()
+        ),
+        days=tuple(
+            DayBar(
+                label=f"{day:%a} {day.day} {day:%b}",
+                words=format_gpu_hours(spent) if spent else "no GPU hours",
+                percent=100 * spent / most,
+            )
+            for day, spent in hours.items()
+            if most
+        ),
+        most=format_gpu_hours(most),
+        sessions=list_past_sessions(allocations),
+    )
+
+
+def list_past_sessions(allocations: Sequence[Allocation]) -> tuple[PastSession, ...]:
+    """Return the last _MOST_SESSIONS sessions that have ended, the newest first."""
+    ended = [
+        (one, one.ends_at)
+        for one in allocations
+        if one.is_session and one.ends_at is not None and one.state.phase is Phase.OVER
+    ]
+    newest = sorted(ended, key=lambda pair: pair[0].starts_at, reverse=True)[:_MOST_SESSIONS]
+    return tuple(
+        PastSession(
+            started_at=one.starts_at.timestamp(),
+            gpus=format_gpus(one.n_gpus),
+            length=format_age((ends_at - one.starts_at).total_seconds()),
+            end=_ENDS.get(one.state, "Ended"),
+            has_failed=one.state in _ENDS and one.state not in _PLANNED,
+        )
+        for one, ends_at in newest
+    )
+
+
+def usage_start(now: datetime) -> datetime:
+    """Return the moment from which `describe_usage` needs the allocations; the same all day."""
+    # A week may have begun in the last month.
+    return min(week_start(now), month_start(now), _midnight(now) - (N_DAYS - 1) * _DAY)
+
+
+def week_start(now: datetime) -> datetime:
+    """Return Monday at midnight of a week."""
+    return _midnight(now) - now.weekday() * _DAY
+
+
+def month_start(now: datetime) -> datetime:
+    """Return the first at midnight of a month."""
+    return _midnight(now).replace(day=1)
+
+
+def _hours_by_day(allocations: Sequence[Allocation], now: datetime) -> dict[datetime, float]:
+    days = [_midnight(now) - n * _DAY for n in reversed(range(N_DAYS))]
+    return {day: gpu_hours(allocations, since=day, until=min(day + _DAY, now)) for day in days}
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)

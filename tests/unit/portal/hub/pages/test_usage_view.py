@@ -1,0 +1,131 @@
+"""What the home page says of GPU hours, day by day, and of the sessions that have ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from portal.hub.pages.usage_view import (
+    describe_usage,
+    list_past_sessions,
+    month_start,
+    usage_start,
+    week_start,
+)
+from spawner.slurm.states import JobState
+from spawner.slurm.usage import Allocation
+
+# A Wednesday.
+NOW = datetime(2026, 11, 4, 14, 20)
+SUNDAY = datetime(2026, 11, 1, 10)
+HELD = [
+    Allocation(starts_at=SUNDAY, ends_at=SUNDAY + timedelta(hours=3), n_gpus=2),
+    Allocation(starts_at=NOW - timedelta(hours=2), ends_at=None, n_gpus=1),
+]
+
+
+def session(state: JobState = JobState.CANCELLED, **changes: Any) -> Allocation:
+    known: dict[str, Any] = {
+        "starts_at": SUNDAY,
+        "ends_at": SUNDAY + timedelta(hours=3, minutes=5),
+        "n_gpus": 2,
+        "state": state,
+        "is_session": True,
+    }
+    return Allocation(**known | changes)
+
+
+def test_a_week_begins_on_monday_and_a_month_on_the_first() -> None:
+    assert week_start(NOW) == datetime(2026, 11, 2)
+    assert month_start(NOW) == datetime(2026, 11, 1)
+    assert week_start(datetime(2026, 11, 1)) == datetime(2026, 10, 26), (
+        "a week may begin last month"
+    )
+
+
+def test_accounting_is_asked_from_the_same_moment_on_all_day() -> None:
+    assert usage_start(NOW) == datetime(2026, 10, 22), "the first of the 14 days"
+    assert usage_start(NOW) == usage_start(NOW.replace(hour=23))
+    assert usage_start(datetime(2026, 11, 30, 9)) == datetime(2026, 11, 1)
+
+
+def test_usage_is_told_for_the_week_and_for_the_month() -> None:
+    assert describe_usage(HELD, NOW).totals == (
+        ("This week", "2.0 GPU hours"),
+        ("This month", "8.0 GPU hours"),
+    )
+
+
+def test_each_of_the_last_14_days_has_a_bar_and_the_highest_is_full() -> None:
+    view = describe_usage(HELD, NOW)
+
+    assert len(view.days) == 14
+    assert (view.days[0].label, view.days[-1].label) == ("Thu 22 Oct", "Wed 4 Nov")
+    assert {day.label: (day.words, round(day.percent)) for day in view.days if day.percent} == {
+        "Sun 1 Nov": ("6.0 GPU hours", 100),
+        "Wed 4 Nov": ("2.0 GPU hours", 33),
+    }
+    assert view.days[0].words == "no GPU hours"
+    assert view.most == "6.0 GPU hours"
+
+
+def test_hours_around_midnight_belong_to_both_days() -> None:
+    late = datetime(2026, 11, 2, 23)
+    night = [Allocation(starts_at=late, ends_at=late + timedelta(hours=4), n_gpus=1)]
+
+    days = {day.label: day.words for day in describe_usage(night, NOW).days}
+
+    assert (days["Mon 2 Nov"], days["Tue 3 Nov"]) == ("1.0 GPU hours", "3.0 GPU hours")
+
+
+def test_who_has_used_nothing_reads_so_and_sees_no_chart() -> None:
+    view = describe_usage([], NOW)
+
+    assert {words for _, words in view.totals} == {"no GPU hours yet"}
+    assert (view.days, view.sessions) == ((), ())
+
+
+def test_a_past_session_says_when_how_long_with_what_and_how_it_ended() -> None:
+    (past,) = list_past_sessions([session(JobState.TIMEOUT)])
+
+    assert past.started_at == SUNDAY.timestamp()
+    assert (past.gpus, past.length, past.end) == ("2 GPUs", "3 h 5 min", "Time limit reached")
+    assert not past.has_failed
+
+
+@pytest.mark.parametrize(
+    ("state", "end", "has_failed"),
+    [
+        (JobState.COMPLETED, "Completed", False),
+        (JobState.CANCELLED, "Stopped", False),
+        (JobState.OUT_OF_MEMORY, "Out of memory", True),
+        (JobState.NODE_FAIL, "Node failed", True),
+        (JobState.PREEMPTED, "Preempted by another job", True),
+        (JobState.REVOKED, "Ended", False),
+    ],
+)
+def test_an_end_that_nobody_wished_is_marked(state: JobState, end: str, has_failed: bool) -> None:
+    (past,) = list_past_sessions([session(state)])
+
+    assert (past.end, past.has_failed) == (end, has_failed)
+
+
+def test_the_newest_ten_sessions_are_listed_and_nothing_else() -> None:
+    day = timedelta(days=1)
+    ended = [session(starts_at=SUNDAY - n * day, n_gpus=n) for n in range(12)]
+    others = [
+        session(JobState.RUNNING, ends_at=None),
+        session(is_session=False),
+        # Slurm is still cleaning up, and accounting has the end of a run that was requeued.
+        session(JobState.PENDING),
+    ]
+
+    listed = list_past_sessions([*reversed(ended), *others])
+
+    assert [past.gpus for past in listed] == [
+        "no GPU",
+        "1 GPU",
+        *(f"{n} GPUs" for n in range(2, 10)),
+    ]
