@@ -111,7 +111,9 @@ def take_home(studio: Studio) -> None:
         open_session(page)
     studio.take("control-panel", "/hub/home", has_text("#session-state", "Running"))
     administrator = studio.of(OTHER)
-    administrator.take("administrator", "/hub/cluster", has_text("#sessions", USER), looks=[WIDE])
+    administrator.take(
+        "administrator", "/hub/administration", has_text("#sessions", USER), looks=[WIDE]
+    )
     subprocess.run(["scancel", *(str(job.job_id) for job in sessions_of(USER))], check=True)
     with studio.look(logged_in=True) as page:
         page.goto(f"{ADDRESS}/hub/home")

@@ -28,6 +28,7 @@ from portal.hub.network import http_server, refusals
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.refusals import HubStaticHandler
 from portal.hub.pages import error_sentences
+from portal.hub.pages.administration import administration_routes
 from portal.hub.pages.base import (
     HEADERS,
     STATIC_DIR,
@@ -145,7 +146,8 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         stop_route(),
         sign_out_route(),
         visit_route(),
-        *cluster_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
+        *cluster_routes(notices_path=notices_path),
+        *administration_routes(notices_path=notices_path, idle_after_s=pages.idle_s),
         *operation_routes(notices_path=notices_path, drain_path=drain.path),
         *people_routes(notices_path=notices_path, drain_path=drain.path),
     ]

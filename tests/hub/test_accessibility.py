@@ -157,3 +157,16 @@ def test_page_of_a_session_that_is_not_running(grace: Page) -> None:
     expect(grace.locator("h1")).to_have_text("Your session is not running")
 
     expect_accessible(grace)
+
+
+def test_page_of_all_sessions_and_the_form_that_stops_one(grace: Page) -> None:
+    grace.goto("/hub/administration")
+    expect_accessible(grace)
+    start(grace)
+    grace.wait_for_url(re.compile("/user/grace"))
+
+    grace.goto("/hub/administration")
+    expect_accessible(grace)
+
+    grace.get_by_role("link", name="Stop the session of grace").click()
+    expect_accessible(grace)

@@ -68,10 +68,10 @@ def test_an_administrator_sees_and_stops_a_session(ada: Browser) -> None:
     grace = logged_in(ada.hub, "grace")
 
     users = {user["name"]: user for user in ask(grace, "GET", "/users").json()}
-    cluster = grace.get("/hub/cluster")
+    page = grace.get("/hub/administration")
 
     assert users["ada"]["servers"][""]["ready"]
-    assert 'href="/hub/cluster/stop/ada"' in cluster.text
+    assert 'href="/hub/cluster/stop/ada"' in page.text
     assert ask(grace, "DELETE", "/users/ada/server").status_code == 204
 
 
@@ -112,7 +112,7 @@ def test_each_access_of_a_full_administrator_is_in_the_log(ada: Browser) -> None
     assert "ada opened the session of" not in log
 
 
-def test_the_admin_page_shows_an_administrator_no_button_that_would_be_refused(
+def test_jupyterhubs_own_page_shows_an_administrator_no_button_that_would_be_refused(
     chromium: Chromium, ada: Browser
 ) -> None:
     context = chromium.new_context(base_url=ada.hub.url)

@@ -25,6 +25,7 @@ PAGES = (
     "/hub/spawn/grace",
     "/hub/spawn/grace?rescue=1",
     "/hub/cluster",
+    "/hub/administration",
     "/hub/token",
     "/hub/admin",
     "/hub/nothing-here",

@@ -154,6 +154,7 @@ def test_a_user_logs_in_works_opens_a_tensorboard_and_logs_out(
     expect(page.get_by_text("Fast disks").first).to_be_visible()
     page.locator("#stop").click()
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=60_000)
+    page.locator("#login_widget summary").click()
     page.locator("#logout").click()
     page.wait_for_url(f"{portal.url}/hub/login*")
 

@@ -155,7 +155,6 @@ def test_every_user_sees_what_is_free_and_nobody_elses_name(
     assert "v100 simulated 1 3 4 8" in page
     assert "1 runs." in page
     assert "grace" not in page
-    assert "Who holds what" not in page
 
 
 def test_the_cluster_page_says_when_slurm_does_not_answer(ada: Browser, hub: PrivateHub) -> None:
@@ -180,12 +179,12 @@ def test_an_administrator_sees_who_holds_what_and_stops_it_with_a_message(
     ada: Browser, grace: Browser
 ) -> None:
     start(ada, "ada")
-    assert "ada 2 node01 running" in words(grace.get("/hub/cluster"))
+    assert "ada 2 node01 running" in words(grace.get("/hub/administration"))
     assert "What is not saved is lost" in words(grace.get("/hub/cluster/stop/ada"))
 
     page = send(grace, "/hub/cluster/stop/ada", message="Maintenance at <b>6</b>, sorry.")
 
-    assert page.url.endswith("/hub/cluster")
+    assert page.url.endswith("/hub/administration")
     home = eventually(
         lambda: page if "Not running" in words(page := ada.get("/hub/home")) else None, timeout_s=20
     )
@@ -195,6 +194,21 @@ def test_an_administrator_sees_who_holds_what_and_stops_it_with_a_message(
     assert message not in words(grace.get("/hub/home"))
 
     assert message not in words(send(ada, "/hub/portal/notices/read"))
+
+
+def test_only_administrators_have_the_page_of_all_sessions_and_a_link_to_it(
+    ada: Browser, grace: Browser
+) -> None:
+    link = 'href="/hub/administration"'
+
+    assert link in grace.get("/hub/home").text
+    assert link not in ada.get("/hub/home").text
+    refused = ada.get("/hub/administration")
+    assert refused.status_code == 403
+    assert "grace" not in words(refused)
+    page = words(grace.get("/hub/administration"))
+    assert "No session runs or waits." in page
+    assert "JupyterHub's own page" in page
 
 
 def test_asking_for_a_session_that_is_not_there_makes_none(ada: Browser, grace: Browser) -> None:

@@ -39,10 +39,11 @@ def log_in(page: Page) -> None:
 
 
 def sign_out(page: Page) -> None:
-    """On a screen that is wide enough to show the button."""
+    """On a screen that is wide enough to show the user's menu."""
     page.set_viewport_size({"width": 1280, "height": 860})
     page.goto("/hub/home")
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_text("Menu of ada").click()
+    page.get_by_role("link", name="Sign out").click()
 
 
 def start(page: Page) -> None:
@@ -166,6 +167,19 @@ def test_a_stop_after_a_logout_in_another_tab_asks_for_the_login_and_works_after
     log_in(other)
     page.get_by_role("button", name="Stop My Server").click()
     expect(page.locator("#session-state")).to_have_text("Not running", timeout=10_000)
+
+
+def test_the_users_menu_is_on_every_page_and_opens_and_closes_with_the_keyboard(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.goto("/hub/nothing-here")
+    tokens = page.get_by_role("link", name="Tokens")
+    page.get_by_text("Menu of ada").focus()
+
+    page.keyboard.press("Enter")
+    expect(tokens).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(tokens).to_be_hidden()
 
 
 def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:

@@ -77,6 +77,7 @@ HUB: dict[str, Who] = {
     r"/hub/api/dsportal/users/([^/]+)/extend$": Who.OWNER,
     r"/hub/api/dsportal/users/([^/]+)/servers/([^/]+)/extend$": Who.OWNER,
     r"/hub/admin$": Who.ADMINISTRATORS,
+    r"/hub/administration$": Who.ADMINISTRATORS,
     r"/hub/cluster/stop/([^/]+)(?:/([^/]+))?$": Who.ADMINISTRATORS,
     r"/hub/metrics$": Who.ADMINISTRATORS,
     r"/hub/api/metrics$": Who.ADMINISTRATORS,

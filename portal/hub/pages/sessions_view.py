@@ -1,0 +1,170 @@
+"""Data of the sessions that administrators see: who holds what, for how long, and uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from portal.hub.pages.suspension import is_suspended
+from spawner.amounts import format_age, format_duration, format_time_left
+from spawner.session.session import Session
+from spawner.slurm.jobs import JobRecord
+from spawner.slurm.states import Phase
+
+# Notebook servers report activity to the hub every five minutes.
+_ACTIVE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session of the hub.
+
+    Attributes:
+        name: JupyterHub's server name; empty for the session without one.
+        node: Empty while it waits.
+        partition: Empty if Slurm chooses it.
+        state: "waiting", "starting", "running", "suspended" or "stopping".
+        since_s: Seconds since its job started, or since submission if it has not.
+        left_s: Seconds until its time limit; None if it has none, or it is not known.
+        idle_s: Seconds without activity; None while it is not running.
+        job_id: 0 before it has one.
+    """
+
+    user: str
+    name: str
+    n_gpus: int
+    node: str
+    partition: str
+    state: str
+    since_s: float
+    left_s: int | None
+    idle_s: float | None
+    job_id: int
+
+    @property
+    def since(self) -> str:
+        """`since_s`, formatted."""
+        return format_age(self.since_s)
+
+    @property
+    def left(self) -> str:
+        """`left_s`, formatted; empty if it is not known."""
+        return "" if self.left_s is None else format_time_left(self.left_s)
+
+    @property
+    def gpu_hours(self) -> str:
+        """GPUs times hours since its job started, formatted; empty before."""
+        return f"{self.n_gpus * self.since_s / 3600:.1f}" if self.node else ""
+
+    @property
+    def use(self) -> str:
+        """`idle_s` as "idle for 2 h 5 min"; "active" up to _ACTIVE_S."""
+        if self.idle_s is None:
+            return ""
+        return "active" if self.idle_s < _ACTIVE_S else f"idle for {format_age(self.idle_s)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdministrationView:
+    """The variable `administration` in the template.
+
+    Attributes:
+        rows: Every session, the one that is idle for longest first.
+        n_gpus: GPUs that they hold together.
+        n_idle_gpus: GPUs that idle sessions hold.
+        idle_after: `idle_after_s`, formatted.
+        idle_after_s: Seconds without activity after which a session counts as idle.
+    """
+
+    rows: tuple[SessionRow, ...]
+    n_running: int
+    n_waiting: int
+    n_gpus: int
+    n_idle: int
+    n_idle_gpus: int
+    idle_after: str
+    idle_after_s: float
+
+
+def describe_administration(
+    sessions: Sequence[SessionRow], *, idle_after_s: float
+) -> AdministrationView:
+    """Return the data of the administrators' page."""
+    idle = [row for row in sessions if row.idle_s is not None and row.idle_s >= idle_after_s]
+    return AdministrationView(
+        rows=tuple(sorted(sessions, key=_by_idleness)),
+        n_running=sum(row.state == "running" for row in sessions),
+        n_waiting=sum(row.state == "waiting" for row in sessions),
+        n_gpus=sum(row.n_gpus for row in sessions if row.node),
+        n_idle=len(idle),
+        n_idle_gpus=sum(row.n_gpus for row in idle),
+        idle_after=format_duration(idle_after_s),
+        idle_after_s=idle_after_s,
+    )
+
+
+def list_sessions(users: Iterable[Any], now: datetime) -> list[SessionRow]:
+    """Return a row for each active session, from what the hub itself knows.
+
+    `users` are JupyterHub's; users with a session are always loaded. `now` has its time zone.
+    """
+    return [
+        _describe_row(user.name, name, spawner, now)
+        for user in list(users)
+        for name, spawner in list(user.spawners.items())
+        if spawner.active
+    ]
+
+
+def _describe_row(user: str, name: str, spawner: Any, now: datetime) -> SessionRow:
+    session: Session | None = spawner.session
+    record: JobRecord | None = spawner.job_record
+    is_started = record is not None and record.state.phase is Phase.RUNNING
+    began_at = _parse_start(record) if is_started else None
+    if began_at is None and session is not None and session.submitted_at:
+        began_at = datetime.fromtimestamp(session.submitted_at, UTC)
+    return SessionRow(
+        user=user,
+        name=name,
+        n_gpus=session.n_gpus if session else 0,
+        node=record.node if record is not None and is_started else "",
+        partition=session.partition if session else "",
+        state=_session_state(spawner, is_started=is_started),
+        since_s=max(0.0, (now - began_at).total_seconds()) if began_at else 0.0,
+        left_s=spawner.left_s if is_started else None,
+        idle_s=_idle_s(spawner, now) if spawner.ready else None,
+        job_id=session.job_id if session else 0,
+    )
+
+
+def _session_state(spawner: Any, *, is_started: bool) -> str:
+    if spawner.pending == "stop":
+        return "stopping"
+    # To JupyterHub a suspended session is ready.
+    if is_suspended(spawner):
+        return "suspended"
+    if spawner.ready:
+        return "running"
+    return "starting" if is_started else "waiting"
+
+
+def _idle_s(spawner: Any, now: datetime) -> float | None:
+    # JupyterHub stores UTC without a zone.
+    last: datetime | None = spawner.orm_spawner.last_activity
+    if last is None:
+        return None
+    return max(0.0, (now - last.replace(tzinfo=UTC)).total_seconds())
+
+
+def _parse_start(record: JobRecord | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(record.starts_at).astimezone() if record else None
+    # The time is empty if Slurm does not know it.
+    except ValueError:
+        return None
+
+
+def _by_idleness(row: SessionRow) -> tuple[float, str, str]:
+    return (-(row.idle_s or 0.0), row.user, row.name)

@@ -1,0 +1,112 @@
+"""What administrators see of everybody's sessions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.hub.pages.sessions_view import SessionRow, describe_administration, list_sessions
+from spawner.session.session import Session
+from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.states import JobState
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def row(name: str, **changes: Any) -> SessionRow:
+    known: dict[str, Any] = {
+        "user": name,
+        "name": "",
+        "n_gpus": 1,
+        "node": "node01",
+        "partition": "jupyter",
+        "state": "running",
+        "since_s": 60.0,
+        "left_s": 3600,
+        "idle_s": 0.0,
+        "job_id": 7,
+    }
+    return SessionRow(**known | changes)
+
+
+def test_the_idlest_session_comes_first_and_idle_gpus_are_counted() -> None:
+    rows = [
+        row("ada", n_gpus=4),
+        row("linus", state="waiting", node="", idle_s=None, n_gpus=8),
+        row("grace", idle_s=7200.0, n_gpus=2),
+    ]
+
+    view = describe_administration(rows, idle_after_s=3600.0)
+
+    assert [r.user for r in view.rows] == ["grace", "ada", "linus"]
+    assert (view.n_running, view.n_waiting, view.n_gpus) == (2, 1, 6)
+    assert (view.n_idle, view.n_idle_gpus, view.idle_after) == (1, 2, "1 hour")
+
+
+def spawner(**changes: Any) -> Any:
+    """Return a spawner that notes nothing and has no way to Slurm."""
+    known: dict[str, Any] = {
+        "active": True,
+        "ready": True,
+        "pending": None,
+        "is_suspended": False,
+        "session": Session(mark="0", user="ada", n_gpus=2, job_id=7, partition="jupyter"),
+        "job_record": JobRecord(
+            key=JobKey(job_id=7, user="ada", name="dsportal-0"),
+            state=JobState.RUNNING,
+            node="node01",
+            starts_at=f"{(NOW - timedelta(hours=3)).astimezone():%Y-%m-%dT%H:%M:%S}",
+            comment="",
+            reason="None",
+        ),
+        "left_s": 5 * 3600,
+        "orm_spawner": SimpleNamespace(
+            last_activity=(NOW - timedelta(hours=2)).replace(tzinfo=None)
+        ),
+    }
+    return SimpleNamespace(**known | changes)
+
+
+def users(*spawners: Any) -> list[Any]:
+    return [SimpleNamespace(name=f"user{n}", spawners={"": one}) for n, one in enumerate(spawners)]
+
+
+def test_a_running_session_tells_since_when_and_how_long_it_is_idle() -> None:
+    (found,) = list_sessions(users(spawner(), spawner(active=False)), NOW)
+
+    assert (found.user, found.n_gpus, found.node, found.state) == ("user0", 2, "node01", "running")
+    assert (found.since, found.use) == ("3 h 0 min", "idle for 2 h 0 min")
+    assert (found.left, found.gpu_hours, found.partition) == ("5 h 0 min", "6.0", "jupyter")
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({"pending": "stop"}, "stopping"),
+        ({"is_suspended": True}, "suspended"),
+        ({"pending": "spawn", "ready": False}, "starting"),
+        ({"pending": "spawn", "ready": False, "job_record": None}, "waiting"),
+        ({"pending": "spawn", "ready": False, "job_record": None, "session": None}, "waiting"),
+    ],
+)
+def test_a_session_that_does_not_run_yet_has_its_state(changes: Any, state: str) -> None:
+    (found,) = list_sessions(users(spawner(**changes)), NOW)
+
+    assert found.state == state
+
+
+def test_a_waiting_session_is_as_old_as_its_job() -> None:
+    waiting = spawner(
+        ready=False,
+        pending="spawn",
+        job_record=None,
+        session=Session(mark="0", user="ada", submitted_at=NOW.timestamp() - 600),
+    )
+
+    (found,) = list_sessions(users(waiting), NOW)
+
+    assert (found.since_s, found.idle_s) == (600, None)
+    assert (found.left, found.gpu_hours) == ("", "")
