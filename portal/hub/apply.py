@@ -46,6 +46,7 @@ from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
 from portal.hub.pages.suspension import describe_suspensions
 from portal.hub.pages.time_tags import render_moment
+from portal.hub.pages.tokens_view import describe_tokens
 from portal.hub.preflight_checks import make_preflight
 from portal.hub.session_environment import public_variables, session_settings
 from portal.hub.settings.hub import LogFormat
@@ -136,6 +137,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         "describe_session": lambda _user: describe_session,
         "describe_request": lambda _user: describe_request,
         "describe_start": lambda _user: describe_start,
+        "describe_tokens": lambda _user: describe_tokens,
         "describe_ending": lambda _user: describe_ending,
         "describe_failure": lambda _user: describe_failure,
     }

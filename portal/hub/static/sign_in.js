@@ -33,13 +33,15 @@ async function newToken() {
   return page.querySelector("input[name=_xsrf]")?.value ?? null;
 }
 
-function send(url, method, token) {
-  return fetch(url, { method, headers: { "X-XSRFToken": token } });
+function send(url, method, token, body) {
+  const headers = { "X-XSRFToken": token, "Content-Type": "application/json" };
+  return fetch(url, { method, headers, body: body && JSON.stringify(body) });
 }
 
 // The hub's answer, after a second try with a new token; null for a user who is signed out.
-export async function sendSignedIn(url, method) {
-  const answer = await send(url, method, window.jhdata.xsrf_token);
+// body: what is sent as JSON, if anything.
+export async function sendSignedIn(url, method, body) {
+  const answer = await send(url, method, window.jhdata.xsrf_token, body);
   if (answer.status !== 403) return answer;
   const token = await newToken();
   if (token === null) {
@@ -47,5 +49,5 @@ export async function sendSignedIn(url, method) {
     return null;
   }
   window.jhdata.xsrf_token = token;
-  return send(url, method, token);
+  return send(url, method, token, body);
 }
