@@ -13,6 +13,7 @@ launcher shows to notebook_templates/tested.json, and docs/benchmarks.md is writ
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -44,6 +45,7 @@ WORDS = {
     "container_vs_bare_percent": "images/s of a training in a container compared with the bare "
     "node, percent more",
 }
+_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 NAMES = {
     "": "First",
     "tensorflow": "TensorFlow",
@@ -252,6 +254,8 @@ def first_words(notebook: Path) -> tuple[str, str]:
     """
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     title, text, *_ = "".join(cells[0]["source"]).split("\n\n")
+    # Links lead to files of a user's home, which the guides do not have.
+    text = _LINK.sub(r"\1", text)
     return title.removeprefix("# ").strip(), " ".join(text.split())
 
 

@@ -17,7 +17,7 @@
 #
 # | | |
 # |---|---|
-# | **Data** | 10,000 real digits of MNIST in `isilon`: 8,000 for training, 2,000 for testing |
+# | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
 # | **Time** | half a minute on 2 cores, and five to read |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
@@ -26,15 +26,15 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-sys.path.append("shared")
-
 import keras
-from digits_data import load_digits
-from digits_model import AccuracyReport, describe_devices, make_model, read_digits
-from digits_pictures import draw_curves, draw_reading
-from my_session import draw_storage, print_session
+import numpy as np
+from keras import layers
 
-from dsportal import TensorBoardError, tensorboard
+sys.path.append(str(Path.home() / "templates/shared"))
+from lesson import digits_path, draw_curves, draw_predictions
+from my_session import print_session, print_storage
+
+from dsportal import tensorboard
 
 # %% [markdown]
 # ## What you have
@@ -45,52 +45,75 @@ from dsportal import TensorBoardError, tensorboard
 # %%
 print_session()
 
+# %% [markdown]
+# And these are the places for your files:
+
 # %%
-draw_storage()
+print_storage()
 
 # %% [markdown]
-# The status bar at the bottom shows time, GPUs and memory while you work. Stop the session when you
-# are done: *File*, *Hub Control Panel*, *Stop My Server*.
+# The status bar at the bottom shows time, GPUs and memory while you work. If the time runs out, a
+# message offers to extend the session. Stop it when you are done, so that others get the GPUs:
+# *File*, *Hub Control Panel*, *Stop My Server*.
 #
 # ## A first training
 #
-# A small network learns to read handwritten digits. `AccuracyReport` prints the progress, and the
-# callback `TensorBoard` writes logs.
+# A small network learns to read handwritten digits. The callback `TensorBoard` writes logs while
+# it trains.
 
 # %%
-print(describe_devices())
-digits = load_digits()
+with np.load(digits_path()) as file:
+    images, labels = file["x"], file["y"]
+order = np.random.default_rng(1).permutation(len(images))
+images = images[order, :, :, np.newaxis].astype("float32") / 255
+labels = labels[order].astype("int32")
+train_images, validation_images, test_images = np.split(images, [7_000, 8_000])
+train_labels, validation_labels, test_labels = np.split(labels, [7_000, 8_000])
+
 keras.utils.set_random_seed(1)
-model = make_model(moves_images=False)
+model = keras.Sequential(
+    [
+        keras.Input((28, 28, 1)),
+        layers.Conv2D(32, 3, activation="relu"),
+        layers.MaxPooling2D(),
+        layers.Conv2D(64, 3, activation="relu"),
+        layers.MaxPooling2D(),
+        layers.Flatten(),
+        layers.Dense(128, activation="relu"),
+        layers.Dropout(0.4),
+        layers.Dense(10, activation="softmax"),
+    ]
+)
 model.compile(
-    optimizer=keras.optimizers.Adam(1e-3),
+    optimizer="adam",
     loss="sparse_categorical_crossentropy",
     metrics=["accuracy"],
-    jit_compile=False,
+    jit_compile=False,  # compiling with XLA pays for large models, not for a minute's training
 )
-log_dir = Path("logs") / f"{datetime.now():%Y-%m-%d_%H.%M.%S}"
-report = AccuracyReport(digits, every_steps=50)
-model.fit(
-    digits.train_images,
-    digits.train_labels,
+history = model.fit(
+    train_images,
+    train_labels,
     batch_size=64,
-    epochs=2,
-    validation_data=(digits.test_images, digits.test_labels),
-    callbacks=[report, keras.callbacks.TensorBoard(log_dir)],
-    verbose=0,
+    epochs=3,
+    validation_data=(validation_images, validation_labels),
+    callbacks=[keras.callbacks.TensorBoard(f"logs/{datetime.now():%Y-%m-%d_%H.%M.%S}")],
+    verbose=2,
 )
-draw_curves(report.steps, report.training, report.test)
+draw_curves(
+    {"training": history.history["accuracy"], "validation": history.history["val_accuracy"]}
+)
 
 # %% [markdown]
-# What the network says about ten digits that it has never seen: the longer the bar, the more
+# What the network says about ten test digits, which it has never seen: the longer the bar, the more
 # confident. On the left are the five that it is most confident about, on the right the five that it
 # is least confident about.
 
 # %% tags=["gallery"]
-probabilities = read_digits(model, digits.test_images)
-by_certainty = probabilities.max(axis=1).argsort()
-chosen = [*by_certainty[-5:], *by_certainty[:5]]
-draw_reading(digits.test_images[chosen], digits.test_labels[chosen], probabilities[chosen])
+probabilities = model.predict(test_images, verbose=0)
+print(f"Test accuracy: {(probabilities.argmax(axis=1) == test_labels).mean():.4f}")
+by_confidence = probabilities.max(axis=1).argsort()
+chosen = [*by_confidence[-5:], *by_confidence[:5]]
+draw_predictions(test_images[chosen], test_labels[chosen], probabilities[chosen])
 
 # %% [markdown]
 # ## Its curves in TensorBoard
@@ -99,36 +122,42 @@ draw_reading(digits.test_images[chosen], digits.test_labels[chosen], probabiliti
 # it runs. Without a cell: select a folder of logs in the file browser and press the TensorBoard
 # button.
 
+# %% tags=["raises-exception"]
+tensorboard("logs")
+
+# %% [markdown]
+# ## Keep it
+#
+# `model.save` writes layers and weights to one file. Files in your home and on the shared storage
+# stay after the session; JupyterLab saves this notebook by itself.
+
 # %%
-try:
-    tensorboard("logs")
-except TensorBoardError as error:
-    print(error)
+model.save("first.keras")
 
 # %% [markdown]
 # ## What next
 #
 # | You want to | open |
 # |---|---|
-# | train well on one GPU | `tensorflow/digits.ipynb`, `pytorch/digits.ipynb` |
-# | write the training loop yourself | `tensorflow/custom_loop.ipynb` |
-# | train faster with 16 bits | `tensorflow/mixed_precision.ipynb` |
-# | continue after the time limit | `tensorflow/resume.ipynb` |
-# | use all GPUs of the session | `horovod/digits.ipynb` |
-# | convert a notebook of your own | `horovod/convert.ipynb` |
-# | use several nodes | `horovod/several_nodes.ipynb` |
-# | use Keras on TensorFlow and PyTorch | `keras/backends.ipynb` |
-# | feed it faster from storage | the folder `data` |
-# | serve a trained model faster | the folder `inference` |
-# | know how many GPUs are worth using | the folder `scaling` |
-# | submit a job script | `slurm/sample.job` |
+# | train well with Keras | [digits with Keras](/templates/tensorflow/digits.ipynb) |
+# | train well with PyTorch | [digits with PyTorch](/templates/pytorch/digits.ipynb) |
+# | write the loop yourself | [a loop of your own](/templates/tensorflow/custom_loop.ipynb) |
+# | train faster with 16 bits | [mixed precision](/templates/tensorflow/mixed_precision.ipynb) |
+# | continue after the time limit | [checkpoint and resume](/templates/tensorflow/resume.ipynb) |
+# | use all GPUs with PyTorch | [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb) |
+# | use all GPUs with Keras | [Horovod](/templates/horovod/digits.ipynb) |
+# | convert a notebook of your own | [step by step](/templates/horovod/convert.ipynb) |
+# | use several nodes | [several nodes](/templates/horovod/several_nodes.ipynb) |
+# | use Keras on TensorFlow and PyTorch | [one model on both](/templates/keras/backends.ipynb) |
+# | feed it faster from storage | [JPEG files and shards](/templates/data/storage.ipynb) |
+# | serve a trained model faster | [INT8](/templates/inference/int8.ipynb) |
+# | know how many GPUs are worth using | [a scaling study](/templates/scaling/study.ipynb) |
+# | submit a job script | [sample.job](/templates/slurm/sample.job) |
 #
-# A package that this kernel lacks you install in a cell, such as `%pip install einops`; it stays
-# installed.
+# **A package that this kernel lacks** you install in a cell, such as `%pip install einops`; it
+# stays installed. **A training of days** runs as a job of its own, which goes on without the
+# browser: `run(train, gpus=8, nodes=2, wait=False)`. **Your jobs** are under *Slurm Jobs* in the
+# launcher.
 #
-# All paths are below `templates`. Your changes are kept: a new release of a template never
-# overwrites them. The launcher shows all of them by framework; `README.md` in this folder has the
-# list.
-
-# %%
-print(f"Figure: accuracy = {report.test[-1]:.4f}")
+# Your changes to a template are kept: a new release never overwrites them. The launcher shows all
+# templates, and [the list](/templates/README.md) says how long each one takes.

@@ -17,7 +17,7 @@
 #
 # | | |
 # |---|---|
-# | **Data** | 10,000 real digits of MNIST in `isilon`; replace them with your own |
+# | **Data** | 10,000 digits of MNIST; replace them with your own |
 # | **Time** | about one minute on 2 cores, and the two-node job's time in the queue |
 # | **Devices** | 2 GPUs of the session, then one GPU on each of two nodes; cores if simulated |
 #
@@ -26,19 +26,22 @@
 # %%
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
-sys.path.append("../shared")
+import numpy as np
 
-from digits_data import load_digits
-from digits_torch import describe_devices
+sys.path.append(str(Path.home() / "templates/shared"))
+from lesson import digits_path
 from study_pictures import draw_batch_sizes, draw_prediction, draw_speedup
 
 from dsportal.study import scaling
 
 # Ranks on cores get one each, so that like is compared with like; 0 is what the run gives them.
-THREADS = (1,) if os.environ.get("PORTAL_GPUS_SIMULATED") == "1" else (0,)
-print(describe_devices())
+IS_SIMULATED = os.environ.get("PORTAL_GPUS_SIMULATED") == "1"
+THREADS = (1,) if IS_SIMULATED else (0,)
+if IS_SIMULATED:
+    print("The GPUs here are simulated: the study measures cores.")
 
 # %% [markdown]
 # ## Your training step
@@ -54,23 +57,37 @@ print(describe_devices())
 def make_step(batch_size, precision):
     import torch
     import torch.distributed as dist
-    from digits_torch import choose_device, make_model, to_tensors
+    from torch import nn
     from torch.nn.functional import cross_entropy
     from torch.nn.parallel import DistributedDataParallel
 
     dist.init_process_group()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # ---------------------------------------------------------------- your model and your data
-    digits = load_digits()
-    images, labels = to_tensors(digits.train_images, digits.train_labels)
-    model = DistributedDataParallel(make_model().to(choose_device()))
+    with np.load(digits_path()) as file:
+        images = torch.from_numpy(file["x"]).unsqueeze(1).float().div(255).to(device)
+        labels = torch.from_numpy(file["y"]).long().to(device)
+    network = nn.Sequential(
+        nn.Conv2d(1, 32, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * 5 * 5, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
+    )
+    model = DistributedDataParallel(network.to(device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     # ----------------------------------------------------------------------------------------
     is_mixed = precision == "mixed"
 
     def step():
-        batch = torch.randint(len(images), (batch_size,), device=images.device)
+        batch = torch.randint(len(images), (batch_size,), device=device)
         optimizer.zero_grad()
-        with torch.autocast(images.device.type, torch.bfloat16, enabled=is_mixed):
+        with torch.autocast(device.type, torch.bfloat16, enabled=is_mixed):
             loss = cross_entropy(model(images[batch]), labels[batch])
         loss.backward()
         optimizer.step()
@@ -116,13 +133,19 @@ batches = scaling(
     folder=Path("studies/batches").absolute(),
 )
 draw_batch_sizes(batches)
+rates = [row.images_per_s for row in batches.measurements]
+if max(row.spread / row.images_per_s for row in batches.measurements) > 0.2:
+    print("The steps differ by more than 20 %: something else runs here. Measure again later.")
+if any(later < 0.9 * earlier for earlier, later in pairwise(rates)):
+    print("A larger batch was slower than a smaller one: do not choose a batch size by this curve.")
 
 # %% [markdown]
 # ## More GPUs
 #
 # A model of the step time, which consists of computation and the ring all-reduce of the gradients,
 # is fitted to the points above. With few points the band is wide: measure on more GPUs before you
-# rely on the far end.
+# rely on the far end. If the steps of one point differ by more than a tenth or two, the advice is
+# no better than they are.
 
 # %%
 advice = ranks.advice(images_per_epoch=8_000)

@@ -21,6 +21,7 @@ with quiet_libraries():
     from keras import layers, ops
 
 N_TRAINING_IMAGES = 3_000
+VALIDATION = slice(7_000, 8_000)
 
 
 @keras.saving.register_keras_serializable(package="portal")
@@ -65,7 +66,7 @@ def make_model() -> keras.Model:
         optimizer=keras.optimizers.Adam(2e-3),
         loss="sparse_categorical_crossentropy",
         metrics=["accuracy"],
-        jit_compile=False,
+        jit_compile=False,  # PyTorch has no XLA: like is compared with like
     )
     return model
 
@@ -78,7 +79,8 @@ def train(path: str, epochs: int) -> dict[str, Any]:
         epochs: Epochs, 2 or more.
 
     Returns:
-        The backend, the test accuracy after each epoch, and images/s after the first.
+        The backend, the validation accuracy after each epoch, and images/s after the first, with
+        the time of the validation.
     """
     digits = load_digits()
     model = make_model()
@@ -88,7 +90,7 @@ def train(path: str, epochs: int) -> dict[str, Any]:
         digits.train_labels[:N_TRAINING_IMAGES],
         batch_size=64,
         epochs=epochs,
-        validation_data=(digits.test_images, digits.test_labels),
+        validation_data=(digits.train_images[VALIDATION], digits.train_labels[VALIDATION]),
         callbacks=[
             keras.callbacks.LambdaCallback(
                 on_epoch_begin=lambda epoch, logs: ends.append(time.perf_counter())
@@ -101,7 +103,7 @@ def train(path: str, epochs: int) -> dict[str, Any]:
     return {
         "backend": keras.backend.backend(),
         "accuracies": [float(value) for value in history.history["val_accuracy"]],
-        "images/s": (N_TRAINING_IMAGES + len(digits.test_images)) / seconds,
+        "images/s": N_TRAINING_IMAGES / seconds,
     }
 
 

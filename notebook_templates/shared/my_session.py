@@ -1,4 +1,4 @@
-"""What this session has, in words and as a picture."""
+"""What this session has, in words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-
-from charts import panels
 
 from dsportal.slurm.session import SessionAllocation, read_session
 
@@ -59,7 +57,7 @@ def list_storage() -> list[Storage]:
     places = (
         ("home", Path.home(), "notebooks, code, checkpoints; kept"),
         *shared,
-        ("node", Path("/tmp"), "copies for speed; gone after the session"),  # noqa: S108
+        ("local disk", Path("/tmp"), "copies for speed; gone after the session"),  # noqa: S108
     )
     found = []
     for name, path, use in places:
@@ -76,7 +74,7 @@ def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
         session: The session.
 
     Returns:
-        Slurm's words, such as "7:41:12" or "1-02:00:00", and "96G"; "unknown" where it says none.
+        Slurm's time, such as "7:41:12" or "1-02:00:00", and "96 GiB"; "unknown" where it says none.
 
     Source:
         squeue(1), --Format, fields TimeLeft and tres-alloc, Slurm 22.05.
@@ -88,8 +86,12 @@ def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
     except (OSError, subprocess.TimeoutExpired):
         return "unknown", "unknown"
     left, _, resources = asked.stdout.strip().partition(" ")
-    memory = re.search(r"\bmem=([^,]+)", resources)
-    return left or "unknown", memory[1] if memory else "unknown"
+    memory = re.search(r"\bmem=([\d.]+)([KMGT]?)", resources)
+    if memory is None:
+        return left or "unknown", "unknown"
+    # Slurm's units are powers of 1,024.
+    mib = float(memory[1]) * {"K": 1 / 1024, "G": 1024, "T": 1024**2}.get(memory[2], 1)
+    return left or "unknown", f"{mib / 1024:,.0f} GiB" if mib >= 1024 else f"{mib:,.0f} MiB"
 
 
 def print_session() -> None:
@@ -108,8 +110,6 @@ def print_session() -> None:
     }
     for name, value in rows.items():
         print(f"{name:10} {value}")
-    for place in list_storage():
-        print(f"{place.name:10} {place.free_bytes / _GIB:,.0f} GiB free: {place.use}")
 
 
 def _gpu_names(session: SessionAllocation) -> str:
@@ -122,21 +122,8 @@ def _gpu_names(session: SessionAllocation) -> str:
     return f"{session.n_gpus}: {', '.join(names)}" if names else str(session.n_gpus)
 
 
-def draw_storage() -> None:
-    """Draw how full each place is."""
-    places = list_storage()
-    axis = panels(1, height=0.5 + 0.45 * len(places))[0]
-    names = [place.name for place in places]
-    used = [1 - place.free_bytes / place.total_bytes for place in places]
-    axis.barh(names, [1] * len(names), color="#e4e8ec", height=0.6)
-    bars = axis.barh(names, used, color="#0b6bcb", height=0.6)
-    words = [
-        f"{share:.0%} of {place.total_bytes / _GIB:,.0f} GiB used"
-        for share, place in zip(used, places, strict=True)
-    ]
-    axis.bar_label(bars, words, padding=6)
-    axis.invert_yaxis()
-    axis.set_xlim(0, 1)
-    axis.set_xticks([])
-    axis.tick_params(axis="y", length=0)
-    axis.spines[:].set_visible(False)
+def print_storage() -> None:
+    """Print how much can be written to each place, and what it is for."""
+    for place in list_storage():
+        free = f"{place.free_bytes / _GIB:,.0f} of {place.total_bytes / _GIB:,.0f} GiB free"
+        print(f"{place.name:10} {free:>26}: {place.use}")

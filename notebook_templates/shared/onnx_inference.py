@@ -65,10 +65,10 @@ def quantize(model: Path, target: Path, calibration: Batches) -> None:
         calibration,
         quant_format=QuantFormat.QDQ,
         per_channel=True,
-        activation_type=QuantType.QInt8 if _has_gpu() else QuantType.QUInt8,
+        activation_type=QuantType.QInt8 if has_gpu() else QuantType.QUInt8,
         weight_type=QuantType.QInt8,
         # Without VNNI the processor adds two products in 16 bits, which 8 bits overflow.
-        reduce_range=not (_has_gpu() or _has_vnni()),
+        reduce_range=not (has_gpu() or has_vnni()),
     )
     prepared.unlink()
 
@@ -133,10 +133,12 @@ def latency_s(session: onnxruntime.InferenceSession, batch: np.ndarray, seconds:
     return float(np.median(times_s))
 
 
-def _has_gpu() -> bool:
+def has_gpu() -> bool:
+    """Return whether ONNX Runtime can run on a GPU here."""
     return bool({*PREFERRED[:2]} & {*onnxruntime.get_available_providers()})
 
 
-def _has_vnni() -> bool:
+def has_vnni() -> bool:
+    """Return whether the processor has instructions for INT8."""
     flags = Path("/proc/cpuinfo").read_text().split()
     return "avx512_vnni" in flags or "avx_vnni" in flags

@@ -140,7 +140,7 @@ def main() -> None:
     from digits_model import make_model
 
     digits = load_digits(sys.argv[1]).first(_BATCH_SIZE * 16)
-    model = make_model(moves_images=False)
+    model = make_model()
     model.compile("adam", "sparse_categorical_crossentropy", jit_compile=False)
     for line in sys.stdin:
         began_s, n_images = time.monotonic(), 0

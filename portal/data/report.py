@@ -107,7 +107,7 @@ class StorageReport:
             f"{words} The model takes {self.gpu_images_per_s:,.0f} images/s x "
             f"{self.image_bytes / 1e6:.3f} MB = {needed:,.0f} MB/s ({needed * 8:,.0f} Mb/s); tuned "
             f"shards give {self.mb_per_s(shards):,.0f} MB/s: "
-            + ("the GPU is the limit." if is_enough else f"{self.limit('shards tuned')} is.")
+            + f"{'the GPU' if is_enough else self.limit('shards tuned')} is the limit."
         )
 
     def __repr__(self) -> str:

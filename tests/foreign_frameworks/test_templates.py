@@ -129,4 +129,4 @@ def test_a_template_runs_in_the_environment_of_the_site(site: Site, token: str) 
     result = run(site, token, "tensorflow/custom_loop.ipynb", "site-tf")
 
     assert result["error"] == "", result["text"][-2000:]
-    assert "Figure: accuracy" in result["text"]
+    assert "Test accuracy: " in result["text"]

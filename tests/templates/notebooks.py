@@ -19,8 +19,22 @@ from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 TEMPLATES = Path("/opt/data-scientist-portal/templates")
 OUTPUT_DIR = Path(__file__).resolve().parents[1] / "output" / "templates"
 HANGS_AFTER_S = 900
-# notebook_templates/README.md tells what this line is.
-_FIGURE = re.compile(r"^Figure: (?P<name>[a-z][a-z0-9_]*) = (?P<value>-?\d+(?:\.\d+)?)$", re.M)
+# Sentences of the notebooks, and the figure that each contains.
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+FIGURES = {
+    "accuracy": rf"^Test accuracy: {_NUMBER}\b",
+    "container_vs_bare_percent": rf"^In the image {_NUMBER} % more images/s",
+    "int8_accuracy_drop_percent": rf"^INT8 loses {_NUMBER} points",
+    "int8_vs_fp32": rf"^INT8 answers {_NUMBER} times as fast",
+    "tfrecord_vs_jpeg_local": rf"^local disk: {_NUMBER} times",
+    "tfrecord_vs_jpeg_3ms": rf"^3 ms for each open: {_NUMBER} times",
+    "tfrecord_vs_tuned_jpeg_local": rf"^local disk: [\d.]+ times as fast .* and {_NUMBER} times",
+    "tfrecord_vs_tuned_jpeg_3ms": (
+        rf"^3 ms for each open: [\d.]+ times as fast .* and {_NUMBER} times"
+    ),
+}
+# What a notebook on several GPUs says about them.
+SPEEDUP = r"^1 GPU: [\d,]+ images/s; 2 GPUs: [\d,]+ images/s, [\d.]+ times as fast\.$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +63,9 @@ class Executed:
 
     @property
     def figures(self) -> dict[str, float]:
-        """What it handed out in lines such as "Figure: accuracy = 0.9873"."""
-        return {match["name"]: float(match["value"]) for match in _FIGURE.finditer(self.text)}
+        """What FIGURES finds in the text, the last of each."""
+        found = {name: re.findall(pattern, self.text, re.M) for name, pattern in FIGURES.items()}
+        return {name: float(values[-1]) for name, values in found.items() if values}
 
     @property
     def seconds(self) -> float:

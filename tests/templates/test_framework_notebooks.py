@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.templates.notebooks import execute
+from tests.templates.notebooks import SPEEDUP, execute
 
 pytestmark = pytest.mark.cluster
 
@@ -49,10 +49,10 @@ def backends(session):
 @pytest.mark.parametrize(
     ("notebook", "at_least", "n_pictures"),
     [
-        ("start_here", 0.93, 3),
-        pytest.param("custom_loop", 0.96, 3, marks=pytest.mark.release),
+        ("start_here", 0.93, 2),
+        pytest.param("custom_loop", 0.95, 2, marks=pytest.mark.release),
         pytest.param("mixed_precision", 0.85, 2, marks=pytest.mark.release),
-        pytest.param("resume", 0.9, 1, marks=pytest.mark.release),
+        pytest.param("resume", None, 1, marks=pytest.mark.release),
         pytest.param("several_nodes", 0.94, 1, marks=pytest.mark.release),
         pytest.param("convert", 0.9, 1, marks=pytest.mark.release),
         pytest.param("backends", 0.93, 1, marks=pytest.mark.release),
@@ -64,7 +64,7 @@ def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
     executed = request.getfixturevalue(notebook)
 
     assert executed.standard_error == ""
-    assert executed.figures["accuracy"] >= at_least
+    assert at_least is None or executed.figures["accuracy"] >= at_least
     assert len(executed.pictures) == n_pictures
 
 
@@ -74,43 +74,42 @@ def test_the_first_notebook_says_what_the_session_has(start_here, session):
     simulated = " simulated" if session.is_simulated else ""
     assert re.search(rf"^GPUs +2{simulated}", text, re.MULTILINE)
     assert re.search(r"^cores +\d+", text, re.MULTILINE)
-    assert re.search(r"^memory +\d+[MG]$", text, re.MULTILINE)
+    assert re.search(r"^memory +[\d,]+ [MG]iB$", text, re.MULTILINE)
     assert re.search(r"^time left +(\d+:)?\d+:\d\d$", text, re.MULTILINE)
-    assert re.search(r"^isilon +[\d,]+ GiB free: ", text, re.MULTILINE)
+    assert re.search(r"^isilon +[\d,]+ of [\d,]+ GiB free: ", text, re.MULTILINE)
 
 
 @pytest.mark.release
-def test_the_three_precisions_stand_beside_each_other(mixed_precision):
+def test_half_precision_stands_beside_full_precision(mixed_precision, session):
     rows = re.findall(
-        r"^(\w+) +[\d,]+ images/s, [\d.]+ times FP32, test accuracy ([\d.]+)( after .*)?$",
+        r"^(\w+) +[\d,]+ images/s, [\d.]+ times FP32, accuracy ([\d.]+) after (\d) epochs$",
         mixed_precision.text,
         re.MULTILINE,
     )
 
-    assert [name for name, _, _ in rows] == ["FP32", "BF16", "FP16"]
+    expected = ["FP32", "BF16"] if session.is_simulated else ["FP32", "BF16", "FP16"]
+    assert [name for name, _, _ in rows] == expected
     # A processor that computes in one of them only with conversions is given less to do.
-    accuracies = [float(accuracy) for _, accuracy, cut in rows if not cut]
+    accuracies = [float(accuracy) for _, accuracy, n_epochs in rows if n_epochs == "5"]
     assert max(accuracies) - min(accuracies) < 0.05
 
 
 @pytest.mark.release
-def test_a_training_that_was_broken_off_ends_with_the_weights_of_one_that_was_not(resume):
-    assert "Goes on after epoch 2 from " in resume.text
-    assert "Both ended with equal weights." in resume.text
+def test_an_interrupted_training_continues_with_the_epoch_that_was_interrupted(resume):
+    assert "Interrupted: the session ended." in resume.text
+    assert "Trained epochs [4, 5, 6]." in resume.text
 
 
 @pytest.mark.release
 def test_a_resumed_run_on_ranks_trains_only_what_was_left(resume):
-    trained = re.findall(r"^trained epochs (.+), test", resume.text, re.MULTILINE)
+    trained = re.findall(r"^trained epochs (.+), validation", resume.text, re.MULTILINE)
 
     assert trained == ["[1]", "[2]"]
 
 
 @pytest.mark.release
 def test_two_nodes_train_one_network(several_nodes):
-    rows = re.findall(
-        r"^ +(\d)  (\S+) +4,000 +[\d,]+ +([0-9a-f]{16})$", several_nodes.text, re.MULTILINE
-    )
+    rows = re.findall(r"^ +(\d)  (\S+) +3,500 +([0-9a-f]{16})$", several_nodes.text, re.MULTILINE)
 
     assert [rank for rank, _, _ in rows] == ["0", "1"]
     assert len({node for _, node, _ in rows}) == 2
@@ -120,15 +119,21 @@ def test_two_nodes_train_one_network(several_nodes):
 @pytest.mark.release
 def test_without_horovod_the_ranks_train_two_networks_and_with_it_one(convert):
     apart = re.findall(r"^process \d: \d+ steps, weights (\w+)$", convert.text, re.MULTILINE)
-    together = re.findall(r"^rank \d: weights (\w+),", convert.text, re.MULTILINE)
+    together = re.findall(r"^rank \d: weights (\w+)$", convert.text, re.MULTILINE)
 
     assert (len(apart), len(set(apart))) == (2, 2)
     assert (len(together), len(set(together))) == (2, 1)
 
 
 @pytest.mark.release
+@pytest.mark.parametrize("notebook", ["several_nodes", "convert"])
+def test_a_notebook_says_whether_two_gpus_were_faster(request, notebook):
+    assert re.search(SPEEDUP, request.getfixturevalue(notebook).text, re.MULTILINE)
+
+
+@pytest.mark.release
 def test_a_model_of_one_backend_reads_the_same_on_the_other(backends):
-    names = re.findall(r"^(\w+) +[\d,]+ images/s, test", backends.text, re.MULTILINE)
+    names = re.findall(r"^(\w+) +[\d,]+ images/s, validation", backends.text, re.MULTILINE)
     (difference,) = re.findall(r"difference of a probability: (\S+)$", backends.text, re.MULTILINE)
 
     assert names == ["tensorflow", "torch"]

@@ -62,4 +62,4 @@ async def test_a_template_runs_to_its_end_in_a_session(portal_session: Session, 
     done = await run_notebook(portal_session, f"templates/{name}", kernel_of(name))
 
     assert done["error"] == "", done["text"][-2000:]
-    assert "Figure: accuracy = " in done["text"]
+    assert "Test accuracy: " in done["text"]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.templates.notebooks import execute
+from tests.templates.notebooks import SPEEDUP, execute
 
 pytestmark = pytest.mark.cluster
 
@@ -35,8 +35,8 @@ def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
 
 
 @pytest.mark.parametrize("name", ["digits", DISTRIBUTED])
-def test_a_pytorch_notebook_reads_at_least_96_of_100_test_digits(request, name):
-    assert request.getfixturevalue(name).figures["accuracy"] >= 0.96
+def test_a_pytorch_notebook_reads_at_least_95_of_100_test_digits(request, name):
+    assert request.getfixturevalue(name).figures["accuracy"] >= 0.95
 
 
 def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(digits):
@@ -44,7 +44,7 @@ def test_the_digits_are_drawn_with_the_curves_and_the_misread_ones(digits):
 
 
 def test_the_saved_network_reads_the_same_when_it_is_read_back(digits):
-    assert "Read back, it reads the same: True" in digits.text
+    assert "Loaded again, it predicts the same: True" in digits.text
 
 
 def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(digits):
@@ -53,7 +53,7 @@ def test_the_pytorch_notebook_writes_logs_for_tensorboard_beside_itself(digits):
 
 @pytest.mark.release
 def test_ranks_on_one_node_and_on_two_end_with_equal_weights(distributed):
-    rows = re.findall(r"^ +\d  +4,000 +([0-9a-f]{16}) ", distributed.text, re.MULTILINE)
+    rows = re.findall(r"^ +\d  +3,500 +([0-9a-f]{16}) ", distributed.text, re.MULTILINE)
 
     assert [len(set(rows[:2])), len(set(rows[2:]))] == [1, 1]
     assert len(rows) == 4
@@ -66,10 +66,19 @@ def test_the_second_training_is_a_job_over_two_nodes(distributed):
 
 
 @pytest.mark.release
-def test_half_precision_stands_beside_full_precision(mixed_precision):
-    rows = re.findall(r"^ +(FP32|BF16|FP16) +(0\.\d+) ", mixed_precision.text, re.MULTILINE)
+def test_the_notebook_says_for_both_trainings_whether_two_gpus_were_faster(distributed):
+    assert len(re.findall(SPEEDUP, distributed.text, re.MULTILINE)) == 2
 
-    assert len(rows) == 2
-    assert rows[0][0] == "FP32"
-    assert abs(float(rows[0][1]) - float(rows[1][1])) < 0.03
+
+@pytest.mark.release
+def test_half_precision_stands_beside_full_precision(mixed_precision):
+    accuracies = re.findall(
+        r"^Test accuracy: (0\.\d+), in FP32 (0\.\d+)$", mixed_precision.text, re.MULTILINE
+    )
+    networks = re.findall(
+        r"^(\w+) network: \w+ is [\d.]+ times as fast as FP32", mixed_precision.text, re.MULTILINE
+    )
+
+    assert networks == ["small", "wide"]
+    assert abs(float(accuracies[0][0]) - float(accuracies[0][1])) < 0.03
     assert mixed_precision.figures["accuracy"] > 0.85

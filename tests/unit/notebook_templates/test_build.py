@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -138,6 +139,7 @@ DISTRIBUTIONS = {
     "dsportal.horovod_keras": "horovod",
     "tensorflow": "tensorflow",
     "torch": "torch",
+    "torchvision": "torchvision",
     "torch.utils.tensorboard": "tensorboard",
 }
 # Part of each kernel.
@@ -176,6 +178,24 @@ def test_a_notebook_declares_all_packages_that_it_imports(source):
 
     assert {name for name in imported if "." not in name} <= DISTRIBUTIONS.keys()
     assert needed <= names
+
+
+LINK = re.compile(r"\]\(([^)]+)\)")
+
+
+@pytest.mark.parametrize("source", build.find_sources(), ids=str_of)
+def test_links_begin_at_the_home_so_that_copies_of_a_notebook_have_them_too(source):
+    links = LINK.findall(source.read_text("utf-8"))
+
+    assert all(link.startswith(("/templates/", "https://", "#")) for link in links)
+
+
+@pytest.mark.parametrize("source", build.find_sources(), ids=str_of)
+def test_readers_see_no_marks_for_linters_and_tests(source):
+    cells = json.loads(build.notebook_text(source.read_text("utf-8")))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+
+    assert not re.search(r"# (noqa|type:|fmt:|ruff)|^Figure:|`templates/[\w/]+\.ipynb`", text)
 
 
 def test_packages_in_the_header_go_into_the_metadata():
