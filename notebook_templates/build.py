@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: tags=(?P<tags>\[.*\]))?$", re.MULTILINE)
 _HEADER_VALUE = re.compile(r"^# +(?P<key>display_name|language|name): (?P<value>.+)$", re.MULTILINE)
 _PACKAGES = re.compile(r"^# +packages: \[(?P<names>.*)\]$", re.MULTILINE)
+# A source is a script, in which a magic is a comment.
+_MAGIC = re.compile(r"^# (?=%\w)", re.MULTILINE)
 _SUFFIXES = (".py", ".R")
 
 
@@ -95,6 +97,8 @@ def _cell(number: int, text: str, *, is_markdown: bool, tags: list[str]) -> dict
     text = text.strip("\n")
     if is_markdown:
         text = "\n".join(line.removeprefix("#").removeprefix(" ") for line in text.splitlines())
+    else:
+        text = _MAGIC.sub("", text)
     digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
     metadata = {"tags": tags} if tags else {}
     cell = {"id": digest[:12], "metadata": metadata, "source": text.splitlines(keepends=True)}

@@ -141,13 +141,13 @@ for (name, times), colour in zip(times_s.items(), ("#9aa5b1", "#0b6bcb"), strict
     left.plot(BATCH_SIZES, rates, color=colour, marker="o", label=name)
     right.plot(BATCH_SIZES, [1000 * time_s for time_s in times], color=colour, marker="o")
 left.set(ylabel="images/s", ylim=(0, None))
+left.legend(frameon=False)
 right.set(ylabel="ms for a batch", yscale="log")
 for axis in (left, right):
     axis.set_xscale("log", base=2)
     axis.set_xticks(BATCH_SIZES, [str(size) for size in BATCH_SIZES])
     axis.set_xlabel("batch size")
     axis.spines[["top", "right"]].set_visible(False)
-left.legend(frameon=False)
 
 # %%
 print("batch   FP32 ms   INT8 ms   FP32 images/s   INT8 images/s   INT8 / FP32")

@@ -105,6 +105,12 @@ def test_a_cell_is_tagged_for_the_gallery():
     assert [cell["metadata"] for cell in cells] == [{}, {}, {}, {"tags": ["gallery"]}]
 
 
+def test_a_magic_is_a_comment_of_the_source_alone():
+    cells = json.loads(build.notebook_text(SOURCE + "\n# %%\n# %pip install x\nx = 1  # %\n"))
+
+    assert cells["cells"][-1]["source"] == ["%pip install x\n", "x = 1  # %"]
+
+
 def test_two_equal_cells_have_different_ids():
     cells = json.loads(build.notebook_text(SOURCE + "\n# %%\ndouble(x)\n"))["cells"]
 
@@ -133,6 +139,9 @@ DISTRIBUTIONS = {
     "keras": "keras",
     "matplotlib": "matplotlib",
     "mxnet": "mxnet",
+    "pandas": "pandas",
+    "sklearn": "scikit-learn",
+    "tokenizers": "tokenizers",
     "numpy": "numpy",
     "onnxruntime": "onnxruntime",
     "PIL": "pillow",
@@ -144,6 +153,7 @@ DISTRIBUTIONS = {
 }
 # Part of each kernel.
 OF_A_KERNEL = {"IPython", "dsportal"}
+INSTALLED_BY_A_CELL = {"humanize"}
 
 
 def imported_by(path, seen):
@@ -160,7 +170,11 @@ def imported_by(path, seen):
             beside = TEMPLATES / "shared" / f"{name}.py"
             if beside.exists():
                 yield from imported_by(beside, seen) if beside not in seen else ()
-            elif name.partition(".")[0] not in {*sys.stdlib_module_names, *OF_A_KERNEL}:
+            elif name.partition(".")[0] not in {
+                *sys.stdlib_module_names,
+                *OF_A_KERNEL,
+                *INSTALLED_BY_A_CELL,
+            }:
                 yield from {name, name.partition(".")[0]}
             elif name in DISTRIBUTIONS:
                 yield name
