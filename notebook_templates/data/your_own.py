@@ -168,4 +168,4 @@ predictions[[TARGET, "predicted", "probability"]].head()
 # several times smaller and faster to read, and `pd.read_parquet(..., columns=[...])` reads only the
 # columns that you need.
 #
-# **Next:** [the same for digits, explained](/templates/pytorch/digits.ipynb).
+# **Next:** [your own images](/templates/pytorch/images.ipynb).

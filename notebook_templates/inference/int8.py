@@ -42,7 +42,7 @@ from onnx_inference import Batches, accuracy, has_gpu, has_vnni, open_model
 from small_resnet import export_onnx, make_resnet, train
 
 N_THREADS = min(len(os.sched_getaffinity(0)), 8)
-torch.set_num_threads(N_THREADS)
+torch.set_num_threads(1)  # steps this short gain nothing from threads that wait for each other
 
 # %% [markdown]
 # ## The data, and a model

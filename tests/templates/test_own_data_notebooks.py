@@ -16,7 +16,18 @@ def your_own(session):
     return execute(session, "data/your_own.ipynb")
 
 
-@pytest.mark.parametrize(("notebook", "at_least", "n_pictures"), [("your_own", 0.8, 1)])
+@pytest.fixture(scope="module")
+def images(session):
+    return execute(session, "pytorch/images.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("notebook", "at_least", "n_pictures"),
+    [
+        ("your_own", 0.8, 1),
+        pytest.param("images", 0.85, 3, marks=pytest.mark.release),
+    ],
+)
 def test_a_notebook_runs_to_its_end_without_a_warning_and_learns(
     request, notebook, at_least, n_pictures
 ):
