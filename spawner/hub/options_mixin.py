@@ -139,7 +139,7 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         """
         handler = self.handler
         is_rest = isinstance(handler, UserServerAPIHandler)
-        if is_rest and handler.get_server_json_body()["user_options"] is None:
+        if is_rest and not _has_options(handler):
             # JupyterHub would repeat the last options; ours are the site's default.
             user_options = {}
         self.cluster.ask_ahead()
@@ -156,6 +156,13 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
     @property
     def _rows(self) -> SpawnerDatabase:
         return SpawnerDatabase(self.orm_spawner)
+
+
+def _has_options(handler: UserServerAPIHandler) -> bool:
+    # JupyterHub 5 takes the whole body for the options.
+    if not hasattr(handler, "get_server_json_body"):
+        return handler.get_json_body() is not None
+    return handler.get_server_json_body()["user_options"] is not None
 
 
 async def _take_options(spawner: OptionsMixin, user_options: Mapping[str, object]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 
-from jupyterhub.spawner import SpawnException
-
 from spawner.errors import (
     JobEndedError,
     JobRejectedError,
@@ -14,6 +12,7 @@ from spawner.errors import (
     PreflightError,
     SlurmUnavailableError,
 )
+from spawner.session.spawn_exception import SpawnException
 
 # Below the hub's prefix; for the user who is logged in.
 RESCUE_PAGE = "spawn?rescue=1"

@@ -35,12 +35,15 @@ class FormHandler(SpawnHandler):
         return shown
 
     def post(
-        self, user_name: str | None = None, server_name: str = "", display_name: str = ""
+        self, user_name: str | None = None, server_name: str = "", *display_name: str
     ) -> Awaitable[None]:
-        """Start a session; if it is refused, show the form again as it was sent."""
+        """Start a session; if it is refused, show the form again as it was sent.
+
+        JupyterHub 5 knows no display names.
+        """
         SENT_OPTIONS.set(options_of_link(_texts(self.request.body_arguments)))
         self._forget_link()
-        started: Awaitable[None] = super().post(user_name, server_name, display_name)
+        started: Awaitable[None] = super().post(user_name, server_name, *display_name)
         return started
 
     async def _wrap_spawn_single_user(

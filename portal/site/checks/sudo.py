@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from portal.site.checks.finding import Finding, ok, problem
 from spawner.client.command import run_command
+from spawner.root_owned import open_to_others
 
 LIST_ARGV = ("sudo", "-n", "-l")
 _RULE = re.compile(r"^\s+\((?P<runs_as>[^)]*)\)\s*(?P<rest>.*)$", re.MULTILINE)
@@ -127,15 +127,12 @@ async def check_rights(
 def _faults_of_program(program: Path) -> list[Finding]:
     if not os.access(program, os.X_OK):
         return [problem(f"{program} is missing.", "Run deploy/site/install again.")]
-    # Whoever can change a folder above the program can replace it.
-    resolved = program.resolve()
-    for path in (resolved, *resolved.parents):
-        status = path.stat()
-        if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return [
-                problem(
-                    f"{path} can be changed by others than root, and with it what runs as users.",
-                    f"chown root:root {path}; chmod go-w {path}",
-                )
-            ]
-    return []
+    path = open_to_others(program)
+    if path is None:
+        return []
+    return [
+        problem(
+            f"{path} can be changed by others than root, and with it what runs as users.",
+            f"chown root:root {path}; chmod go-w {path}",
+        )
+    ]

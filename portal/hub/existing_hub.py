@@ -1,0 +1,94 @@
+"""Adds the portal's spawner with its form and pages to a JupyterHub that a site already has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jupyterhub.app import JupyterHub
+from traitlets.config.loader import LazyConfigValue
+
+from portal.hub import start_check
+from portal.hub.form import handlers
+from portal.hub.form.form import make_options_form
+from portal.hub.formatting import format_moment
+from portal.hub.pages.base import HUB_DIR, STATIC_ROUTE, TEMPLATES_DIR, PortalView, static_route
+from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.session_view import describe_request
+from portal.hub.pages.start_view import describe_start
+from portal.hub.pages.stop_handler import stop_route
+from portal.hub.settings.resources import ForecastSettings
+from portal.hub.settings.schema import closest
+from spawner.errors import SettingsError
+from spawner.spawner import SlurmGPUSpawner
+
+SPAWNER = "slurm-gpu"
+# Pages of a session, each with what it needs besides the site's own page.html. They extend the
+# portal's, by their names below the second folder.
+OWN_TEMPLATES = (TEMPLATES_DIR / "existing_hub", HUB_DIR.parent)
+
+
+def add_spawner(c: Any, traits: Mapping[str, Any]) -> None:
+    """Add the form, the pages of a session and their routes; `spawner.configure` says more.
+
+    `c` is JupyterHub's configuration; `traits` are values by trait of `SlurmGPUSpawner`.
+
+    Raises:
+        SettingsError: If the spawner has no such trait.
+    """
+    hub, spawner = c.JupyterHub, c.SlurmGPUSpawner
+    known = SlurmGPUSpawner.class_trait_names(config=True)
+    for name, value in traits.items():
+        if name not in known:
+            raise SettingsError(
+                f"spawner.configure: SlurmGPUSpawner has no trait '{name}'."
+                f"{closest(name, known)} 'jupyterhub --generate-config' lists them."
+            )
+        spawner[name] = value
+    hub.setdefault("spawner_class", SPAWNER)
+    if "options_form" not in spawner:
+        simulated = bool(spawner.get("simulated_gpus", False))
+        spawner.options_form = make_options_form(
+            simulated_gpus=simulated, wait_s=ForecastSettings().wait_s
+        )
+    # Behind the site's own, so that these count where both have a page.
+    folders = [str(folder) for folder in OWN_TEMPLATES]
+    hub.template_paths = _with_more(hub.get("template_paths"), folders)
+    routes = [static_route(), handlers.choices_route(), stop_route()]
+    own = _with_more(hub.get("extra_handlers"), [])
+    named = {route[0] for route in own}
+    hub.extra_handlers = [*own, *(route for route in routes if route[0] not in named)]
+    hub.template_vars = _template_vars() | _plain(hub.get("template_vars"), {})
+    # Before JupyterHub collects its routes and takes up its sessions.
+    handlers.register()
+    start_check.register()
+
+
+def _template_vars() -> dict[str, Any]:
+    # JupyterHub calls a callable with the user, so functions have to be wrapped.
+    return {
+        "portal": lambda _user: PortalView(
+            name="JupyterHub",
+            support="",
+            simulated_gpus=False,
+            # Only now: base_url may be set after this, or on the command line.
+            static_url=f"{JupyterHub.instance().hub_prefix}{STATIC_ROUTE}",
+        ),
+        "format_moment": lambda _user: format_moment,
+        "describe_request": lambda _user: describe_request,
+        "describe_start": lambda _user: describe_start,
+        "describe_ending": lambda _user: describe_ending,
+        "describe_failure": lambda _user: describe_failure,
+    }
+
+
+def _with_more(value: Any, more: list[Any]) -> list[Any]:
+    there = list(_plain(value, []))
+    return [*there, *(one for one in more if one not in there)]
+
+
+def _plain(value: Any, default: Any) -> Any:
+    # What a configuration file has appended to, without setting it.
+    if isinstance(value, LazyConfigValue):
+        return value.get_value(default)
+    return default if value is None else value
