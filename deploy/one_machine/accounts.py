@@ -12,6 +12,7 @@ from deploy.one_machine.errors import DeployError
 from deploy.one_machine.files import ensure_file
 from deploy.one_machine.layout import EXTENDER, HUB_STATE_DIR, LAUNCHER, MARK
 from deploy.one_machine.users import GROUP
+from spawner.sudo_rules import render_rules
 
 ACCOUNT = "dsportal"
 SLURM_USER = "slurm"
@@ -81,26 +82,16 @@ def render_sudoers(
     mark: str = MARK,
     variables: Path | None = None,
 ) -> str:
-    """Return the sudo rules: one program as any user, another as Slurm's own account.
-
-    Args:
-        group: The portal's users.
-        slurm_user: Slurm's own account.
-        account: The hub's account.
-        mark: First line of the file, which says who wrote it.
-        variables: File of root's with variables that these programs find in their environment.
-
-    Returns:
-        Text of the file. The empty string after a program allows no argument.
-
-    Source:
-        sudoers(5) 1.9.13, "Sudoers file format".
-    """
-    # A group and not ALL: the hub becomes neither root nor another service this way.
-    allowed = ((f"%{group}", LAUNCHER), (slurm_user, EXTENDER))
-    rules = [f'{account} ALL=({runs_as}) NOPASSWD: {path} ""' for runs_as, path in allowed]
-    defaults = [f"Defaults:{account} env_file={variables}"] if variables else []
-    return "\n".join([f"# {mark}", *defaults, *rules, ""])
+    """Return the sudo rules of an installation; `spawner.sudo_rules` says what each word means."""
+    return render_rules(
+        account=account,
+        group=group,
+        slurm_user=slurm_user,
+        launcher=LAUNCHER,
+        extender=EXTENDER,
+        mark=mark,
+        variables=variables,
+    )
 
 
 def ensure_sudoers() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.hub.settings.loader import DEFAULT_SETTINGS_PATH
+from spawner.defaults import DEFAULTS
 
 WAIT_S = 60.0
 
@@ -22,6 +23,7 @@ def add_commands(commands: Any) -> None:
     _add_operations(commands)
     _add_users(commands)
     _add_parts(commands)
+    _add_install_launcher(commands)
 
 
 def _add_operations(commands: Any) -> None:
@@ -108,6 +110,52 @@ def _add_parts(commands: Any) -> None:
     )
     _add_settings(switch)
     switch.set_defaults(run=_run_switch)
+
+
+def _add_install_launcher(commands: Any) -> None:
+    launcher = commands.add_parser(
+        "install-launcher",
+        help="install what sudo starts for the spawner in a JupyterHub of your own",
+        description="Installs the programs that the hub runs as its users, and prints the rules of "
+        "sudo that allow them, checked by visudo. deploy/site/install does this itself.",
+    )
+    add = launcher.add_argument
+    add(
+        "--to",
+        type=Path,
+        default=Path(DEFAULTS.launcher).parent,
+        metavar="DIR",
+        help="folder that only root can change (default: %(default)s)",
+    )
+    add("--account", required=True, metavar="NAME", help="the hub's account")
+    add("--users-group", required=True, metavar="NAME", help="UNIX group of the hub's users")
+    add(
+        "--slurm-user",
+        default=DEFAULTS.slurm_user,
+        metavar="NAME",
+        help="SlurmUser of slurm.conf (default: %(default)s)",
+    )
+    add(
+        "--slurm-conf",
+        type=Path,
+        metavar="FILE",
+        help="slurm.conf, if users find theirs by SLURM_CONF",
+    )
+    add(
+        "--python",
+        type=Path,
+        default=Path("/usr/bin/python3"),
+        metavar="FILE",
+        help="interpreter of these programs, root's own (default: %(default)s)",
+    )
+    add("--sudoers", type=Path, metavar="FILE", help="write the rules to this file, too")
+    launcher.set_defaults(run=_run_install_launcher)
+
+
+def _run_install_launcher(arguments: argparse.Namespace) -> int:
+    from portal.site.commands.install_launcher import run_install_launcher
+
+    return run_install_launcher(arguments)
 
 
 def _run_part(arguments: argparse.Namespace) -> int:
