@@ -9,9 +9,16 @@ from typing import Any
 from jupyterhub.spawner import Spawner
 
 from spawner.errors import JobEndedError, JobRejectedError, PortalError, SlurmError
-from spawner.hub import locked_database, port_api, preload, session_api, state_disk, unreachable
+from spawner.hub import (
+    locked_database,
+    port_api,
+    preload,
+    session_api,
+    state_disk,
+    unreachable,
+    unused_traits,
+)
 from spawner.hub.session_mixin import SessionMixin
-from spawner.hub.unused_traits import UnusedTraits
 from spawner.metrics import SESSION_STARTS
 from spawner.options.request import describe_gpus
 from spawner.session.database import LateSave
@@ -35,6 +42,7 @@ state_disk.register()
 locked_database.register()
 unreachable.register()
 preload.register()
+unused_traits.register()
 
 
 class SlurmGPUSpawner(SessionMixin):
@@ -51,7 +59,6 @@ class SlurmGPUSpawner(SessionMixin):
         is_left_alone: The same during JupyterHub's check at start-up, for a session that was ready.
     """
 
-    _unused_traits = UnusedTraits()
     is_hidden = False
     is_left_alone = False
     ending: SessionEnd | None = None
@@ -62,8 +69,6 @@ class SlurmGPUSpawner(SessionMixin):
         self.extension_lock = asyncio.Lock()
         super().__init__(*args, **kwargs)
         self._late_save = LateSave(lambda: self._rows, self._save_job, self.log)
-        # Its first spawner: no sooner does a hub tell a spawner what is in its configuration.
-        self._unused_traits.warn(self.config, type(self), self.log)
 
     async def start(self) -> str:
         """Submit the job and wait until its server answers, however long the queue is.

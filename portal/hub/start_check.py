@@ -119,7 +119,7 @@ def _with_check(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
                 self.log.critical("No session can start. %s", sentence)
         return await original(self)
 
-    # Another extension of this method may look for its own mark.
+    # Other extensions of this method look for their marks.
     init_spawners.__dict__.update(original.__dict__)
     setattr(init_spawners, _MARK, True)
     return init_spawners

@@ -45,5 +45,7 @@ def _with_preload(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         del users
         return n_spawners
 
+    # Other extensions of this method look for their marks.
+    init_spawners.__dict__.update(original.__dict__)
     setattr(init_spawners, _MARK, True)
     return init_spawners

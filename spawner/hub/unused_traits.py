@@ -1,39 +1,98 @@
-"""Traits that batchspawner brings and that this spawner does not use: said in the hub's log."""
+"""Traits of batchspawner and JupyterHub that this spawner does not use: said as the hub starts."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-_NO_SUCH = "nothing takes its place: "
-_BUILT = f"{_NO_SUCH}the portal builds the job itself"
-_READS = f"{_NO_SUCH}the portal reads squeue and sacct in a format of its own"
-# Each with what takes its place.
+from jupyterhub.app import JupyterHub
+
+_MARK = "_dsportal_unused_traits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instead:
+    """What takes the place of a trait.
+
+    Attributes:
+        trait: Trait of `SlurmGPUSpawner`; several are joined with "and" or "or".
+        key: The same in portal.toml, such as "max_gpus of [choices]"; empty if there is none.
+        note: What else there is to know, or why nothing takes its place.
+    """
+
+    trait: str = ""
+    key: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        """Return a part of a sentence."""
+        words = f"{self.trait} ({self.key} in portal.toml)" if self.key else self.trait
+        return "; ".join(part for part in (words or "nothing", self.note) if part)
+
+
+_BUILT = Instead(note="the spawner builds the job itself")
+_READS = Instead(note="the spawner reads squeue and sacct in a format of its own")
+_PER_GPU = "for each GPU of the session"
+_BY_JOB = Instead(note="Slurm gives the job its cores and memory, and holds it to them")
 UNUSED = {
-    "req_memory": "memory_per_gpu_gib of [resources] in portal.toml",
-    "req_nprocs": "cores_per_gpu of [resources] in portal.toml",
-    "req_runtime": "session_hours of [resources] in portal.toml",
-    "req_ngpus": "max_gpus of [choices] in portal.toml; users choose how many",
-    "req_gres": "gpu_types of [choices] in portal.toml",
-    "req_queue": "[partitions.NAME] in portal.toml, or req_partition",
-    "req_host": f"{_NO_SUCH}Slurm's commands run on the hub's host",
-    "req_cluster": f"{_NO_SUCH}sessions run on the cluster of slurm.conf",
-    "req_srun": f"{_NO_SUCH}the job starts the notebook server without srun",
-    "req_keepvars_extra": "env_keep or environment of the spawner",
-    "batch_script": "req_prologue, req_epilogue and req_options",
+    "req_memory": Instead(
+        trait="memory_mib_per_gpu", key="memory_per_gpu_gib of [resources]", note=_PER_GPU
+    ),
+    "req_nprocs": Instead(trait="cores_per_gpu", key="cores_per_gpu of [resources]", note=_PER_GPU),
+    "req_runtime": Instead(
+        trait="default_walltime_s and max_walltime_s",
+        key="session_hours of [resources]",
+        note="users choose how long",
+    ),
+    "req_ngpus": Instead(
+        trait="max_gpus", key="max_gpus of [choices]", note="users choose how many"
+    ),
+    "req_gres": Instead(
+        trait="gpu_types", key="gpu_types of [choices]", note="users choose the type"
+    ),
+    "req_queue": Instead(trait="partitions or req_partition", key="[partitions.NAME]"),
+    "req_host": Instead(note="Slurm's commands run on the hub's host"),
+    "req_cluster": Instead(note="sessions run on the cluster of slurm.conf"),
+    "req_srun": Instead(note="the job starts the notebook server without srun"),
+    "req_keepvars_extra": Instead(trait="env_keep or environment"),
+    "batch_script": Instead(trait="req_prologue, req_epilogue and req_options"),
     "batch_submit_cmd": _BUILT,
     "batch_query_cmd": _READS,
-    "batch_cancel_cmd": f"{_NO_SUCH}scancel gets the job's id alone",
-    "batchspawner_singleuser_cmd": "server of [environments] in portal.toml",
-    "exec_prefix": "sudo_argv of the spawner",
-    "startup_poll_interval": "watch_waiting_s of [slurm] in portal.toml",
+    "batch_cancel_cmd": Instead(note="scancel gets the job's id alone"),
+    "batchspawner_singleuser_cmd": Instead(trait="server_argv", key="server of [environments]"),
+    "exec_prefix": Instead(trait="sudo_argv", note="sudo starts the launcher alone"),
+    "startup_poll_interval": Instead(
+        trait="watch_waiting_s",
+        key="watch_waiting_s of [slurm]",
+        note="one query for all sessions together",
+    ),
     "state_pending_re": _READS,
     "state_running_re": _READS,
     "state_unknown_re": _READS,
     "state_exechost_re": _READS,
     "state_exechost_exp": _READS,
+    # JupyterHub's own.
+    "cmd": Instead(trait="server_argv", key="server of [environments]"),
+    "ip": Instead(note="the server listens on the node's address that reaches the hub"),
+    "port": Instead(trait="port_min and port_max"),
+    "start_timeout": Instead(
+        trait="running_start_timeout_s",
+        key="running_start_timeout_s of [slurm]",
+        note="time in the queue has no limit and does not count",
+    ),
+    "mem_limit": _BY_JOB,
+    "mem_guarantee": _BY_JOB,
+    "cpu_limit": _BY_JOB,
+    "cpu_guarantee": _BY_JOB,
 }
+
+
+def register() -> None:
+    """Make the hub say in its log, before it takes up its sessions, what is set in vain; once."""
+    original = JupyterHub.init_spawners
+    if not hasattr(original, _MARK):
+        JupyterHub.init_spawners = _with_warnings(original)
 
 
 def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[str]:
@@ -54,21 +113,15 @@ def describe_unused(config: Mapping[str, Any], spawner_class: type) -> Iterator[
                 )
 
 
-class UnusedTraits:
-    """Says these sentences in the hub's log, once for each start of the hub."""
+def _with_warnings(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    async def init_spawners(self: Any) -> Any:
+        # A hub may load this package and have another spawner.
+        if hasattr(self.spawner_class, "launcher_argv"):
+            for sentence in describe_unused(self.config, self.spawner_class):
+                self.log.warning("%s", sentence)
+        return await original(self)
 
-    def __init__(self) -> None:
-        self._is_said = False
-
-    def warn(self, config: Mapping[str, Any], spawner_class: type, log: logging.Logger) -> None:
-        """Log them, if that was not done yet.
-
-        Args:
-            config: JupyterHub's configuration: values by trait, by class.
-            spawner_class: The hub's.
-            log: The hub's.
-        """
-        if not self._is_said:
-            self._is_said = True
-            for sentence in describe_unused(config, spawner_class):
-                log.warning("%s", sentence)
+    # Other extensions of this method look for their marks.
+    init_spawners.__dict__.update(original.__dict__)
+    setattr(init_spawners, _MARK, True)
+    return init_spawners

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import logging
+import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from batchspawner import BatchSpawnerBase, BatchSpawnerRegexStates, SlurmSpawner
+from jupyterhub.app import JupyterHub
+from jupyterhub.spawner import Spawner
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from portal.hub.settings.loader import TABLES
 from portal.hub.settings.reference import NAMED_TABLES
-from spawner.hub.unused_traits import UNUSED, UnusedTraits, describe_unused
+from spawner.hub import unused_traits
+from spawner.hub.unused_traits import UNUSED, Instead, describe_unused
 from spawner.spawner import SlurmGPUSpawner
 
+PAGE = Path(__file__).parents[4] / "docs/spawner.md"
 USED = {
     *("req_partition", "req_account", "req_qos", "req_reservation"),
     *("req_prologue", "req_epilogue", "req_options"),
@@ -24,6 +30,7 @@ CONFIG = """
 c.JupyterHub.spawner_class = "slurm-gpu"
 c.JupyterHub.bind_url = "http://:8000"
 c.Spawner.http_timeout = 120
+c.Spawner.cmd = ["jupyterhub-singleuser"]
 c.BatchSpawnerBase.req_runtime = "12:00:00"
 c.SlurmSpawner.batch_script = "#!/bin/bash"
 c.SlurmGPUSpawner.req_partition = "gpu"
@@ -40,11 +47,15 @@ def test_a_configuration_file_of_batchspawner_is_told_what_it_sets_in_vain(tmp_p
 
     assert said == [
         "c.SlurmGPUSpawner.req_memory is set and not used. Remove it; in its place:"
-        " memory_per_gpu_gib of [resources] in portal.toml.",
+        " memory_mib_per_gpu (memory_per_gpu_gib of [resources] in portal.toml); for each GPU of"
+        " the session.",
         "c.SlurmSpawner.batch_script is set and not used. Remove it; in its place: req_prologue,"
         " req_epilogue and req_options.",
         "c.BatchSpawnerBase.req_runtime is set and not used. Remove it; in its place:"
-        " session_hours of [resources] in portal.toml.",
+        " default_walltime_s and max_walltime_s (session_hours of [resources] in portal.toml);"
+        " users choose how long.",
+        "c.Spawner.cmd is set and not used. Remove it; in its place: server_argv (server of"
+        " [environments] in portal.toml).",
     ]
 
 
@@ -60,29 +71,61 @@ def test_each_trait_of_batchspawner_is_used_or_named() -> None:
     inherited = {
         name
         for name, trait in SlurmGPUSpawner.class_traits(config=True).items()
-        # JupyterHub has it too, and with the same meaning.
-        if trait.this_class in classes and name != "ip"
+        if trait.this_class in classes
     }
+    of_jupyterhub = {name for name in UNUSED if name in Spawner.class_trait_names()}
 
-    assert USED | set(UNUSED) == inherited
+    assert USED | (set(UNUSED) - of_jupyterhub) | {"ip"} == inherited
     assert not USED & set(UNUSED)
 
 
-@pytest.mark.parametrize("text", [text for text in UNUSED.values() if "portal.toml" in text])
-def test_what_takes_its_place_is_a_key(text: str) -> None:
-    key, _, rest = text.partition(" of [")
+@pytest.mark.parametrize("instead", [one for one in UNUSED.values() if one.trait])
+def test_what_takes_its_place_is_a_trait(instead: Instead) -> None:
+    names = re.split(", | and | or ", instead.trait)
+
+    assert set(names) <= set(SlurmGPUSpawner.class_trait_names(config=True))
+    assert not set(names) & set(UNUSED)
+
+
+@pytest.mark.parametrize("instead", [one for one in UNUSED.values() if one.key])
+def test_what_takes_its_place_is_a_key(instead: Instead) -> None:
+    key, _, rest = instead.key.partition(" of [")
     if rest:
-        assert key in set(TABLES[rest.split("]")[0]].__dataclass_fields__)
+        assert key in set(TABLES[rest.rstrip("]")].__dataclass_fields__)
     else:
-        assert text.startswith("[partitions.NAME]")
+        assert key == "[partitions.NAME]"
         assert "partitions" in NAMED_TABLES
 
 
-def test_it_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    config = Config({"SlurmGPUSpawner": {"req_memory": "4gb"}})
-    unused = UnusedTraits()
+def test_the_page_has_each_of_them() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
 
-    for _ in range(2):
-        unused.warn(config, SlurmGPUSpawner, logging.getLogger("hub"))
+    assert dict(rows) == {name: str(instead) for name, instead in UNUSED.items()} | dict.fromkeys(
+        USED, "works as before"
+    )
 
-    assert len(caplog.messages) == 1
+
+@pytest.mark.parametrize(("spawner_class", "n_said"), [(SlurmGPUSpawner, 1), (SlurmSpawner, 0)])
+async def test_a_hub_says_it_once_as_it_starts(
+    spawner_class: type, n_said: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    async def original(hub: Any) -> int:
+        said.append("sessions")
+        return 5
+
+    monkeypatch.setattr(JupyterHub, "init_spawners", original)
+    unused_traits.register()
+    unused_traits.register()
+    hub = SimpleNamespace(
+        spawner_class=spawner_class,
+        config=Config({"SlurmSpawner": {"req_memory": "4gb"}}),
+        log=SimpleNamespace(warning=lambda _form, sentence: said.append(sentence)),
+    )
+
+    n_sessions: Any = await JupyterHub.init_spawners(hub)
+
+    assert n_sessions == 5
+    assert len(said) == n_said + 1
+    assert said[-1] == "sessions"
