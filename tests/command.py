@@ -34,10 +34,11 @@ EPILOG = """\
 most template notebooks and the long faults of Slurm, and whole suites: bench, which measures,
 slurm-versions, which tries newer Slurms, platforms, which sets up a machine of each Debian,
 environments, which installs everything from the ordinary index alone, site-frameworks, which runs
-templates on an installed site, container, which builds and runs the image, optional, which builds
-Horovod with MPI and MXNet, mutation, which puts faults into modules and counts those that tests
-notice, faults, which breaks a cluster of its own in many ways, and nfs, which puts homes on a real
-NFS server. 'all', before a release, has everything, and so has a suite that is named itself.
+templates on an installed site, alone, which puts the spawner into a stock JupyterHub, container,
+which builds and runs the image, optional, which builds Horovod with MPI and MXNet, mutation, which
+puts faults into modules and counts those that tests notice, faults, which breaks a cluster of its
+own in many ways, and nfs, which puts homes on a real NFS server. 'all', before a release, has
+everything, and so has a suite that is named itself.
 Neither tries real GPUs, which need other machines; 'tests/run gpu --help' is about the suite for a
 machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests

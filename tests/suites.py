@@ -144,6 +144,8 @@ SUITES = (
     on_request("environments", needs_cluster=False),
     # As site: the environments are those of this machine, unless it is told --fresh.
     on_request("site-frameworks", folder="foreign_frameworks"),
+    # As site: a cluster of its own, and what deploy/up has built.
+    on_request("alone"),
     on_request("container", needs_cluster=False),
     on_request("optional"),
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),

@@ -89,7 +89,7 @@ def check_python(python: Path) -> None:
                 f"{path} can be changed by others than root, so sudo may not start it. Name the"
                 " system's own Python with --python."
             )
-        argv = [python, "-I", "-S", "-c", words]
+        argv = [str(python), "-I", "-S", "-c", words]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise SiteError(f"{python} cannot be run: {error}. Name another with --python.") from error
@@ -114,10 +114,11 @@ def install_programs(folder: Path, python: Path) -> None:
     for path in reversed(missing):
         path.mkdir()
         path.chmod(_PROGRAM_MODE)
-    if path := open_to_others(folder):
+    if (open_path := open_to_others(folder)) is not None:
         raise SiteError(
-            f"{path} can be changed by others than root, and with it what runs as users. Name"
-            f" another folder with --to, or run: chown root:root {path}; chmod go-w {path}"
+            f"{open_path} can be changed by others than root, and with it what runs as users. Name"
+            f" another folder with --to, or run: chown root:root {open_path};"
+            f" chmod go-w {open_path}"
         )
     for source, name in PROGRAMS.items():
         text = files("spawner.programs").joinpath(source).read_text(encoding="utf-8")
