@@ -1,4 +1,4 @@
-"""The wheel that users install: what it declares and what is in it."""
+"""The wheels that sites and users install: what they declare and what is in them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 
 import spawner
-from deploy.environments.builder.package import copy_sources
+from deploy.environments.builder.package import LIBRARY_SOURCE, copy_sources
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.target import source_files
 
 CHECKOUT = Path(__file__).parents[2]
-BUILD = "import setuptools.build_meta as build; build.build_wheel('.')"
 # Written by hand: a misspelt key in setup.cfg loses a requirement without a word.
 REQUIREMENTS = {
     "traitlets>=5.14",
@@ -39,6 +38,7 @@ REQUIREMENTS = {
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
     'prometheus-client>=0.20; extra == "hub"',
     'python-json-logger>=3.1; extra == "hub"',
+    'dsportal; extra == "server"',
     'httpcore>=1; extra == "server"',
     'jupyter-server>=2.15; extra == "server"',
     'jupyter-server-proxy>=4.4; extra == "server"',
@@ -58,23 +58,41 @@ ENTRY_POINTS = {
     "dsportal-user": "portal.cli:user_main",
     "slurm-gpu": "spawner.spawner:SlurmGPUSpawner",
 }
-# Sources of what is shipped built, and the wheel of dsportal.
-NOT_SHIPPED = ("portal/server/labextension_src/", "portal/library/")
+# Sources of what is shipped built, the wheel of dsportal, and what lies where Jupyter looks.
+LABEXTENSION = "portal/server/labextension/"
+SERVER_CONFIG = "portal/server/config/"
+NOT_SHIPPED = (
+    *("portal/server/labextension_src/", "portal/library/"),
+    *(LABEXTENSION, SERVER_CONFIG),
+)
+IN_SHARE = "share/jupyter/labextensions/data-scientist-portal/"
+IN_ETC = "etc/jupyter/jupyter_server_config.d/"
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
-    copy = copy_sources(Plan(), tmp_path_factory.mktemp("wheel") / "source")
+def build(source: Path, step: str) -> Path:
+    """Run a step of setuptools in a folder of sources; return the folder of what it made."""
+    made = source / "made"
     done = subprocess.run(
-        [sys.executable, "-c", BUILD],
-        cwd=copy,
+        [sys.executable, "-c", f"import setuptools.build_meta as build; build.{step}('made')"],
+        cwd=source,
         env={**os.environ, "PYTHONPATH": ""},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(next(copy.glob("*.whl"))) as archive:
+    return made
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the packages are made from."""
+    return copy_sources(Plan(), tmp_path_factory.mktemp("wheel") / "source")
+
+
+@pytest.fixture(scope="module")
+def wheel(sources: Path) -> Iterator[zipfile.ZipFile]:
+    with zipfile.ZipFile(next(build(sources, "build_wheel").glob("*.whl"))) as archive:
         yield archive
 
 
@@ -112,7 +130,7 @@ def test_every_command_of_the_wheel_can_be_imported(wheel: zipfile.ZipFile) -> N
 def test_only_the_three_packages_are_installed(wheel: zipfile.ZipFile) -> None:
     roots = {name.partition("/")[0] for name in wheel.namelist()}
 
-    assert {root for root in roots if not root.endswith(".dist-info")} == {
+    assert {root for root in roots if not root.endswith((".dist-info", ".data"))} == {
         "notebook_templates",
         "portal",
         "spawner",
@@ -133,11 +151,35 @@ def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package
         "portal/data/slow_open.c",
         "portal/hub/templates/*.html",
         "portal/hub/templates/existing_hub/*.html",
-        "portal/server/config/*.json",
-        "portal/server/labextension/package.json",
-        "portal/server/labextension/static/*.js",
         "notebook_templates/*/*.ipynb",
     ],
 )
 def test_what_is_no_python_module_is_shipped_too(wheel: zipfile.ZipFile, pattern: str) -> None:
     assert [name for name in wheel.namelist() if Path(name).match(pattern)]
+
+
+@pytest.mark.parametrize(("source", "target"), [(LABEXTENSION, IN_SHARE), (SERVER_CONFIG, IN_ETC)])
+def test_jupyter_finds_what_is_its_own_without_a_further_step(
+    wheel: zipfile.ZipFile, source: str, target: str
+) -> None:
+    files = source_files(CHECKOUT / source)
+    data = f"data_scientist_portal-{spawner.__version__}.data/data/"
+
+    expected = {f"{data}{target}{file.relative_to(CHECKOUT / source)}" for file in files}
+    assert expected
+    assert {name for name in wheel.namelist() if name.startswith(data + target)} == expected
+
+
+@pytest.mark.parametrize("folder", ["", LIBRARY_SOURCE], ids=["portal", "dsportal"])
+def test_the_source_archive_makes_the_same_wheel(
+    sources: Path, folder: str, tmp_path: Path
+) -> None:
+    checkout = sources / folder
+    (archive,) = build(checkout, "build_sdist").glob("*.tar.gz")
+    subprocess.run(["tar", "--extract", "--file", archive, "--directory", tmp_path], check=True)
+    (source,) = tmp_path.iterdir()
+
+    (direct,) = build(checkout, "build_wheel").glob("*.whl")
+    (from_archive,) = build(source, "build_wheel").glob("*.whl")
+    with zipfile.ZipFile(direct) as one, zipfile.ZipFile(from_archive) as other:
+        assert set(other.namelist()) == set(one.namelist())

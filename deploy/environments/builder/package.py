@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder.environment import install_environment
-from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import run
@@ -56,7 +54,6 @@ def install_package(plan: Plan, log: IO[str]) -> None:
             if name == "tensorflow":
                 write_import_hook(plan.environment(name))
     if plan.environment("server").is_dir():
-        enable_in_jupyter(plan, log)
         offer_commands(plan.environment("server"))
         offer_library(plan.environment("server"))
 
@@ -125,29 +122,3 @@ def copy_sources(plan: Plan, copy: Path) -> Path:
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(path.readlink())
     return copy
-
-
-def enable_in_jupyter(plan: Plan, log: IO[str]) -> None:
-    """Make the notebook server load the package's server extension and lab extension.
-
-    Raises:
-        BuildError: If the package is not in the server environment.
-    """
-    server = plan.environment("server")
-    installed = next(iter(server.glob("lib/python3*/site-packages/portal/server")), None)
-    if installed is None:
-        raise BuildError(f"portal.server is not installed in {server}.", "Look into the log.")
-    config_dir = server / "etc/jupyter/jupyter_server_config.d"
-    config_dir.mkdir(parents=True, exist_ok=True)
-    for config in sorted((installed / "config").glob("*.json")):
-        shutil.copyfile(config, config_dir / config.name)
-        print(f"enabled {config.name}", file=log)
-    labextension = installed / "labextension"
-    if (labextension / "package.json").is_file():
-        name = json.loads((labextension / "package.json").read_text())["name"]
-        target = server / "share/jupyter/labextensions" / name
-        new = target.with_name(f"{target.name}.new")
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(labextension, new)
-        replace_folder(target, new)
-        print(f"enabled {name}", file=log)
