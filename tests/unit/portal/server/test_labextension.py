@@ -25,17 +25,27 @@ def test_the_entry_that_jupyterlab_loads_is_there(
     assert (BUILT / metadata["jupyterlab"]["_build"]["load"]).is_file()
 
 
-def test_every_built_file_is_in_the_package() -> None:
+def test_every_built_file_goes_where_jupyterlab_looks() -> None:
+    checkout = PORTAL_SERVER.parents[1]
     setup = configparser.ConfigParser()
-    setup.read(PORTAL_SERVER.parents[1] / "setup.cfg")
-    patterns = setup["options.package_data"]["portal.server"].split()
-    shipped = {path for pattern in patterns for path in PORTAL_SERVER.glob(pattern)}
+    # Folders are keys, and their case counts.
+    setup.optionxform = str  # type: ignore[assignment,method-assign]
+    setup.read(checkout / "setup.cfg")
+    targets = setup["options.data_files"]
+    shipped = {
+        path: target / path.name
+        for target in map(Path, targets)
+        for pattern in targets[str(target)].split()
+        for path in checkout.glob(pattern)
+    }
 
     built = {path for path in BUILT.rglob("*") if path.is_file()}
 
     assert len(built) >= 4
-    assert built <= shipped
-    assert PORTAL_SERVER / "config/portal.json" in shipped
+    home = Path("share/jupyter/labextensions/data-scientist-portal")
+    assert {path: shipped.get(path) for path in built} == {
+        path: home / path.relative_to(BUILT) for path in built
+    }
 
 
 def test_no_registry_is_named() -> None:
