@@ -24,6 +24,7 @@ CLUSTER_TARGETS = ("curl",)
 BROWSER_TARGETS = ("browser", "axe")
 FRONT_END_TARGETS = ("nginx",)
 LABEXTENSION_TARGETS = ("labextension",)
+PACKAGING_TARGETS = ("packaging",)
 KERNEL_TARGETS = ("modules", "jython")
 IMAGE_TARGETS = ("apptainer", "image", "registry")
 TIERS = ("push", "all")
@@ -35,10 +36,11 @@ most template notebooks and the long faults of Slurm, and whole suites: bench, w
 slurm-versions, which tries newer Slurms, platforms, which sets up a machine of each Debian,
 environments, which installs everything from the ordinary index alone, site-frameworks, which runs
 templates on an installed site, alone, which puts the spawner into a stock JupyterHub, container,
-which builds and runs the image, optional, which builds Horovod with MPI and MXNet, mutation, which
-puts faults into modules and counts those that tests notice, faults, which breaks a cluster of its
-own in many ways, and nfs, which puts homes on a real NFS server. 'all', before a release, has
-everything, and so has a suite that is named itself.
+which builds and runs the image, optional, which builds Horovod with MPI and MXNet, packages, which
+makes a release and installs its files, mutation, which puts faults into modules and counts those
+that tests notice, faults, which breaks a cluster of its own in many ways, and nfs, which puts homes
+on a real NFS server. 'all', before a release, has everything, and so has a suite that is named
+itself.
 Neither tries real GPUs, which need other machines; 'tests/run gpu --help' is about the suite for a
 machine with a GPU.
 A file with a failure is run once more; what passes then is named, and more than five such tests
@@ -137,6 +139,8 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
         targets += FRONT_END_TARGETS
     if any(suite.needs_labextension for suite in suites):
         targets += LABEXTENSION_TARGETS
+    if any(suite.needs_packaging for suite in suites):
+        targets += PACKAGING_TARGETS
     needs_kernels = any(suite.needs_kernels for suite in suites)
     if needs_kernels:
         targets += KERNEL_TARGETS

@@ -94,7 +94,8 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.slurm\.test_upgrade", reason="git does not have the previous"),
     AllowedSkip(test=r"tests\.slurm\.test_postgres", reason="PostgreSQL is not installed"),
     AllowedSkip(
-        test=r"tests\.(slurm_versions|platforms|container)", reason="needs root|cannot be had"
+        test=r"tests\.(slurm_versions|platforms|container|packages)",
+        reason="needs root|cannot be had",
     ),
     AllowedSkip(test=r"tests\.foreign", reason="no FUSE here"),
     AllowedSkip(test=r"tests\.nfs", reason="NFS over FUSE needs"),

@@ -42,6 +42,7 @@ class Suite:
         needs_kernels: Whether it starts kernels from modules, images and Jython.
         needs_front_end: Whether it starts the TLS front end of the example.
         needs_labextension: Whether it builds the labextension.
+        needs_packaging: Whether it builds and signs packages of the distributions.
         is_default: Whether it runs when no suite is named.
         is_tried_again: Whether a file with a failure is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
@@ -56,6 +57,7 @@ class Suite:
     needs_kernels: bool = False
     needs_front_end: bool = False
     needs_labextension: bool = False
+    needs_packaging: bool = False
     is_default: bool = True
     is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
@@ -148,6 +150,7 @@ SUITES = (
     on_request("alone"),
     on_request("container", needs_cluster=False),
     on_request("optional"),
+    replace(on_request("packages"), needs_packaging=True),
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
     # As site. A fault that did not hold once did not hold, and its moments are random.
     replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),

@@ -114,6 +114,12 @@ TARGETS_FOR_TESTS = (
         ["libpmix-dev"],
         "/usr/lib/x86_64-linux-gnu/libpmix.so",
     ),
+    _debian_target(
+        "packaging",
+        "installing what builds and signs packages, for the tests of a release",
+        ["rpm", "gnupg", "openssh-client"],
+        "/usr/bin/rpmbuild",
+    ),
     _unpacked_target(
         "registry",
         "unpacking a container registry for the kernel tests",
