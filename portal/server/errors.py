@@ -32,7 +32,7 @@ class TensorBoardLimitError(TensorBoardError):
 
 
 class TemplateError(PortalError):
-    """A template cannot be restored; the text says which and why."""
+    """A template cannot be copied or restored; the text says which and why."""
 
     http_status = 400
 

@@ -28,7 +28,7 @@ from portal.server.environments.handlers import (
 from portal.server.environments.tasks import Tasks
 from portal.server.full_disk import keep_readable
 from portal.server.home.files import shared_files
-from portal.server.home.handlers import TemplatesHandler
+from portal.server.home.handlers import TemplateCopiesHandler, TemplatesHandler
 from portal.server.home.home import Home
 from portal.server.hub_api import HubApi
 from portal.server.jobs.handlers import (
@@ -156,6 +156,7 @@ class PortalServer(ExtensionApp):
                     TemplatesHandler,
                     {"home": self.home, "kernels": self.kernels},
                 ),
+                (r"/portal/api/templates/copies", TemplateCopiesHandler, {"home": self.home}),
                 (r"/portal/api/jobs", JobsHandler, jobs),
                 (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
                 (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),

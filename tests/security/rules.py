@@ -214,6 +214,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/session/history$",
     r"/portal/api/session/keep$",
     r"/portal/api/templates$",
+    r"/portal/api/templates/copies$",
     r"/portal/api/tensorboards$",
     r"/portal/api/tensorboards/([^/]+)$",
     r"/portal/api/tools$",

@@ -52,6 +52,7 @@ SESSION_PATHS = (
     "environments/tasks",
     "environments/tasks/{}",
     "templates",
+    "templates/copies",
     "jobs/preview",
     "jobs/{}",
     "jobs/{}/output",

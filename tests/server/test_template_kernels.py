@@ -1,4 +1,4 @@
-"""The cards of templates on a site with environments of its own, in a headless Chromium."""
+"""The cards of templates, and what they open, on a site with environments of its own."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
+from tests.support.eventually import throughout  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
 from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
 
@@ -103,11 +104,34 @@ def test_a_template_that_no_kernel_runs_says_what_is_missing(server: NotebookSer
     assert "dsportal environments add NAME" in card["advice"]
 
 
-def test_a_card_opens_its_template_with_that_kernel(launcher: Page) -> None:
-    launcher.locator(".jp-LauncherCard").get_by_text("It runs").click(timeout=TIMEOUT_MS)
+def test_a_card_opens_a_copy_of_its_template_with_that_kernel(
+    server: NotebookServer, launcher: Page
+) -> None:
+    launcher.get_by_label("Search the launcher").fill("physics runs", timeout=TIMEOUT_MS)
+    cards = launcher.locator(".jp-LauncherCard:visible")
+    expect(cards).to_have_count(1)
+    cards.click()
 
-    kernel = launcher.locator(".jp-NotebookPanel .jp-KernelName")
-    expect(kernel).to_contain_text("Site FEniCS", timeout=TIMEOUT_MS)
+    panel = launcher.locator(".jp-NotebookPanel")
+    expect(panel.locator(".jp-KernelName")).to_contain_text("Site FEniCS", timeout=TIMEOUT_MS)
+    copy = json.loads((server.root / "work/physics/runs.ipynb").read_text())
+    assert copy["metadata"]["kernelspec"]["name"] == "site-fenics"
+    expect(panel.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_have_count(
+        1, timeout=TIMEOUT_MS
+    )
+
+
+def test_a_notebook_that_was_only_opened_is_not_marked_as_changed(launcher: Page) -> None:
+    launcher.locator(".jp-LauncherCard").get_by_text("It runs").click(timeout=TIMEOUT_MS)
+    # The kernel has told its version, which JupyterLab writes into the notebook.
+    launcher.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+    changed = launcher.locator(".jp-NotebookPanel.jp-mod-dirty, .lm-TabBar-tab.jp-mod-dirty")
+
+    throughout(lambda: changed.count() == 0, 2)
+
+    launcher.locator(".jp-NotebookPanel .jp-Cell").first.click()
+    launcher.keyboard.press("b")
+    expect(changed.first).to_be_attached(timeout=TIMEOUT_MS)
 
 
 def test_a_card_without_a_kernel_tells_the_next_step_when_it_is_opened(launcher: Page) -> None:

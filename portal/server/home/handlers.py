@@ -1,10 +1,11 @@
-"""REST API `portal/api/templates`: list the launcher's template cards, restore a template."""
+"""REST API `portal/api/templates`: list the launcher's template cards, copy and restore one."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from portal.server.authorization import for_the_user
 from portal.server.errors import TemplateError
 from portal.server.home.home import Home
 from portal.server.home.template_cards import TemplateCard, list_cards, restore_template
+from portal.server.home.template_copies import copy_template
 from portal.server.home.template_kernels import OfferedKernel, packages_beside, parse_packages
 from portal.server.kernels.kernels import Kernels
 
@@ -55,7 +57,7 @@ class TemplatesHandler(APIHandler):
             status and `{"message": sentence}`.
         """
         try:
-            name = self._name()
+            name = template_name(self.request.body)
             kept = await asyncio.to_thread(restore_template, self.home.sources, Path.home(), name)
         except TemplateError as error:
             self.set_status(error.http_status)
@@ -71,14 +73,60 @@ class TemplatesHandler(APIHandler):
             self.home.sources, {name: _offered(specs[name], known.get(name)) for name in names}
         )
 
-    def _name(self) -> str:
+
+class TemplateCopiesHandler(APIHandler):
+    """The user's copies of templates."""
+
+    auth_resource = "contents"
+
+    def initialize(self, home: Home) -> None:
+        """Store the argument of the route."""
+        self.home = home
+
+    @for_the_user
+    async def post(self) -> None:
+        """Make or update one.
+
+        Source:
+            `{"name": "tensorflow/digits.ipynb", "kernel": name or ""}`; 200 and `{"path": path,
+            "beside": path or ""}`, or an error's status and `{"message": sentence}`.
+        """
         try:
-            name = json.loads(self.request.body)["name"]
-        except (ValueError, KeyError, TypeError):
-            name = None
-        if not isinstance(name, str) or "\0" in name:
-            raise TemplateError('Name the template to restore: {"name": "folder/file.ipynb"}.')
-        return name
+            name = template_name(self.request.body)
+            spec = await self._kernelspec(json.loads(self.request.body).get("kernel"))
+            copy = await asyncio.to_thread(
+                copy_template, self.home.sources, Path.home(), name, spec
+            )
+        except TemplateError as error:
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+            return
+        self.finish(asdict(copy))
+
+    async def _kernelspec(self, kernel: Any) -> dict[str, str] | None:
+        if not isinstance(kernel, str) or not kernel:
+            return None
+        try:
+            spec = await ensure_async(self.kernel_spec_manager.get_kernel_spec(kernel))
+        # It may be gone since the cards were listed; Jupyter then asks for another one.
+        except KeyError:
+            return None
+        return {"name": kernel, "display_name": spec.display_name, "language": spec.language}
+
+
+def template_name(body: bytes) -> str:
+    """Return the template that a request names.
+
+    Raises:
+        TemplateError: If it names none.
+    """
+    try:
+        name = json.loads(body)["name"]
+    except (ValueError, KeyError, TypeError):
+        name = None
+    if not isinstance(name, str) or "\0" in name:
+        raise TemplateError('Name the template: {"name": "folder/file.ipynb"}.')
+    return name
 
 
 def _offered(spec: Mapping[str, Any], packages: tuple[str, ...] | None) -> OfferedKernel:

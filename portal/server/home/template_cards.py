@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,6 +13,7 @@ from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
+from portal.server.home.template_copies import find_template
 from portal.server.home.template_kernels import (
     Match,
     Needs,
@@ -22,12 +23,16 @@ from portal.server.home.template_kernels import (
 )
 from portal.server.home.template_source import TemplateSource
 from portal.server.home.template_versions import Release, read_releases, write_releases
-from portal.server.home.templates import FOLDER_NAME, MOST_TEMPLATE_BYTES, digest, free_name
+from portal.server.home.templates import (
+    FOLDER_NAME,
+    MOST_TEMPLATE_BYTES,
+    digest,
+    digests,
+    free_name,
+)
 
-# Templates in no folder are those to begin with.
-_FIRST = "First"
 _FRAMEWORKS = {
-    "": _FIRST,
+    "": "",
     "tensorflow": "TensorFlow",
     "pytorch": "PyTorch",
     "mxnet": "MXNet",
@@ -36,6 +41,7 @@ _FRAMEWORKS = {
 }
 # Need what a site has to add, as those for rare kernels do: shown if they run, else hidden.
 _RARE_FOLDERS = frozenset({"containers", "horovod"})
+_GOALS = PurePosixPath("goals.toml")
 # Needs a program that starts images, which no package contains.
 _OF_IMAGES = "containers"
 
@@ -47,7 +53,8 @@ class TemplateCard:
     Attributes:
         name: Path below the templates folder.
         title: Its first heading, else its file's name.
-        framework: Display name of its folder.
+        framework: Display name of its folder; "" for none.
+        goal: What a user wants who opens it, in a few words.
         tested: Date of its last test run, year-month-day, or "".
         versions: Package versions of that run.
         written_for: Name of the kernel in its metadata, or "".
@@ -58,6 +65,7 @@ class TemplateCard:
     name: str
     title: str
     framework: str
+    goal: str
     tested: str
     versions: Mapping[str, str]
     written_for: str = ""
@@ -72,37 +80,43 @@ class TemplateCard:
 def list_cards(
     sources: Iterable[TemplateSource], kernels: Mapping[str, OfferedKernel] | None = None
 ) -> list[TemplateCard]:
-    """Return a card for each notebook, sorted by framework and name, introductions first.
+    """Return a card for each notebook, in the order of the goals of its source.
 
     Args:
         sources: Folders of templates; an absent one has none.
         kernels: The session's kernels, preferred ones first; None if they are not known.
 
     Returns:
-        If no kernel has what a template needs, the title says what is missing; a template that few
-        sites can run is then left out.
+        Those that no kernel can run come last, and their title says what is missing; a template
+        that few sites can run is then left out.
     """
     cards = [card for source in sources for card in _make_cards(source, kernels)]
-    return sorted(cards, key=lambda card: (card.framework != _FIRST, card.framework, card.name))
+    return sorted(cards, key=lambda card: bool(card.advice))
 
 
 def _make_cards(
     source: TemplateSource, kernels: Mapping[str, OfferedKernel] | None
 ) -> Iterable[TemplateCard]:
     tested = _read_json(source, PurePosixPath("tested.json"))
-    for path in sorted(source.path.glob("*/*.ipynb")) + sorted(source.path.glob("*.ipynb")):
-        relative = path.relative_to(source.path)
+    goals = read_goals(source)
+    found = sorted((*source.path.glob("*/*.ipynb"), *source.path.glob("*.ipynb")))
+    relatives = [path.relative_to(source.path).as_posix() for path in found]
+    listed = [name for name in goals if name in relatives]
+    for name in [*listed, *(name for name in relatives if name not in goals)]:
+        relative = PurePosixPath(name)
         folder = relative.parts[0] if len(relative.parts) > 1 else source.below
-        run = tested.get(relative.as_posix(), {})
-        notebook = _read_json(source, PurePosixPath(relative))
+        run = tested.get(name, {})
+        notebook = _read_json(source, relative)
         needs = read_needs(notebook)
         match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
         if kernels is not None and not _is_offered(folder, needs, match):
             continue
+        framework = _FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize())
         yield TemplateCard(
             name=(PurePosixPath(source.below) / relative).as_posix(),
-            title=_title(notebook, path) + (f" (needs {match.lacks})" if match.lacks else ""),
-            framework=_FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize()),
+            title=_title(notebook, relative) + (f" (needs {match.lacks})" if match.lacks else ""),
+            framework=framework,
+            goal=goals.get(name, source.below or framework),
             tested=str(run.get("date", "")),
             versions={str(k): str(v) for k, v in run.get("versions", {}).items()},
             written_for=needs.kernel,
@@ -118,7 +132,20 @@ def _is_offered(folder: str, needs: Needs, match: Match) -> bool:
     return folder != _OF_IMAGES or probe_node().container is not None
 
 
-def _title(notebook: Mapping[str, Any], path: Path) -> str:
+def read_goals(source: TemplateSource) -> dict[str, str]:
+    """Return the goals of the templates by their paths, in the order of `goals.toml`.
+
+    A template that it does not name comes after all others.
+    """
+    try:
+        content = read_below(source.path, _GOALS, MOST_TEMPLATE_BYTES) or b""
+        goals = tomllib.loads(content.decode())["goal"]
+        return {str(name): str(goal["title"]) for goal in goals for name in goal["templates"]}
+    except (OSError, ValueError, TypeError, KeyError, NotPlainError):
+        return {}
+
+
+def _title(notebook: Mapping[str, Any], path: PurePosixPath) -> str:
     for cell in notebook.get("cells", []):
         if cell.get("cell_type") == "markdown":
             lines = "".join(cell.get("source", "")).splitlines()
@@ -147,7 +174,7 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
     Raises:
         TemplateError: If no source has it, or it cannot be written.
     """
-    content = _original(sources, name)
+    _, content = find_template(sources, name)
     path = PurePosixPath(name)
     try:
         with open_folder(home) as folder:
@@ -160,23 +187,6 @@ def restore_template(sources: Iterable[TemplateSource], home: Path, name: str) -
         ) from error
 
 
-def _original(sources: Iterable[TemplateSource], name: str) -> bytes:
-    path = PurePosixPath(name)
-    # The name comes from a request and must stay below the sources.
-    if not path.is_absolute() and ".." not in path.parts:
-        for source in sources:
-            if not path.is_relative_to(source.below):
-                continue
-            original = path.relative_to(source.below)
-            with suppress(OSError, NotPlainError):
-                content = read_below(source.path, original, MOST_TEMPLATE_BYTES)
-                if content is not None:
-                    return content
-    raise TemplateError(
-        f"{FOLDER_NAME}/{name[:200]} is no template of this site. Choose a file that came with it."
-    )
-
-
 def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes, home: Path) -> str:
     if parts:
         with folder.enter(parts[0]) as inner:
@@ -185,7 +195,7 @@ def _replace(folder: Any, parts: list[str], path: PurePosixPath, content: bytes,
     releases = read_releases(home)
     release = releases.get(str(path), Release())
     # Neither this release nor the last one that was written: the user edited it.
-    if present is not None and digest(present) not in {digest(content), release.written}:
+    if present is not None and not digests(present) & {digest(content), release.written}:
         kept = free_name(folder, path, "edited")
         folder.write(kept, present)
     folder.write(path.name, content)

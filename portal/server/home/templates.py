@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -14,7 +15,7 @@ from portal.server.home.template_versions import Release, read_releases, write_r
 FOLDER_NAME = "templates"
 # Users may fill a site's folder; the copy must end, and fit into a home.
 MOST_TEMPLATE_BYTES = 64 * 1024 * 1024
-NOT_TEMPLATES = ("__init__.py", "tested.json")
+NOT_TEMPLATES = ("__init__.py", "goals.toml", "tested.json")
 
 
 @dataclass(slots=True)
@@ -43,9 +44,10 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     """Copy the site's templates to the user's home, as the user.
 
     An absent template is written: deleting one brings the original back in the next session. An
-    unedited one gets the new release. Next to an edited one the new release is written once, as
-    `name.new.ipynb`. Links are not followed, neither the user's nor the site's. The copies go to
-    the folder `below` in the templates folder, or to its top if that is "".
+    unedited one, which may have been run, gets the new release. Next to an edited one the new
+    release is written once, as `name.new.ipynb`. Links are not followed, neither the user's nor
+    the site's. The copies go to the folder `below` in the templates folder, or to its top if that
+    is "".
 
     Returns:
         What was done. A full or read-only home is a sentence in it, no exception.
@@ -64,7 +66,7 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
             open_folder(home) as folder,
             folder.enter(FOLDER_NAME) as target,
         ):
-            installation = _Installation(releases, outcome)
+            installation = Installation(releases, outcome)
             if below:
                 with target.enter(below) as own:
                     installation.install_folder(source, own, PurePosixPath(below))
@@ -86,29 +88,47 @@ def install_templates(source_dir: Path, home: Path, below: str = "") -> Outcome:
     return outcome
 
 
-class _Installation:
-    """One run over the site's templates."""
+class Installation:
+    """One run over the site's templates.
 
-    def __init__(self, releases: dict[str, Release], outcome: Outcome) -> None:
+    Args:
+        releases: The record, which is changed.
+        outcome: Gets what is done.
+        folder_name: Where the templates go, from the home.
+        takes: Whether a file or folder of this path is installed.
+    """
+
+    def __init__(
+        self,
+        releases: dict[str, Release],
+        outcome: Outcome,
+        folder_name: str = FOLDER_NAME,
+        takes: Callable[[PurePosixPath], bool] = lambda _: True,
+    ) -> None:
         self._releases = releases
         self._outcome = outcome
+        self._folder_name = folder_name
+        self._takes = takes
 
     def install_folder(self, source: Folder, target: Folder, relative: PurePosixPath) -> None:
+        """Install a folder of the site's into one of the home's; `relative` is its path."""
         for entry in source.names():
             # Only at the top: in a folder of the site's, these names may well be templates.
             is_ours = relative == PurePosixPath() and entry in NOT_TEMPLATES
             if is_ours or entry.startswith(".") or entry == "__pycache__":
                 continue
             name = relative / entry
+            if not self._takes(name):
+                continue
             try:
                 if source.is_folder(entry):
                     with source.enter(entry, makes=False) as inner, target.enter(entry) as folder:
                         self.install_folder(inner, folder, name)
                 elif (content := self._read(source, name)) is not None:
-                    self._install_file(content, target, name)
+                    self.install_file(content, target, name)
             except NotPlainError as error:
                 self._outcome.problems.append(
-                    f"{FOLDER_NAME}/{name} was left as it is: {error}. "
+                    f"{self._folder_name}/{name} was left as it is: {error}. "
                     "Rename it to get the template in the next session."
                 )
 
@@ -122,17 +142,19 @@ class _Installation:
             )
             return None
 
-    def _install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
+    def install_file(self, content: bytes, target: Folder, name: PurePosixPath) -> None:
+        """Install one file; `name` is its path, `target` its folder."""
         new, release = digest(content), self._releases.get(str(name), Release())
         present = target.read(name.name)
-        if present is None or digest(present) in {new, release.written}:
-            # If the content is equal already, only the record is missing.
-            if present != content:
+        known = digests(present or b"")
+        if present is None or known & {new, release.written}:
+            # If it says the same already, only the record is missing; its outputs stay.
+            if present is None or new not in known:
                 target.write(name.name, content)
                 self._outcome.written.append(str(name))
             self._releases[str(name)] = Release(written=new)
         # Edited by the user: the new release goes next to it, once.
-        elif new not in {release.written, release.beside}:
+        elif not digests(content) & {release.written, release.beside}:
             beside = free_name(target, name, "new", release.beside)
             target.write(beside, content)
             self._outcome.beside.append(str(name.with_name(beside)))
@@ -146,7 +168,7 @@ def free_name(target: Folder, name: PurePosixPath, ending: str, ours: str = "") 
         target: The folder of the template.
         name: The template.
         ending: Goes before the suffix, such as "new".
-        ours: SHA-256 of a file that may be replaced, or "".
+        ours: Digest of a file that may be replaced, or "".
 
     Returns:
         "digits.new.ipynb" for "digits.ipynb" and "new", or with a number if that is taken.
@@ -164,7 +186,7 @@ def _is_free(target: Folder, name: str, last_beside: str) -> bool:
         present = target.read(name)
     except NotPlainError:
         return False
-    return present is None or digest(present) == last_beside
+    return present is None or last_beside in digests(present)
 
 
 def _reason(error: Exception) -> str:
@@ -172,5 +194,26 @@ def _reason(error: Exception) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
+    """Return a SHA-256, in hexadecimal, of what a user edits.
+
+    Of a notebook these are the sources of its cells: its outputs, counts and metadata change when
+    it is run or just opened.
+    """
+    cells = _sources(content)
+    return hashlib.sha256(content if cells is None else json.dumps(cells).encode()).hexdigest()
+
+
+def digests(content: bytes) -> set[str]:
+    """Return `digest`, and the SHA-256 of the whole, which earlier records have for notebooks."""
+    return {digest(content), hashlib.sha256(content).hexdigest()}
+
+
+def _sources(content: bytes) -> list[list[str]] | None:
+    try:
+        notebook = json.loads(content)
+        if not notebook["nbformat"]:
+            return None
+        return [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]
+    # No notebook.
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None

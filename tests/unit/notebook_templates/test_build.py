@@ -7,11 +7,15 @@ import importlib.util
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
 from packaging.requirements import Requirement
+
+from portal.server.home.template_cards import read_goals
+from portal.server.home.template_source import TemplateSource
 
 TEMPLATES = Path(__file__).parents[3] / "notebook_templates"
 SOURCE = """# ---
@@ -220,3 +224,13 @@ def test_packages_in_the_header_go_into_the_metadata():
 
     assert metadata["portal"] == {"packages": ["keras>=3", "numpy"]}
     assert metadata["kernelspec"]["name"] == "tensorflow"
+
+
+def test_the_goals_name_templates_that_are_there_once() -> None:
+    source = TemplateSource(path=TEMPLATES, below="")
+    goals = tomllib.loads((TEMPLATES / "goals.toml").read_text())["goal"]
+    named = [name for goal in goals for name in goal["templates"]]
+
+    assert sorted(named) == sorted(set(named))
+    assert list(read_goals(source)) == named
+    assert [name for name in named if not (TEMPLATES / name).is_file()] == []

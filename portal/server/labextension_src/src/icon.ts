@@ -46,3 +46,46 @@ export const environmentIcon = new LabIcon({
   <path fill="#2e7d32" d="M3 4h18v4H3zM9 12h6v2H9z"/>
 </svg>`
 });
+
+interface ITile {
+  readonly letters: string;
+  readonly color: string;
+}
+
+/** By the display names of folders of templates, and the names of kernels. */
+const TILES: Readonly<Record<string, ITile>> = {
+  Horovod: { letters: 'H', color: '#5e35b1' },
+  Keras: { letters: 'K', color: '#c62828' },
+  MXNet: { letters: 'MX', color: '#00695c' },
+  PyTorch: { letters: 'PT', color: '#d84315' },
+  R: { letters: 'R', color: '#1f5fae' },
+  TensorFlow: { letters: 'TF', color: '#b75500' },
+  ir: { letters: 'R', color: '#1f5fae' },
+  mxnet: { letters: 'MX', color: '#00695c' },
+  python3: { letters: 'Py', color: '#306998' },
+  pytorch: { letters: 'PT', color: '#d84315' },
+  tensorflow: { letters: 'TF', color: '#b75500' }
+};
+
+/** Ends the names of the icons of what cannot run here. */
+export const LACKING = '-lacking';
+
+/** The icon of a template: that of its framework, else of its kernel; without a folder the star. */
+export function frameworkIcon(framework: string, kernel: string, isLacking: boolean): LabIcon {
+  const tile = framework ? (TILES[framework] ?? TILES[kernel]) : undefined;
+  const lacking = isLacking ? LACKING : '';
+  if (tile === undefined) {
+    return isLacking
+      ? new LabIcon({ name: templateIcon.name + lacking, svgstr: templateIcon.svgstr })
+      : templateIcon;
+  }
+  const { letters, color } = tile;
+  return new LabIcon({
+    name: `data-scientist-portal:framework-${letters}${lacking}`,
+    svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <rect x="2" y="2" width="20" height="20" rx="4" fill="${color}"/>
+  <text x="12" y="16" text-anchor="middle" font-family="sans-serif" font-weight="700"
+    font-size="${letters.length > 1 ? 11 : 14}" fill="#fff">${letters}</text>
+</svg>`
+  });
+}

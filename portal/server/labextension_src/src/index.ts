@@ -6,6 +6,7 @@ import { environmentsPlugin } from './environments';
 import { executionsPlugin } from './executions';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
+import { launcherSearchPlugin } from './launchersearch';
 import { meterPlugin } from './meter';
 import { missingKernelPlugin } from './missingkernel';
 import { newMenuPlugin } from './newmenu';
@@ -16,6 +17,7 @@ import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
+import { unchangedPlugin } from './unchanged';
 import { unfinishedPlugin } from './unfinished';
 
 export default [
@@ -29,6 +31,8 @@ export default [
   jobsPlugin,
   runsPlugin,
   templatesPlugin,
+  launcherSearchPlugin,
+  unchangedPlugin,
   toolsPlugin,
   sessionPlugin,
   clockPlugin,

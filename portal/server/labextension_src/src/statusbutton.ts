@@ -2,6 +2,8 @@ import { JupyterFrontEnd } from '@jupyterlab/application';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { Widget } from '@lumino/widgets';
 
+import { addStyle } from './style';
+
 const STYLE = `
 .dsp-status { align-self: center; white-space: nowrap; border: 0; background: none; padding: 0 8px;
   color: inherit; font: inherit; font-size: var(--jp-ui-font-size1); line-height: 24px;
@@ -51,20 +53,10 @@ export function addStatusButton(
   button: StatusButton,
   rank: number
 ): void {
-  addStyle();
+  addStyle('data-scientist-portal-style', STYLE);
   if (statusBar) {
     statusBar.registerStatusItem(button.id, { item: button, align: 'right', rank });
   } else {
     app.shell.add(button, 'top', { rank: 9_000 - rank });
-  }
-}
-
-function addStyle(): void {
-  const id = 'data-scientist-portal-style';
-  if (!document.getElementById(id)) {
-    const style = document.createElement('style');
-    style.id = id;
-    style.textContent = STYLE;
-    document.head.append(style);
   }
 }

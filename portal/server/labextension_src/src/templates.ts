@@ -7,12 +7,54 @@ import { KernelSpec } from '@jupyterlab/services';
 import { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
 import { askPortal } from './api';
-import { templateIcon } from './icon';
+import { frameworkIcon, LACKING, templateIcon } from './icon';
 import { PALETTE_CATEGORY } from './palette';
+import { addStyle } from './style';
 
 const OPEN_TEMPLATE = 'data-scientist-portal:open-template';
 const RESTORE_TEMPLATE = 'data-scientist-portal:restore-template';
 const FOLDER = 'templates/';
+const CATEGORY = 'Templates';
+/** After JupyterLab's notebooks, which are 0, and before its consoles, 20. */
+const CATEGORY_RANK = 10;
+
+const STYLE = `
+.jp-LauncherCard[data-category='${CATEGORY}'] {
+  flex-direction: row;
+  align-items: center;
+  width: 20.5em;
+  min-height: 4.2em;
+}
+.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-icon {
+  flex: none;
+  width: 4.2em;
+  height: 4.2em;
+}
+.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-icon svg {
+  width: 2.4em;
+  height: 2.4em;
+}
+.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label {
+  padding: 6px 8px 6px 0;
+}
+.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label p {
+  line-height: 1.3;
+  margin: 0;
+  text-align: left;
+  white-space: pre-line;
+}
+.jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-label p::first-line {
+  color: var(--jp-ui-font-color2);
+  font-size: 0.9em;
+}
+.jp-LauncherCard:has([data-icon$='${LACKING}']) {
+  box-shadow: none;
+  filter: grayscale(1);
+}
+.jp-LauncherCard:has([data-icon$='${LACKING}']) > * {
+  opacity: 0.7;
+}
+`;
 
 interface ITemplate {
   /** Path below the templates folder. */
@@ -21,6 +63,8 @@ interface ITemplate {
   readonly path: string;
   readonly title: string;
   readonly framework: string;
+  /** What a user wants who opens it. */
+  readonly goal: string;
   /** Date of the last run by the tests, or "". */
   readonly tested: string;
   readonly versions: Readonly<Record<string, string>>;
@@ -30,6 +74,13 @@ interface ITemplate {
   readonly kernel: string;
   /** What to do where none runs it, or "". */
   readonly advice: string;
+}
+
+interface ICopy {
+  /** Path from the root of the file browser. */
+  readonly path: string;
+  /** A new release that was saved beside an edited copy, or "". */
+  readonly beside: string;
 }
 
 interface IListing {
@@ -70,18 +121,35 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
       return isFile && path.startsWith(FOLDER) ? path.slice(FOLDER.length) : null;
     };
 
+    addStyle('data-scientist-portal-templates', STYLE);
     commands.addCommand(OPEN_TEMPLATE, {
       label: args => String(args.label ?? ''),
       caption: args => String(args.caption ?? ''),
-      icon: templateIcon,
+      icon: args =>
+        frameworkIcon(String(args.framework), String(args.writtenFor), Boolean(args.advice)),
       execute: async args => {
         if (args.advice) {
           Notification.warning(String(args.advice), { autoClose: false });
         }
-        if (documents && args.kernel && args.kernel !== args.writtenFor) {
-          return openWith(documents, serviceManager.kernelspecs, args);
+        const { name, kernel } = args;
+        let copy: ICopy;
+        try {
+          copy = await askPortal<ICopy>(settings, 'templates/copies', 'POST', { name, kernel });
+        } catch (error) {
+          Notification.error((error as Error).message, { autoClose: false });
+          return;
         }
-        await commands.execute('docmanager:open', { path: args.path });
+        if (copy.beside) {
+          Notification.info(
+            `You edited ${copy.path}, so it stays as it is. ${copy.beside} is its new release.`,
+            { autoClose: false }
+          );
+        }
+        await defaultBrowser?.model.refresh();
+        if (documents && kernel && kernel !== args.writtenFor) {
+          return openWith(documents, serviceManager.kernelspecs, { ...args, path: copy.path });
+        }
+        await commands.execute('docmanager:open', { path: copy.path });
       }
     });
     commands.addCommand(RESTORE_TEMPLATE, {
@@ -114,17 +182,23 @@ export const templatesPlugin: JupyterFrontEndPlugin<void> = {
     void askPortal<IListing>(settings, 'templates').then(
       ({ templates, beside, problems }) => {
         templates.forEach((template, rank) => {
+          const { name, title, goal, framework, kernel, advice } = template;
           const args = {
-            path: template.path,
-            label: labelOf(template),
+            name,
+            label: title,
             caption: captionOf(template),
+            framework,
             writtenFor: template.written_for,
-            kernel: template.kernel,
-            advice: template.advice
+            kernel,
+            advice
           };
-          const category = `${template.framework} templates`;
-          launcher?.add({ command: OPEN_TEMPLATE, args, category, rank });
-          palette?.addItem({ command: OPEN_TEMPLATE, args, category });
+          const item = { command: OPEN_TEMPLATE, category: CATEGORY, rank };
+          launcher?.add({
+            ...item,
+            args: { ...args, label: goal ? `${goal}\n${title}` : title },
+            categoryRank: CATEGORY_RANK
+          });
+          palette?.addItem({ ...item, args });
         });
         beside.forEach(path =>
           Notification.info(`${path} is the new release of a template that you edited.`, {
@@ -162,15 +236,14 @@ async function openWith(
   await sessionContext.changeKernel({ name: isChosen ? named : String(kernel) });
 }
 
-function labelOf(template: ITemplate): string {
-  return template.tested ? `${template.title}, tested ${template.tested}` : template.title;
-}
-
 function captionOf(template: ITemplate): string {
   const versions = Object.entries(template.versions).map(([name, version]) => `${name} ${version}`);
   const tested = template.tested ? `Last tested on ${template.tested}` : 'Not tested by the portal';
-  const lines = [template.path, versions.length ? `${tested} with ${versions.join(', ')}` : tested];
-  return [...lines, ...(template.advice ? [template.advice] : [])].join('\n');
+  return [
+    ...(template.advice ? [template.advice] : []),
+    `Opens a copy of ${template.path} in the folder work`,
+    versions.length ? `${tested} with ${versions.join(', ')}` : tested
+  ].join('\n');
 }
 
 async function isSure(name: string): Promise<boolean> {

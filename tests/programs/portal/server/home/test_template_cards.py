@@ -56,6 +56,7 @@ def test_a_card_says_title_framework_and_when_it_was_tested(site: Path) -> None:
         "path": f"templates/{NAME}",
         "title": "Digits",
         "framework": "TensorFlow",
+        "goal": "TensorFlow",
         "tested": "2026-11-21",
         "versions": {"tensorflow": "2.21.0"},
         "written_for": "",
@@ -64,14 +65,44 @@ def test_a_card_says_title_framework_and_when_it_was_tested(site: Path) -> None:
     }
 
 
-def test_what_to_begin_with_comes_before_all_frameworks(site: Path) -> None:
+GOALS = """
+[[goal]]
+title = "First steps"
+templates = ["start-here.ipynb", "absent.ipynb"]
+[[goal]]
+title = "Faster"
+templates = ["tensorflow/digits.ipynb"]
+"""
+
+
+def test_cards_are_in_the_order_of_the_goals_and_then_of_names(site: Path) -> None:
     (site / "data").mkdir()
     for name in ("start-here.ipynb", "data/shards.ipynb"):
         (site / name).write_text(json.dumps(NOTEBOOK))
+    (site / "goals.toml").write_text(GOALS)
 
-    frameworks = [card.framework for card in list_cards(sources(site))]
+    cards = [(card.name, card.goal) for card in list_cards(sources(site))]
 
-    assert frameworks == ["First", "Data", "TensorFlow"]
+    assert cards == [
+        ("start-here.ipynb", "First steps"),
+        (NAME, "Faster"),
+        ("data/shards.ipynb", "Data"),
+    ]
+
+
+@pytest.mark.parametrize("goals", ["[", "goal = 1", "[[goal]]\ntitle = 'x'"])
+def test_cards_without_readable_goals_are_in_the_order_of_names(site: Path, goals: str) -> None:
+    (site / "goals.toml").write_text(goals)
+
+    assert [card.name for card in list_cards(sources(site))] == [NAME]
+
+
+def test_cards_that_nothing_runs_here_come_last(site: Path) -> None:
+    (site / "first.ipynb").write_text(notebook_of("absent"))
+
+    cards = list_cards(sources(site), {"tensorflow": kernel_with()})
+
+    assert [card.name for card in cards] == [NAME, "first.ipynb"]
 
 
 def notebook_of(kernel: str, *packages: str) -> str:
@@ -143,7 +174,7 @@ def test_container_templates_are_offered_only_where_a_node_runs_them(
 def test_a_notebook_that_is_none_is_shown_by_its_name(site: Path) -> None:
     (site / "start.ipynb").write_text("{")
 
-    assert [card.title for card in list_cards(sources(site))] == ["start", "Digits"]
+    assert {card.title for card in list_cards(sources(site))} == {"start", "Digits"}
 
 
 def test_the_record_of_the_tests_is_no_template(site: Path, home: Path) -> None:
@@ -233,7 +264,7 @@ def test_folders_and_repositories_of_the_site_come_in_folders_of_their_own(
     for folder in ("site", "course"):
         assert (home / "templates" / folder / NAME).exists()
     cards = list_cards(prepared.sources)
-    assert [card.name for card in cards] == [f"course/{NAME}", f"site/{NAME}"]
+    assert [card.name for card in cards] == [f"site/{NAME}", f"course/{NAME}"]
     (home / "templates/course" / NAME).write_text("mine")
     assert restore_template(prepared.sources, home, f"course/{NAME}") != ""
 
@@ -266,10 +297,17 @@ def test_the_rest_interface_lists_and_restores(
         (server.root / card["path"]).write_text("mine")
         restored = server.http.post(url, json={"name": card["name"]}, timeout=10)
         refused = server.http.post(url, json={"name": 1}, timeout=10)
+        body = {"name": card["name"], "kernel": "python3"}
+        copied = server.http.post(f"{url}/copies", json=body, timeout=10)
+        malformed = server.http.post(f"{url}/copies", json={"kernel": 1}, timeout=10)
+        copied_by_a_stranger = requests.post(f"{url}/copies", json=body, timeout=10)
         stranger = requests.post(url, json={"name": card["name"]}, timeout=10)
     finally:
         server.stop()
 
     assert restored.json() == {"kept": "templates/tensorflow/digits.edited.ipynb"}
     assert (refused.status_code, stranger.status_code) == (400, 403)
+    assert copied.json() == {"path": f"work/{NAME}", "beside": ""}
+    assert (malformed.status_code, copied_by_a_stranger.status_code) == (400, 403)
+    assert (server.root / "work" / NAME).exists()
     assert os.path.exists(server.root / "templates/tensorflow/digits.edited.ipynb")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import resource
 import time
@@ -92,6 +94,48 @@ def test_a_new_release_comes_beside_a_template_that_was_edited(site: Site) -> No
     assert list(outcome.notes()) == [
         "templates/tensorflow/digits.new.ipynb is the new release of a template that you edited."
     ]
+
+
+def notebook(code: str, output: str = "", **metadata: str) -> str:
+    outputs = [{"output_type": "stream", "name": "stdout", "text": [output]}] if output else []
+    cell = {"cell_type": "code", "metadata": {}, "outputs": outputs, "source": [code]}
+    return json.dumps({"cells": [cell], "metadata": metadata, "nbformat": 4})
+
+
+def test_a_new_release_replaces_a_notebook_that_was_only_run(site: Site) -> None:
+    site.release(notebook("first"))
+    site.start_session()
+    site.edit(notebook("first", output="done", version="3.11"))
+    site.release(notebook("second"))
+
+    outcome = site.start_session()
+
+    assert site.files() == {NAME: notebook("second")}
+    assert outcome.beside == []
+
+
+def test_a_notebook_that_was_only_run_keeps_its_outputs(site: Site) -> None:
+    site.release(notebook("first"))
+    site.start_session()
+    site.edit(notebook("first", output="done"))
+
+    outcome = site.start_session()
+
+    assert site.files() == {NAME: notebook("first", output="done")}
+    assert list(outcome.notes()) == []
+
+
+def test_a_record_of_whole_notebooks_still_tells_what_was_edited(site: Site) -> None:
+    site.release(notebook("first"))
+    site.start_session()
+    record = site.home / RECORD_PATH
+    whole = hashlib.sha256(notebook("first").encode()).hexdigest()
+    record.write_text(json.dumps({NAME: {"written": whole, "beside": ""}}))
+    site.release(notebook("second"))
+
+    site.start_session()
+
+    assert site.files() == {NAME: notebook("second")}
 
 
 def test_an_edit_alone_brings_nothing_beside_it(site: Site) -> None:
