@@ -6,6 +6,7 @@ import argparse
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ from portal.environments.image import (
     parse_source,
     read_key,
 )
+from portal.environments.image_kernel import ensure_kernel
 from portal.environments.locked import is_locked
 from portal.environments.locked_commands import (
     IntermixedParser,
     add_locked_commands,
     interrupted_by,
 )
-from portal.environments.own import files_made_here, size_mib
+from portal.environments.own import files_made_here, kernel_folder, size_mib
 from portal.environments.place import find_place, variables_of
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
 from portal.environments.registry import (
@@ -133,19 +135,39 @@ def add_environment(arguments: argparse.Namespace) -> int:
         made = f" The image is kept: {table['image']}"
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
     if not arguments.untried:
-        print("Trying the kernel.", flush=True)
-        trial = try_environment(environment, probe_node())
-        if trial.problem:
-            raise RegistryError(
-                f"{arguments.id} was not added. {trial.problem} If it works on other nodes only, "
-                f"add it with --untried.{made}"
-            )
-        # Templates choose a kernel by its packages.
-        table |= {} if trial.packages is None else {"packages": list(trial.packages)}
+        beside = kernel_folder(environment, Path.home())
+        try:
+            table |= _tried(path, environment, table, beside)
+        except RegistryError as error:
+            raise RegistryError(f"{arguments.id} was not added. {error.message}{made}") from error
     add_entry(path, arguments.id, table, is_own=not arguments.site)
     works = "" if arguments.untried else f"{arguments.id}: works on this machine.\n"
     print(f"{works}Added to {path}. Running sessions offer it within a minute, if it works there.")
     return 0
+
+
+def _tried(
+    path: Path, environment: Environment, table: dict[str, Any], beside: Path
+) -> dict[str, Any]:
+    """Return the keys that only a trial can tell; what an image lacks goes into `beside`.
+
+    Raises:
+        RegistryError: If no kernel starts.
+    """
+    node, keys = probe_node(), {}
+    if ensure_kernel(environment, node, beside):
+        keys["kernel_packages"] = str(beside)
+        environment = check_entry(path, environment.id, table | keys, is_own=environment.is_own)
+    print("Trying the kernel.", flush=True)
+    trial = try_environment(environment, node)
+    if trial.problem:
+        if keys:
+            shutil.rmtree(beside, ignore_errors=True)
+        raise RegistryError(
+            f"{trial.problem} If it works on other nodes only, add it with --untried."
+        )
+    # Templates choose a kernel by its packages.
+    return keys | ({} if trial.packages is None else {"packages": list(trial.packages)})
 
 
 def _image_file(arguments: argparse.Namespace) -> Path:
@@ -207,22 +229,22 @@ def remove_environment(arguments: argparse.Namespace) -> int:
         raise RegistryError(
             f"'{arguments.id}' belongs to the site. Ask the administrators to remove it."
         )
-    files = None if own is None else files_made_here(own, Path.home())
+    files = () if own is None else files_made_here(own, Path.home())
     if own is not None and not arguments.yes and not _confirmed(arguments.id, files):
         print("Nothing was removed.")
         return 1
     remove_entry(path, arguments.id)
-    if files is not None:
-        _delete(files)
-    kept = own.path if own is not None and files is None else None
+    for one in files:
+        _delete(one)
+    kept = own.path if own is not None and own.path not in files else None
     print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
     return 0
 
 
-def _confirmed(id_: str, files: Path | None) -> bool:
+def _confirmed(id_: str, files: Sequence[Path]) -> bool:
     if not sys.stdin.isatty():
         raise RegistryError(f"Nobody can be asked here. To remove {id_} without, add --yes.")
-    what = f" and delete {files}" if files else ""
+    what = f" and delete {' and '.join(map(str, files))}" if files else ""
     return input(f"Remove the environment {id_}{what}? [y/N] ").strip().lower() in {"y", "yes"}
 
 

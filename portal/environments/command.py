@@ -48,12 +48,20 @@ _KERNELS = {
 }
 # Names the folder that kernels import `dsportal` from; it holds nothing else.
 LIBRARY_VARIABLE = "PORTAL_LIBRARY"
+# Names the folder with the ipykernel of an image that has none.
+KERNEL_PACKAGES_VARIABLE = "PORTAL_KERNEL_PACKAGES"
 # Marks our line: a module's script, for one, may print something first.
 PACKAGES_MARK = "dsportal-packages"
 # If a name is twice on the search path, the first is imported. Python before 3.8 lacks the module
 # and reports no packages.
 _PYTHON_PROBE = f"""\
+import os, sys
+beside = os.environ.get("{KERNEL_PACKAGES_VARIABLE}")
+sys.path += filter(None, [beside])
 import ipykernel
+if beside:
+    # Here the image's packages meet others.
+    import ipykernel.kernelapp
 try:
     from importlib.metadata import distributions
 except ImportError:
@@ -103,7 +111,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
     """
     is_r = environment.language is Language.R
     is_python3 = environment.language is Language.PYTHON
-    argv = _enter(environment, node, _KERNELS[environment.language])
+    argv = enter(environment, node, _KERNELS[environment.language])
     if environment.language is Language.PYTHON2:
         argv = [sys.executable, "-c", _PYTHON2_KERNEL, "-f", "{connection_file}", "--", *argv]
     if is_r:
@@ -124,7 +132,7 @@ def probe(environment: Environment, node: Node) -> list[str]:
     It prints PACKAGES_MARK and what is installed, separated by blanks: for Python as NAME==VERSION,
     for R as NAME.
     """
-    return _enter(environment, node, _PROBES[environment.language])
+    return enter(environment, node, _PROBES[environment.language])
 
 
 def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
@@ -135,6 +143,8 @@ def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
         own["PATH"] = f"{environment.path}/bin:{path}"
         is_conda = environment.kind is Kind.CONDA
         own["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(environment.path)
+    if environment.kernel_packages is not None:
+        own[KERNEL_PACKAGES_VARIABLE] = str(environment.kernel_packages)
     return own | dict(environment.variables)
 
 
@@ -145,7 +155,8 @@ def _python_path(environment: Environment, node: Node) -> Mapping[str, str]:
     return {"PYTHONPATH": node.python_path}
 
 
-def _enter(environment: Environment, node: Node, arguments: Sequence[str]) -> list[str]:
+def enter(environment: Environment, node: Node, arguments: Sequence[str]) -> list[str]:
+    """Return a command that runs an environment's interpreter with `arguments`."""
     inside = [environment.program, *arguments]
     match environment.kind:
         case Kind.VIRTUALENV:
@@ -158,6 +169,8 @@ def _enter(environment: Environment, node: Node, arguments: Sequence[str]) -> li
             return [*_BASH, _LOAD_MODULES, "dsportal", *words]
         case Kind.IMAGE:
             binds = [f"--bind={folder}" for folder in (*node.binds, *environment.binds)]
+            if (beside := environment.kernel_packages) is not None:
+                binds.append(f"--bind={beside}:{beside}:ro")
             gpus = ["--nv"] if node.has_gpus else []
             return [str(node.container), "exec", *gpus, *binds, str(environment.path), *inside]
         case Kind.INTERPRETER:

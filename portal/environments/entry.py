@@ -41,7 +41,16 @@ class Kind(Enum):
 _PROGRAMS = {Language.PYTHON: "python3", Language.PYTHON2: "python2", Language.R: "R"}
 # Kernels that few sites have: of templates for them nobody is told that something is missing.
 RARE_KERNELS = frozenset({"ir", "mxnet"})
-_COMMON_KEYS = ("name", "language", "program", "logo", "binds", "variables", "packages")
+_COMMON_KEYS = (
+    "name",
+    "language",
+    "program",
+    "logo",
+    "binds",
+    "variables",
+    "packages",
+    "kernel_packages",
+)
 KEYS = (*(kind.value for kind in Kind), *_COMMON_KEYS)
 
 
@@ -59,6 +68,7 @@ class Environment:
         binds: Further folders that are mounted into an image.
         variables: Environment variables of the kernel.
         packages: What was installed in it when it was added, as NAME==VERSION; None if not known.
+        kernel_packages: Folder with the ipykernel that an image lacks, or None.
         is_own: Whether the user added it, not the site.
     """
 
@@ -73,6 +83,7 @@ class Environment:
     binds: tuple[Path, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] | None = None
+    kernel_packages: Path | None = None
     is_own: bool = False
 
     @property
@@ -114,10 +125,11 @@ def parse_entry(id_: str, table: Any, *, where: str, is_own: bool = False) -> En
         modules=_modules(table["modules"], place) if kind is Kind.MODULES else (),
         language=language,
         program=_text(table.get("program", _PROGRAMS[language]), "program", place),
-        logo=_path(table["logo"], "logo", place) if "logo" in table else None,
+        logo=_optional_path(table, "logo", place),
         binds=tuple(_path(b, "binds", place) for b in _list(table.get("binds", []), place)),
         variables=_variables(table.get("variables", {}), place),
         packages=_packages(table["packages"], place) if "packages" in table else None,
+        kernel_packages=_optional_path(table, "kernel_packages", place),
         is_own=is_own,
     )
 
@@ -144,6 +156,10 @@ def _path(value: Any, key: str, place: str) -> Path:
             f"{key} in {place} is {value!r:.60}, but must be an absolute path without ':' and ','."
         )
     return path
+
+
+def _optional_path(table: Mapping[str, Any], key: str, place: str) -> Path | None:
+    return _path(table[key], key, place) if key in table else None
 
 
 def _list(value: Any, place: str) -> list[Any]:

@@ -15,6 +15,9 @@ sys.path[:] = [path for path in sys.path if path]
 
 import os  # noqa: E402
 
+# Behind all else: what an image has itself is imported from there.
+sys.path += filter(None, [os.environ.get("PORTAL_KERNEL_PACKAGES")])
+
 import zmq  # noqa: E402
 from ipykernel.iostream import IOPubThread  # noqa: E402
 from ipykernel.kernelapp import IPKernelApp  # noqa: E402

@@ -65,7 +65,7 @@ def _look_at(environment: Environment, home: Path) -> OwnEnvironment:
         size_mib=None if is_gone else size_mib(environment),
         is_gone=is_gone,
         is_locked=path is not None and is_locked(path),
-        is_deleted=files_made_here(environment, home) is not None,
+        is_deleted=path in files_made_here(environment, home),
     )
 
 
@@ -75,15 +75,29 @@ def size_mib(environment: Environment) -> float | None:
     if path is None or environment.kind not in _OF_KNOWN_SIZE:
         return None
     n_bytes = size_bytes(path) if path.is_dir() else path.stat().st_blocks * 512
+    if environment.kernel_packages is not None:
+        n_bytes += size_bytes(environment.kernel_packages)
     return n_bytes / _BYTES_PER_MIB
 
 
-def files_made_here(environment: Environment, home: Path) -> Path | None:
-    """Return the folder or file that `dsportal environments` made for an environment, or None."""
+def kernel_folder(environment: Environment, home: Path) -> Path:
+    """Return where the ipykernel of an image goes that has none.
+
+    A user's image may lie where the user cannot write; one for everybody is where all nodes see it.
+    """
+    image, name = environment.path, f"{environment.id}.kernel"
+    return home / OWN_FOLDER / name if environment.is_own or not image else image.with_name(name)
+
+
+def files_made_here(environment: Environment, home: Path) -> tuple[Path, ...]:
+    """Return the folders and files that `dsportal environments` made for an environment."""
     folder = environment.path
     if folder is not None and is_locked(folder):
         # One that somebody else has made and shares is only forgotten.
-        return folder if folder.stat().st_uid == os.geteuid() else None
+        return (folder,) if folder.stat().st_uid == os.geteuid() else ()
     image = home / OWN_FOLDER / f"{environment.id}.sif"
     is_image = environment.path == image and image.exists()
-    return image if is_image else None
+    beside = environment.kernel_packages
+    # The registry can be edited by hand.
+    is_beside = beside is not None and beside == kernel_folder(environment, home)
+    return (*((image,) if is_image else ()), *((beside,) if beside and is_beside else ()))

@@ -83,6 +83,11 @@ def quick_problem(environment: Environment, node: Node) -> str:
             return "This node has neither apptainer nor singularity."
         if not os.access(str(environment.path), os.R_OK):
             return f"The image {environment.path} does not exist or cannot be read on this node."
+        if (beside := environment.kernel_packages) is not None and not beside.is_dir():
+            return (
+                f"{beside}, which has the ipykernel of the image, does not exist on this node. "
+                "Remove the environment and add it again."
+            )
         return ""
     program = environment.path
     if environment.kind in {Kind.VIRTUALENV, Kind.CONDA}:
@@ -116,11 +121,16 @@ def try_environment(
         return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
         return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
-    words = " ".join(done.stderr.decode("utf-8", "replace").split())[-_SHOWN_ERROR_CHARS:]
+    words = last_words(done.stderr)
     needed = _NEEDS[environment.language]
     return EnvironmentTrial(
         problem=f"It does not start a kernel; it needs {needed}. Its last output: {words or 'none'}"
     )
+
+
+def last_words(printed: bytes) -> str:
+    """Return the end of what a program printed, as one line."""
+    return " ".join(printed.decode("utf-8", "replace").split())[-_SHOWN_ERROR_CHARS:]
 
 
 def _packages_in(printed: str) -> tuple[str, ...] | None:

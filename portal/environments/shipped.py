@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
 
 from portal.environments.errors import RegistryError
 from portal.packages.overlay import Shipped, distributions_in
@@ -60,13 +63,33 @@ def write_stand_ins(shipped: Shipped, folder: Path) -> Mapping[str, str]:
         for info in site.glob("*.dist-info"):
             # The text below the first empty line is a description for readers.
             text = (info / "METADATA").read_text("utf-8", "replace").partition("\n\n")[0]
-            files = {
-                f"{info.name}/METADATA": f"{text}\n",
-                f"{info.name}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
-                "Tag: py3-none-any\n",
-                f"{info.name}/RECORD": "",
-            }
-            with zipfile.ZipFile(folder / f"{info.stem}-py3-none-any.whl", "w") as wheel:
-                for name, content in files.items():
-                    wheel.writestr(name, content)
+            _write_wheel(info.stem, text, folder)
     return distributions_in(shipped.site_packages)
+
+
+def write_stand_in(name: str, version: str, folder: Path) -> bool:
+    """Write a wheel without content for one package of which only name and version are known.
+
+    Returns:
+        False if that is no version in Python's sense, so that nothing can depend on it.
+    """
+    try:
+        Version(version)
+    except InvalidVersion:
+        return False
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"
+    # As PEP 427 escapes it.
+    _write_wheel(f"{re.sub('[-_.]+', '_', name)}-{version}", metadata, folder)
+    return True
+
+
+def _write_wheel(stem: str, metadata: str, folder: Path) -> None:
+    info = f"{stem}.dist-info"
+    files = {
+        f"{info}/METADATA": f"{metadata}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
+        for name, content in files.items():
+            wheel.writestr(name, content)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import pwd
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from portal.environments.registry import OWN_PATH
+from tests.support.bare_image import docker_archive, tar_of, write_bare_archive, write_wheels
 from tests.support.eventually import eventually
 from tests.support.kernels import offered, run_cell
 from tests.support.notebook_server import CHECKOUT, NotebookServer
@@ -101,6 +99,23 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
 
 
 @pytest.mark.release
+async def test_an_image_needs_nothing_but_python_for_a_kernel(server: NotebookServer) -> None:
+    archive, wheels = server.tmp_dir / "bare.tar", server.tmp_dir / "wheels"
+    write_bare_archive(IMAGE, archive)
+    write_wheels(IMAGE, wheels)
+    index = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+
+    done = add(server, "bare", "--image", f"docker-archive:{archive}", **index)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Installing ipykernel beside the image" in done.stdout
+    eventually(lambda: "own-bare" in offered(server), timeout_s=60)
+    shown = await run_cell(server, "own-bare", "import ipykernel; ipykernel.__file__")
+    beside = server.root / ".local/share/data-scientist-portal/images/bare.kernel"
+    assert str(beside) in shown
+
+
+@pytest.mark.release
 @pytest.mark.skipif(not PROGRAM.exists(), reason=f"no {PROGRAM}; the target registry unpacks it")
 def test_a_container_of_a_registry_comes_with_the_users_key_only(server: NotebookServer) -> None:
     key_file = server.root / "key"
@@ -125,44 +140,19 @@ def test_a_container_of_a_registry_comes_with_the_users_key_only(server: Noteboo
     assert (server.root / ".local/share/data-scientist-portal/images/ngc.sif").stat().st_size > 1e6
 
 
-def test_an_archive_without_a_kernel_becomes_an_image_and_says_what_it_needs(
+def test_an_archive_without_python_becomes_an_image_and_says_what_it_needs(
     server: NotebookServer,
 ) -> None:
     archive = server.tmp_dir / "empty.tar"
-    archive.write_bytes(docker_archive())
+    layer = tar_of(dict.fromkeys(("etc/hosts", "tmp/.keep", "usr/bin/.keep"), b""))
+    archive.write_bytes(docker_archive(layer))
 
     done = add(server, "empty", "--image", f"docker-archive:{archive}", "--into", "images")
 
     assert "Build complete" in done.stderr
     assert (server.root / "images/empty.sif").exists()
-    assert "empty was not added. It does not start a kernel; it needs ipykernel." in done.stderr
+    assert "empty was not added. No Python answers in the image as python3." in done.stderr
     assert f"is kept: {server.root}/images/empty.sif" in done.stderr
-
-
-def docker_archive() -> bytes:
-    """Return an archive as `docker save` writes it, of an image with nothing in it but folders."""
-    layer = tar_of(dict.fromkeys(("etc/hosts", "tmp/.keep", "usr/bin/.keep"), b""))
-    diff_ids = [f"sha256:{hashlib.sha256(layer).hexdigest()}"]
-    config = {
-        "architecture": "amd64",
-        "os": "linux",
-        "config": {"Env": ["PATH=/usr/bin"]},
-        "rootfs": {"type": "layers", "diff_ids": diff_ids},
-    }
-    manifest = [{"Config": "config.json", "RepoTags": ["e:1"], "Layers": ["layer.tar"]}]
-    described = {"config.json": config, "manifest.json": manifest}
-    files = {name: json.dumps(content).encode() for name, content in described.items()}
-    return tar_of({**files, "layer.tar": layer})
-
-
-def tar_of(files: dict[str, bytes]) -> bytes:
-    written = io.BytesIO()
-    with tarfile.open(fileobj=written, mode="w") as tar:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return written.getvalue()
 
 
 def test_what_is_no_image_adds_nothing(server: NotebookServer) -> None:

@@ -40,6 +40,7 @@ STEPS = {
         ("Preparing", ""),
         ("Downloading the image", "Making an image from"),
         ("Writing the image file", "Creating SIF file"),
+        ("Installing ipykernel", "Installing ipykernel"),
         ("Trying the kernel", "Trying the kernel."),
     ),
     Action.REMOVE: (("Removing", ""),),
