@@ -132,7 +132,7 @@ def add_environment(arguments: argparse.Namespace) -> int:
         login = _login(arguments)
         with interrupted_by(signal.SIGTERM, signal.SIGHUP):
             make_image(probe_node().container, source, Path(table["image"]), login)
-        made = f" The image is kept: {table['image']}"
+        made = f" The image is kept: next time add the file {table['image']}."
     environment = check_entry(path, arguments.id, table, is_own=not arguments.site)
     if not arguments.untried:
         beside = kernel_folder(environment, Path.home())

@@ -110,9 +110,9 @@ def look_into(environment: Environment, node: Node) -> ImagePython:
     python = parse_look(done.stdout.decode("utf-8", "replace"))
     if python is None:
         raise RegistryError(
-            f"No Python answers in the image as {environment.program}. A kernel needs one there; "
-            "if it has another name or path, give that with --program. "
-            f"What it said: {last_words(done.stderr) or 'nothing'}."
+            f"The image does not start {environment.program}; its last output: "
+            f"{last_words(done.stderr) or 'none'}. A kernel needs a Python there; if it has "
+            "another name or path, give that with --program."
         )
     return python
 

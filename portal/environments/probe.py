@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ _MODULE_INITS = (
 _CONTAINERS = ("apptainer", "singularity")
 _SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 _SHOWN_ERROR_CHARS = 300
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NEEDS = {Language.PYTHON: "ipykernel", Language.PYTHON2: "Python 2", Language.R: "IRkernel"}
 
 
@@ -129,8 +131,9 @@ def try_environment(
 
 
 def last_words(printed: bytes) -> str:
-    """Return the end of what a program printed, as one line."""
-    return " ".join(printed.decode("utf-8", "replace").split())[-_SHOWN_ERROR_CHARS:]
+    """Return the end of what a program printed, as one line without colours and a full stop."""
+    text = _COLOUR.sub("", printed.decode("utf-8", "replace"))
+    return " ".join(text.split())[-_SHOWN_ERROR_CHARS:].rstrip(" .")
 
 
 def _packages_in(printed: str) -> tuple[str, ...] | None:

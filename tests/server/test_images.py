@@ -151,8 +151,8 @@ def test_an_archive_without_python_becomes_an_image_and_says_what_it_needs(
 
     assert "Build complete" in done.stderr
     assert (server.root / "images/empty.sif").exists()
-    assert "empty was not added. No Python answers in the image as python3." in done.stderr
-    assert f"is kept: {server.root}/images/empty.sif" in done.stderr
+    assert "empty was not added. The image does not start python3; its last output: " in done.stderr
+    assert f"is kept: next time add the file {server.root}/images/empty.sif." in done.stderr
 
 
 def test_what_is_no_image_adds_nothing(server: NotebookServer) -> None:

@@ -32,7 +32,7 @@ def write_wheels(layout: Path, folder: Path) -> None:
             content = full.extractfile(member) if found and member.isfile() else None
             if found and content is not None:
                 files[found["path"]] = content.read()
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for path, text in files.items():
         if path.endswith(".dist-info/WHEEL"):
             info = path.partition("/")[0]

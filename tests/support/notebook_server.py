@@ -152,7 +152,11 @@ def _state_and_parent(pid: int) -> tuple[str, int]:
 
 
 def start_jupyterlab(
-    folder: Path, tensorboard_python: Path, python: Path, environ: dict[str, str] | None = None
+    folder: Path,
+    tensorboard_python: Path,
+    python: Path,
+    environ: dict[str, str] | None = None,
+    user_id: int | None = None,
 ) -> NotebookServer:
     """Start JupyterLab and Notebook with the labextension of this checkout.
 
@@ -161,6 +165,7 @@ def start_jupyterlab(
         tensorboard_python: Starts TensorBoards.
         python: That of the sessions' environment.
         environ: Further variables.
+        user_id: Who runs it; None for this process's own user.
     """
     labextensions = folder / "share" / "labextensions"
     labextensions.mkdir(parents=True)
@@ -172,4 +177,5 @@ def start_jupyterlab(
         tensorboard_python,
         argv=(str(python), "-m", "jupyter", "lab"),
         environ={"JUPYTER_PATH": str(folder / "share"), **(environ or {})},
+        user_id=user_id,
     )
