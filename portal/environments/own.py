@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from portal.environments.entry import Environment, Kind
+from portal.environments.errors import RegistryError
 from portal.environments.image import OWN_FOLDER
-from portal.environments.locked import is_locked
+from portal.environments.locked import is_locked, read_group
 from portal.environments.registry import read_registry, site_path
+from portal.environments.sharing import group_name
 from portal.packages.installed import size_bytes
 
 _BYTES_PER_MIB = 1024 * 1024
@@ -23,17 +25,21 @@ class OwnEnvironment:
     """An environment of the user's.
 
     Attributes:
+        place: Where it is, with "~" for the home; modules by name.
         size_mib: None if it is not known.
         is_gone: Whether its folder or file is no longer there.
         is_locked: Whether `dsportal environments new` made it, so that it can be updated.
         is_deleted: Whether its files go when it is removed.
+        group: Name of the group that it is shared with, or "".
     """
 
     environment: Environment
+    place: str
     size_mib: float | None
     is_gone: bool
     is_locked: bool
     is_deleted: bool
+    group: str
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -43,11 +49,12 @@ class OwnEnvironment:
             "name": one.name,
             "kernel": one.kernel_name,
             "kind": one.kind.value,
-            "place": str(one.path) if one.path else " ".join(one.modules),
+            "place": self.place,
             "size_mib": self.size_mib,
             "is_gone": self.is_gone,
             "is_locked": self.is_locked,
             "is_deleted": self.is_deleted,
+            "group": self.group,
         }
 
 
@@ -66,7 +73,22 @@ def _look_at(environment: Environment, home: Path) -> OwnEnvironment:
         is_gone=is_gone,
         is_locked=path is not None and is_locked(path),
         is_deleted=path in files_made_here(environment, home),
+        place=_short(path, home) if path else " ".join(environment.modules),
+        group=_group(path) if path else "",
     )
+
+
+def _short(path: Path, home: Path) -> str:
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+def _group(folder: Path) -> str:
+    try:
+        group = read_group(folder) if is_locked(folder) else None
+    except RegistryError:
+        # Its update says what is wrong.
+        return ""
+    return "" if group is None else group_name(group)
 
 
 def size_mib(environment: Environment) -> float | None:

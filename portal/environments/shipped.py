@@ -61,6 +61,9 @@ def write_stand_ins(shipped: Shipped, folder: Path) -> Mapping[str, str]:
     """
     for site in map(Path, shipped.site_packages):
         for info in site.glob("*.dist-info"):
+            if not (info / "METADATA").is_file():
+                # Left behind by an installation that was interrupted.
+                continue
             # The text below the first empty line is a description for readers.
             text = (info / "METADATA").read_text("utf-8", "replace").partition("\n\n")[0]
             _write_wheel(info.stem, text, folder)

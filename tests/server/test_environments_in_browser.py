@@ -113,6 +113,42 @@ def test_an_environment_is_made_in_the_launcher_while_the_page_is_reloaded(
     expect(kernel).to_contain_text("mine", timeout=TIMEOUT_MS)
 
 
+@pytest.mark.release
+def test_a_shared_environment_is_updated_exported_and_removed_in_the_list(
+    server: NotebookServer, page: Page
+) -> None:
+    page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
+    page.locator(".jp-LauncherCard").get_by_text("Environments", exact=True).click()
+    panel, dialog = page.locator("#data-scientist-portal-environments"), page.locator(".jp-Dialog")
+    panel.get_by_role("button", name="New Environment").click()
+    dialog.get_by_label("Short name").fill("course")
+    dialog.get_by_role("textbox", name="Packages").fill("tiny==1.0")
+    dialog.get_by_role("textbox", name="Folder").fill("project")
+    dialog.get_by_label("The group of this folder can use it").check()
+    dialog.get_by_role("button", name="Make it").click()
+    expect(dialog).to_contain_text("The environment course is ready", timeout=TIMEOUT_MS)
+    dialog.get_by_role("button", name="Close").click()
+
+    line = panel.get_by_role("row").filter(has_text="project/course")
+    expect(line).to_contain_text("Ready, shared with the group root")
+    expect(line).to_contain_text("MiB")
+    keep_picture(page, "environments")
+    line.get_by_role("button", name="Update").click()
+    expect(dialog).to_contain_text("Choosing versions.", timeout=TIMEOUT_MS)
+    expect(dialog).to_have_count(0, timeout=TIMEOUT_MS)
+    line.get_by_role("button", name="Export").click()
+    exported = server.root / "requirements-course.txt"
+    expect(page.locator(".jp-FileEditor")).to_contain_text("tiny==1.0", timeout=TIMEOUT_MS)
+    assert "--like" in exported.read_text()
+
+    page.get_by_role("tab", name="Environments").click()
+    line.get_by_role("button", name="Remove").click()
+    expect(dialog).to_contain_text("project/course is deleted")
+    dialog.get_by_role("button", name="Remove").click()
+    expect(line).to_have_count(0, timeout=TIMEOUT_MS)
+    assert not (server.root / "project/course").exists()
+
+
 def keep_picture(page: Page, name: str) -> None:
     folder = CHECKOUT / "tests/output/server"
     folder.mkdir(parents=True, exist_ok=True)

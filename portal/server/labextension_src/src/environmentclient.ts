@@ -33,6 +33,8 @@ export interface IOwnEnvironment {
   readonly is_gone: boolean;
   readonly is_locked: boolean;
   readonly is_deleted: boolean;
+  /** The group that it is shared with, or "". */
+  readonly group: string;
 }
 
 export interface IListing {

@@ -74,9 +74,11 @@ export class EnvironmentsPanel extends Widget {
     const state = one.is_gone
       ? 'Its files are gone'
       : (listed?.problem ?? 'Not looked at yet') || 'Ready';
+    const shared = one.group ? `, shared with the group ${one.group}` : '';
     const size = one.size_mib === null ? '' : `${one.size_mib.toFixed(1)} MiB`;
-    const line = row([one.name, one.place, size, state], 'td');
+    const line = row([one.name, one.place, size, state + shared], 'td');
     const cell = document.createElement('td');
+    Object.assign(cell.style, { textAlign: 'left', whiteSpace: 'nowrap' });
     if (isOffered) {
       cell.append(this.action('Open a notebook', one, () => this.tasks.openNotebook(one.kernel)));
     }
@@ -126,9 +128,15 @@ export class EnvironmentsPanel extends Widget {
 
 function row(texts: ReadonlyArray<string>, kind: 'td' | 'th'): HTMLTableRowElement {
   const line = document.createElement('tr');
-  texts.forEach(text => {
+  texts.forEach((text, i) => {
     const cell = document.createElement(kind);
     cell.textContent = text;
+    cell.style.textAlign = HEADINGS[i] === 'Size' ? 'right' : 'left';
+    if (HEADINGS[i] === 'Place') {
+      Object.assign(cell.style, { overflowWrap: 'anywhere', minWidth: '12em' });
+    } else if (HEADINGS[i] === 'Size') {
+      cell.style.whiteSpace = 'nowrap';
+    }
     line.append(cell);
   });
   return line;
@@ -138,7 +146,7 @@ function button(label: string, act: () => void): HTMLButtonElement {
   const made = document.createElement('button');
   made.className = 'jp-mod-styled';
   made.textContent = label;
-  made.style.marginRight = '6px';
+  made.style.margin = '2px 6px 2px 0';
   made.addEventListener('click', act);
   return made;
 }
