@@ -11,7 +11,6 @@ from traitlets.config.loader import LazyConfigValue
 from portal.hub import start_check
 from portal.hub.form import handlers
 from portal.hub.form.form import make_options_form
-from portal.hub.formatting import format_moment
 from portal.hub.pages.base import HUB_DIR, STATIC_ROUTE, TEMPLATES_DIR, PortalView, static_route
 from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.session_view import describe_request
@@ -74,7 +73,6 @@ def _template_vars() -> dict[str, Any]:
             # Only now: base_url may be set after this, or on the command line.
             static_url=f"{JupyterHub.instance().hub_prefix}{STATIC_ROUTE}",
         ),
-        "format_moment": lambda _user: format_moment,
         "describe_request": lambda _user: describe_request,
         "describe_start": lambda _user: describe_start,
         "describe_ending": lambda _user: describe_ending,
