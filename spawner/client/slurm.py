@@ -20,6 +20,7 @@ from spawner.defaults import DEFAULTS
 from spawner.errors import SlurmError, SlurmUnavailableError
 from spawner.metrics import timed_call
 from spawner.slurm.catalog import SINFO_ARGV, Catalog
+from spawner.slurm.cluster_jobs import CLUSTER_JOBS_ARGV, ClusterJob, parse_cluster_jobs
 from spawner.slurm.gpus_in_use import GPUS_IN_USE_ARGV, GpusInUse, parse_gpus_in_use
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import (
@@ -154,19 +155,18 @@ class Slurm:
         return await self._squeue(*filters, *([f"--user={user}"] if user else []))
 
     async def list_queue(self) -> list[QueuedJob]:
-        """Return all users' jobs that compete for a start.
-
-        Raises:
-            SlurmUnavailableError: If Slurm did not answer.
-            SlurmError: If squeue failed.
-        """
+        """Return all users' jobs that compete for a start; fails as `find_jobs` does."""
         mark = new_mark()
         argv = ("squeue", "--all", "--states=PENDING", *QUEUE.options(mark))
         return parse_queue((await self._query(argv)).stdout, mark)
 
     async def list_gpus_in_use(self) -> list[GpusInUse]:
-        """Return the GPUs that running jobs hold; fails as `list_queue` does."""
+        """Return the GPUs that running jobs hold; fails as `find_jobs` does."""
         return parse_gpus_in_use((await self._query(GPUS_IN_USE_ARGV)).stdout)
+
+    async def list_cluster_jobs(self) -> tuple[ClusterJob, ...]:
+        """Return all users' jobs that run or wait; fails as `find_jobs` does."""
+        return parse_cluster_jobs((await self._query(CLUSTER_JOBS_ARGV)).stdout)
 
     async def read_end(self, key: JobKey) -> JobEnd | None:
         """Return the last state of a job with exit code and reason.

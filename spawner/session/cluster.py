@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spawner.cache import Cache
+from spawner.client.cluster_jobs import ClusterJobs
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
 from spawner.client.storage import Space
@@ -54,6 +55,7 @@ class Cluster:
         slurm: Runs Slurm's commands.
         watcher: Knows the state of every session's job.
         queue: Knows the queue positions.
+        jobs: Lists all users' jobs.
         orphans: Finds jobs that no session knows.
         forecaster: Says when a session would start.
         forecasts: Past forecasts and their accuracy.
@@ -83,6 +85,7 @@ class Cluster:
             log=log,
         )
         self.queue = Queue(self.slurm.list_queue)
+        self.jobs = ClusterJobs(self.slurm.list_cluster_jobs)
         self.orphans = OrphanSearch(
             self.slurm,
             hub=hub,

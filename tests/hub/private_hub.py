@@ -115,6 +115,7 @@ class PrivateHub:
         """Two idle nodes with four GPUs each, a session that starts at once."""
         self.set_cluster(
             sinfo=node_line("node01") + node_line("node02"),
+            squeue="",
             slurm_is_down=False,
             failure="",
             accounting_is_down=False,

@@ -36,6 +36,7 @@ from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.associations import AssociationLimits
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJob, parse_cluster_jobs
 from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.states import JobState
@@ -72,6 +73,15 @@ class Cluster:
     @property
     def forecasts(self) -> Any:
         return SimpleNamespace(accuracy=Accuracy(**self.accuracy) if self.accuracy else None)
+
+    @property
+    def jobs(self) -> Any:
+        return SimpleNamespace(read=self._read_jobs)
+
+    async def _read_jobs(self, *, patience_s: float) -> tuple[ClusterJob, ...] | None:
+        if self.slurm_is_down:
+            raise SlurmUnavailableError("Slurm does not answer.")
+        return parse_cluster_jobs(self.squeue)
 
     async def read_allocations(
         self, user: str, since: datetime, *, patience_s: float

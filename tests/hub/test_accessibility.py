@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.axe import expect_accessible, violations
-from tests.hub.private_hub import PrivateHub
+from tests.hub.private_hub import PrivateHub, node_line
 from tests.hub.private_slapd import PASSWORD
 
 
@@ -169,4 +169,17 @@ def test_page_of_all_sessions_and_the_form_that_stops_one(grace: Page) -> None:
     expect_accessible(grace)
 
     grace.get_by_role("link", name="Stop the session of grace").click()
+    expect_accessible(grace)
+
+
+def test_cluster_page_with_jobs_of_ones_own(grace: Page, hub: PrivateHub) -> None:
+    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None"
+    waiting = "32 grace PD jupyter 1 2026-11-23T08:37:22 5:00 gres/gpu=3 Resources"
+    hub.set_cluster(
+        sinfo=node_line("node01", n_used=4) + node_line("node02", state="down"),
+        squeue=f"{running}\n{waiting}\n",
+    )
+    grace.goto("/hub/cluster")
+
+    expect(grace.locator("#own-jobs tbody tr")).to_have_count(2)
     expect_accessible(grace)

@@ -151,10 +151,26 @@ def test_every_user_sees_what_is_free_and_nobody_elses_name(
 
     page = words(ada.get("/hub/cluster"))
 
-    assert "Simulated GPUs by type" in page
-    assert "v100 simulated 1 3 4 8" in page
-    assert "1 runs." in page
+    assert "Simulated GPUs and cores" in page
+    assert "v100 1 3 4 8" in page
+    assert "jupyter 1 of 8 free" in page
+    assert "node01 partly used 1 of 4 v100 free" in page
+    assert "node02 down 0 of 4 v100 free" in page
+    assert "1 running. None is waiting." in page
     assert "grace" not in page
+
+
+def test_a_user_sees_the_queue_as_numbers_and_only_own_jobs(ada: Browser, hub: PrivateHub) -> None:
+    running = "31 grace R jupyter 2 2026-11-23T06:37:22 1:57:00 gres/gpu=8 None"
+    waiting = "32 ada PD jupyter 1 N/A 5:00 gres/gpu=3 Resources"
+    hub.set_cluster(squeue=f"{running}\n{waiting}\n")
+
+    page = words(ada.get("/hub/cluster"))
+
+    assert "32 waiting The GPUs, cores or memory that the job needs are in use" in page
+    assert "jupyter 8 of 8 free 1 1 24 hours" in page
+    assert "grace" not in page
+    assert "31 running" not in page
 
 
 def test_the_cluster_page_says_when_slurm_does_not_answer(ada: Browser, hub: PrivateHub) -> None:
@@ -164,7 +180,7 @@ def test_the_cluster_page_says_when_slurm_does_not_answer(ada: Browser, hub: Pri
 
     assert page.status_code == 200
     assert "Slurm does not answer" in words(page)
-    assert "None waits." in words(page)
+    assert "None is waiting." in words(page)
 
 
 def test_the_cluster_page_tells_how_good_forecasts_were(ada: Browser, hub: PrivateHub) -> None:

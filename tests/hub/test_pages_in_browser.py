@@ -52,7 +52,9 @@ def start(page: Page) -> None:
     page.wait_for_url(re.compile("/hub/spawn-pending/ada|/user/ada"))
 
 
-@pytest.mark.parametrize("path", ["/hub/home", "/hub/spawn/ada", "/hub/nothing-here", "/hub/token"])
+@pytest.mark.parametrize(
+    "path", ["/hub/home", "/hub/cluster", "/hub/spawn/ada", "/hub/nothing-here", "/hub/token"]
+)
 def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     page.goto(path)
 

@@ -18,6 +18,9 @@ from portal.hub.pages.sessions_view import list_sessions
 from spawner.errors import PortalError
 from spawner.slurm.catalog import Catalog
 
+# What comes later is shown the next time.
+_PATIENCE_S = 1.0
+
 
 class ClusterHandler(BaseHandler):
     """Shows the cluster to every user."""
@@ -38,10 +41,19 @@ class ClusterHandler(BaseHandler):
             catalog = offered(await spawner.read_catalog(), spawner.partitions)
         except PortalError as error:
             problem = error.message
+        jobs, jobs_problem = None, ""
+        try:
+            jobs = await spawner.cluster.jobs.read(patience_s=_PATIENCE_S)
+        except PortalError as error:
+            jobs_problem = error.message
         return describe_cluster(
             sessions,
             catalog=catalog,
             problem=problem,
+            jobs=jobs,
+            # Once is enough if Slurm answers nothing.
+            jobs_problem="" if problem else jobs_problem,
+            user=self.current_user.name,
             accuracy=spawner.cluster.forecasts.accuracy,
         )
 

@@ -1,14 +1,25 @@
-"""Data of the cluster page: GPUs by type, sessions that run and wait, accuracy of forecasts."""
+"""Data of the cluster page: GPUs by type, partitions, nodes, queue, own jobs, forecasts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from portal.hub.pages.cluster_rows import (
+    MOST_NODES,
+    JobRow,
+    NodeRow,
+    PartitionRow,
+    list_nodes,
+    list_own_jobs,
+    list_partitions,
+)
 from portal.hub.pages.sessions_view import SessionRow
 from spawner.amounts import format_age
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
+from spawner.slurm.cluster_jobs import ClusterJob
 from spawner.slurm.gres import SHARD, UNTYPED, GpuCount
 from spawner.slurm.nodes import Node
 
@@ -50,7 +61,12 @@ class ClusterView:
     Attributes:
         gpus: One row for each GPU type.
         cores: None if Slurm does not answer.
+        partitions: Those that users may choose.
+        nodes: Their nodes, MOST_NODES at most.
+        n_more_nodes: How many others there are.
+        jobs: Those of the user who looks.
         problem: Why nothing is known of the cluster; else empty.
+        jobs_problem: Why nothing is known of jobs; else empty.
         n_sessions: Running sessions.
         n_waiting: Sessions that wait in Slurm's queue.
         oldest: The longest wait among these, formatted.
@@ -59,7 +75,12 @@ class ClusterView:
 
     gpus: tuple[CountRow, ...] = ()
     cores: CountRow | None = None
+    partitions: tuple[PartitionRow, ...] = ()
+    nodes: tuple[NodeRow, ...] = ()
+    n_more_nodes: int = 0
+    jobs: tuple[JobRow, ...] = ()
     problem: str = ""
+    jobs_problem: str = ""
     n_sessions: int = 0
     n_waiting: int = 0
     oldest: str = ""
@@ -71,19 +92,40 @@ def describe_cluster(
     *,
     catalog: Catalog | None,
     problem: str = "",
+    jobs: Sequence[ClusterJob] | None = None,
+    jobs_problem: str = "",
+    user: str = "",
     accuracy: Accuracy | None = None,
+    now: datetime | None = None,
 ) -> ClusterView:
     """Return the data of the cluster page.
 
-    `catalog` holds the partitions that users may choose; it is None if Slurm does not answer, and
-    `problem` says why. Of the `sessions` the page has numbers only, no names.
+    Of the `sessions` and of other users' jobs the page has numbers only, no names.
+
+    Args:
+        sessions: Those of the hub.
+        catalog: The partitions that users may choose; None if Slurm does not answer.
+        problem: Why it does not; else empty.
+        jobs: All jobs of the cluster; None if they are not known.
+        jobs_problem: Why they are not; else empty.
+        user: Who looks.
+        accuracy: That of forecasts.
+        now: In the hub's time zone.
     """
+    now = now or datetime.now().astimezone()
+    nodes = catalog.once("nodes", lambda: _distinct_nodes(catalog)) if catalog else []
+    session_ids = frozenset(row.job_id for row in sessions if row.job_id)
     waiting = [row for row in sessions if row.state == "waiting"]
     return ClusterView(
         # Counted once for all users who look before Slurm's next answer.
         gpus=catalog.once("gpus by type", lambda: tuple(count_by_type(catalog))) if catalog else (),
         cores=catalog.once("cores", lambda: count_cores(catalog)) if catalog else None,
+        partitions=list_partitions(catalog, jobs) if catalog else (),
+        nodes=catalog.once("node rows", lambda: list_nodes(nodes)) if catalog else (),
+        n_more_nodes=max(0, len(nodes) - MOST_NODES),
+        jobs=list_own_jobs(jobs or (), user, session_ids=session_ids, now=now),
         problem=problem,
+        jobs_problem=jobs_problem,
         n_sessions=sum(row.state == "running" for row in sessions),
         n_waiting=len(waiting),
         oldest=format_age(max((row.since_s for row in waiting), default=0.0)),
