@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import signal as signals
 
+from ..amounts import format_duration
 from ..slurm.states import JobState
-from ..slurm.units import format_walltime
 from .limit_reasons import parse_limit_sentence
 from .messages import (
     SESSION,
@@ -258,6 +258,6 @@ def _parts(node: str, situation: Situation, exit_code: int | None) -> dict[str, 
         "node": f" on {shown_node}" if shown_node else "",
         "of_node": f" {shown_node}" if shown_node else "",
         "code": str(exit_code),
-        "limit": f" of {format_walltime(walltime_s)}" if walltime_s else "",
+        "limit": f" of {format_duration(walltime_s)}" if walltime_s else "",
         "memory": f", which is {memory_mib / 1024:g} GB" if memory_mib else "",
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..slurm.units import format_walltime
+from ..amounts import format_duration
 from .messages import Diagnosis, Situation, count_gpus
 
 _LIMIT = re.compile(
@@ -170,7 +170,7 @@ def _explain_size(limit: Limit, situation: Situation, *, is_refused: bool) -> Di
     if limit.resource.startswith("wall"):
         longest = ""
         if situation.max_walltime_s is not None:
-            longest = f", which is {format_walltime(situation.max_walltime_s)}"
+            longest = f", which is {format_duration(situation.max_walltime_s)}"
         return Diagnosis(
             sentence=f"The {noun} asks for more time than one {noun} may have{longest}.",
             next_step=f"{_again(situation, is_refused)} with fewer hours.",

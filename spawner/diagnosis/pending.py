@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..amounts import format_duration
 from ..slurm.states import JobState
-from ..slurm.units import format_walltime
 from .limit_reasons import explain_limit, parse_limit, parse_limit_sentence
 from .messages import (
     UNKNOWN_SITUATION,
@@ -136,6 +136,6 @@ def _parts(text: str, situation: Situation) -> dict[str, str]:
         "partition": f" {partition}" if partition else "",
         "nodes": quote(nodes["nodes"]).strip('"') if nodes else "",
         "rebooting": ", restarting" if "REBOOTING" in text else "",
-        "asked_time": f" ({format_walltime(asked)})" if asked else "",
-        "most_time": f" ({format_walltime(most)})" if most else "",
+        "asked_time": f" ({format_duration(asked)})" if asked else "",
+        "most_time": f" ({format_duration(most)})" if most else "",
     }

@@ -71,7 +71,7 @@ def test_a_run_or_a_job_is_never_called_a_session(
         ),
         pytest.param(
             JobState.TIMEOUT, {"situation": Situation(walltime_s=28800)},
-            "its time limit of 08:00:00", "new session", id="timeout",
+            "its time limit of 8 hours", "new session", id="timeout",
         ),
         pytest.param(JobState.PREEMPTED, {}, "higher priority", "new session", id="preempted"),
         pytest.param(JobState.BOOT_FAIL, {"node": "node02"}, "node node02 could not be powered up",

@@ -128,8 +128,8 @@ def test_a_time_limit_names_what_was_asked_and_what_is_allowed() -> None:
         "PartitionTimeLimit",
         Situation(partition="jupyter", walltime_s=100_800, max_walltime_s=86_400),
     )
-    assert "(1-04:00:00)" in diagnosis.sentence
-    assert "partition jupyter allows (1-00:00:00)" in diagnosis.sentence
+    assert "(28 hours)" in diagnosis.sentence
+    assert "partition jupyter allows (24 hours)" in diagnosis.sentence
 
 
 def test_a_node_that_boots_is_not_called_a_place_in_the_queue() -> None:

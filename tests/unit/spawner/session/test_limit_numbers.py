@@ -135,8 +135,7 @@ async def test_the_longest_session_of_the_partition_is_named() -> None:
     text = await sentence("PartitionTimeLimit", cluster, partition="jupyter", walltime_s=100_800)
 
     assert text == (
-        "The session asks for more time (1-04:00:00) than the partition jupyter allows "
-        "(1-00:00:00)."
+        "The session asks for more time (28 hours) than the partition jupyter allows (24 hours)."
     )
 
 
