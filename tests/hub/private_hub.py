@@ -125,6 +125,7 @@ class PrivateHub:
             accuracy=None,
             forecast_min={},
             ending="",
+            end_state="OUT_OF_MEMORY",
             max_gpus=None,
             slurm_answers_after_s=0,
             step=99,

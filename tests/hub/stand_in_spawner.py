@@ -136,7 +136,7 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
     @property
     def ending(self) -> SessionEnd | None:
         message = self.cluster.ending
-        error = end_of_job(message)
+        error = end_of_job(message, JobState[self.cluster.end_state])
         return SessionEnd(at=time.time(), error=error, log_lines=LOG_LINES) if message else None
 
     @property
@@ -180,7 +180,8 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         while (step := self.cluster.step) < len(STEPS):
             self._tell(step)
             if self.cluster.failure:
-                raise StartFailedError(end_of_job(self.cluster.failure), log_lines=LOG_LINES)
+                error = end_of_job(self.cluster.failure, JobState[self.cluster.end_state])
+                raise StartFailedError(error, log_lines=LOG_LINES)
             if STEPS[step][0] in {"running", "starting"}:
                 self._note_running()
             await asyncio.sleep(0.05)
@@ -219,8 +220,8 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
         self.left_s = 8 * 3600 - 1
 
 
-def end_of_job(message: str) -> JobEndedError:
-    end = JobEnd(state=JobState.OUT_OF_MEMORY, exit_code=3, node="node01")
+def end_of_job(message: str, state: JobState) -> JobEndedError:
+    end = JobEnd(state=state, exit_code=3, node="node01")
     return JobEndedError(message, next_step=NEXT_STEP, end=end, job_id=4711)
 
 

@@ -246,6 +246,20 @@ def test_a_session_that_ended_by_itself_says_why_and_starts_again_where_the_user
     assert query["next"] == ["/hub/user/ada/lab/tree/digits.ipynb"]
 
 
+def test_a_session_that_ended_at_its_time_limit_is_not_shown_as_a_problem(ada: Browser) -> None:
+    ada.choose("ada", gpus="2", hours="4")
+    eventually(lambda: "Running" in words(ada.get("/hub/home")), timeout_s=10)
+    ada.stop("ada")
+    eventually(lambda: "Not running" in words(ada.get("/hub/home")), timeout_s=10)
+    ada.hub.set_cluster(ending="The session reached its time limit.", end_state="TIMEOUT")
+
+    page = ada.get("/user/ada/lab")
+
+    assert "The session reached its time limit." in words(page)
+    assert 'role="alert"' not in page.text
+    assert "<details" in page.text.partition("<main")[2], "the log is folded"
+
+
 def fail(browser: Browser, **fields: str) -> requests.Response:
     """Start a session that fails; return its page."""
     browser.hub.set_cluster(step=1)

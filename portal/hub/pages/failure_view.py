@@ -11,6 +11,14 @@ from spawner.errors import JobEndedError, PortalError, PreflightError
 from spawner.options.retry_options import RetryOptions, correct
 from spawner.session.spawn_error import StartFailedError
 from spawner.slurm.jobs import JobEnd
+from spawner.slurm.states import JobState
+
+_EXPECTED = frozenset({
+    JobState.TIMEOUT,
+    JobState.COMPLETED,
+    JobState.COMPLETING,
+    JobState.STAGE_OUT,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +31,8 @@ class FailureView:
         log_lines: End of the job's log, secrets removed; may be empty.
         options: Options of the failed request, to send again.
         correction: Options that avoid the failure, if the diagnosis has some.
+        is_expected: It ended as sessions do, at its time limit or by itself.
+        needs_help: The next step is to talk to the administrators, so to try again is not.
         at: Time when it was noticed, in seconds since 1970 (UTC); None for a failed start.
     """
 
@@ -32,6 +42,8 @@ class FailureView:
     log_lines: str
     options: Mapping[str, str]
     correction: RetryOptions | None
+    is_expected: bool = False
+    needs_help: bool = False
     at: float | None = None
 
     @property
@@ -77,6 +89,8 @@ def _describe(
         log_lines=log_lines,
         options=options,
         correction=_correct(error, options, getattr(spawner, "most_gpus", None)),
+        is_expected=at is not None and ended.end is not None and ended.end.state in _EXPECTED,
+        needs_help=ended.next_step.startswith(("Ask ", "Tell ")),
         at=at,
     )
 
