@@ -146,8 +146,7 @@ for axis in axes:
 # %% [markdown]
 # ## The network and its training
 #
-# `AdaptiveAvgPool2d` reduces what the convolutions return to 2 x 2, so that the network takes images
-# of any size.
+# `AdaptiveAvgPool2d` makes the output of the convolutions 2 x 2, whatever the size of the images.
 
 # %%
 EPOCHS = 8

@@ -144,11 +144,13 @@ if any(later < 0.9 * earlier for earlier, later in pairwise(rates)):
 #
 # A model of the step time, which consists of computation and the ring all-reduce of the gradients,
 # is fitted to the points above. With few points the band is wide: measure on more GPUs before you
-# rely on the far end. If the steps of one point differ by more than a tenth or two, the advice is
-# no better than they are.
+# rely on the far end. The advice is no better than the points.
 
 # %%
 advice = ranks.advice(images_per_epoch=8_000)
+spread = max(row.spread / row.images_per_s for row in ranks.measurements)
+if spread > 0.2:
+    print(f"The steps differ by up to {spread:.0%}: doubt the advice, and measure again later.")
 advice
 
 # %%

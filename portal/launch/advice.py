@@ -49,7 +49,10 @@ class Advice:
                 f"{each.n_gpus:4}  {each.speedup:7.1f}x  {band:13}  {each.efficiency:9.0%}  "
                 f"{self.images_per_s * each.speedup:8.1f}"
             )
-            lines.append(line + (f"  {self.gpu_hours(each):.2f}" if self.images_per_epoch else ""))
+            hours = self.gpu_hours(each)
+            # Two digits of what may be seconds: 0.00 would say nothing.
+            cost = f"  {hours:.2g}" if hours < 10 else f"  {hours:,.0f}"
+            lines.append(line + (cost if self.images_per_epoch else ""))
         return "\n".join(lines)
 
 
