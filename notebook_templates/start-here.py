@@ -141,6 +141,7 @@ model.save("first.keras")
 # |---|---|
 # | use your own table and packages | [your own CSV](/templates/data/your_own.ipynb) |
 # | use your own images | [a folder of images](/templates/pytorch/images.ipynb) |
+# | train or adapt a language model | [a transformer, LoRA](/templates/pytorch/transformer.ipynb) |
 # | train well with Keras | [digits with Keras](/templates/tensorflow/digits.ipynb) |
 # | train well with PyTorch | [digits with PyTorch](/templates/pytorch/digits.ipynb) |
 # | write the loop yourself | [a loop of your own](/templates/tensorflow/custom_loop.ipynb) |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 
 import pytest
 
@@ -19,6 +20,11 @@ def your_own(session):
 @pytest.fixture(scope="module")
 def images(session):
     return execute(session, "pytorch/images.ipynb")
+
+
+@pytest.fixture(scope="module")
+def transformer(session):
+    return execute(session, "pytorch/transformer.ipynb")
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,17 @@ def test_the_predictions_for_an_own_table_are_a_file(your_own):
 
     assert len(rows) == 36
     assert {"alcohol", "target", "predicted", "probability"} <= rows[0].keys()
+
+
+@pytest.mark.release
+def test_lora_adapts_the_language_model_to_another_text_and_can_be_switched_off(transformer):
+    rows = re.findall(r"^(Python|data sets) +(\d+) +(\d+)$", transformer.text, re.MULTILINE)
+    (_, python_before, _), (_, other_before, other_after) = rows
+    without = re.search(r"leaves the old model: (\d+) about Python", transformer.text)
+
+    assert transformer.standard_error == ""
+    # Guessing among the tokens would be 1,000.
+    assert int(python_before) < 200
+    assert int(other_after) < 0.8 * int(other_before)
+    assert without is not None
+    assert without[1] == python_before
