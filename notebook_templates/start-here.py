@@ -140,6 +140,7 @@ model.save("first.keras")
 # | You want to | open |
 # |---|---|
 # | use your own table and packages | [your own CSV](/templates/data/your_own.ipynb) |
+# | choose and tune a model for a table | [scikit-learn](/templates/data/tabular.ipynb) |
 # | use your own images | [a folder of images](/templates/pytorch/images.ipynb) |
 # | train or adapt a language model | [a transformer, LoRA](/templates/pytorch/transformer.ipynb) |
 # | train well with Keras | [digits with Keras](/templates/tensorflow/digits.ipynb) |

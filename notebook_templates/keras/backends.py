@@ -93,7 +93,7 @@ draw_lines(right, curves, xlabel="epoch", ylabel="validation accuracy")
 #
 # **Why is one so much faster here?** With TensorFlow, Keras compiles the whole step once with
 # `tf.function`. With PyTorch it runs the step operation by operation, and Keras' own Python code
-# runs between any two of them. For a network as small as this one that takes most of the time; for
+# runs between any two of them. For a network as small as this one that takes much of the time; for
 # a large one on a GPU it hides behind the computation. PyTorch alone, in
 # [its own loop](/templates/pytorch/digits.ipynb), does not pay for that Python code. Measure your
 # own model before you choose.

@@ -65,4 +65,6 @@ def run_with(backend: str, python: Path, *argv: str) -> dict[str, Any]:
 def _environ(backend: str) -> dict[str, str]:
     # A kernel's own drawing settings do not exist in another environment.
     kept = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
-    return kept | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    # Steps this short lose more than they gain by PyTorch's threads, which wait for each other.
+    threads = {"OMP_NUM_THREADS": "1"}
+    return kept | threads | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "2"}

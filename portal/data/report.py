@@ -91,7 +91,8 @@ class StorageReport:
         """Explain the figures.
 
         Returns:
-            One sentence about shards, and one about the GPU if its rate is known.
+            Sentences about shards, about cores that others used, and about the GPU if its rate is
+            known.
         """
         files, shards = self.images_per_s("jpeg simple"), self.images_per_s("shards tuned")
         readers = self.images_per_s("jpeg tuned")
@@ -99,6 +100,12 @@ class StorageReport:
             f"Tuned shards give {shards / files:.1f} times the images of JPEG files that are read "
             f"one after the other, and {shards / readers:.1f} times those of {N_READERS} readers."
         )
+        busy = self.rates["decode tuned"].cores
+        if busy < self.n_cores / 2:
+            words += (
+                f" Decoding kept only {busy:.1f} of {self.n_cores} cores busy: other programs may "
+                "have had the rest, so measure again later."
+            )
         if not self.gpu_images_per_s:
             return words
         needed = self.mb_per_s(self.gpu_images_per_s)

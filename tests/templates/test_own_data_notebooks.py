@@ -23,6 +23,11 @@ def images(session):
 
 
 @pytest.fixture(scope="module")
+def tabular(session):
+    return execute(session, "data/tabular.ipynb")
+
+
+@pytest.fixture(scope="module")
 def transformer(session):
     return execute(session, "pytorch/transformer.ipynb")
 
@@ -31,6 +36,7 @@ def transformer(session):
     ("notebook", "at_least", "n_pictures"),
     [
         ("your_own", 0.8, 1),
+        pytest.param("tabular", 0.9, 1, marks=pytest.mark.release),
         pytest.param("images", 0.85, 3, marks=pytest.mark.release),
     ],
 )
@@ -64,3 +70,15 @@ def test_lora_adapts_the_language_model_to_another_text_and_can_be_switched_off(
     assert int(other_after) < 0.8 * int(other_before)
     assert without is not None
     assert without[1] == python_before
+
+
+@pytest.mark.release
+def test_the_table_is_searched_on_all_cores_of_the_session(tabular):
+    n_cores = re.search(r"^(\d+) cores$", tabular.text, re.MULTILINE)
+
+    assert n_cores is not None
+    assert re.search(
+        rf"^6 settings: [\d.]+ s on one core, [\d.]+ s on {n_cores[1]}: [\d.]+ times as fast\.$",
+        tabular.text,
+        re.MULTILINE,
+    )
