@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,9 +88,12 @@ def test_batchspawner_runs_a_session_before(hub: OwnHub) -> None:
 def test_the_package_is_installed_beside_the_hub_that_runs(hub: OwnHub) -> None:
     spawner, session, launcher, operator = commands_of("Install", hub.values)
 
-    for command in (spawner, session):
-        install(hub.machine, command)
+    install(hub.machine, spawner)
+    said = install(hub.machine, session)
 
+    assert re.search(
+        r"^Successfully installed data.scientist.portal-[\d.]+$", said, re.MULTILINE
+    ), said
     assert hub.lab_page("ada"), "the running session is left alone"
     hub.stop()
     hub.start("slurm-gpu")
