@@ -91,7 +91,6 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.deploy\.test_one_machine", reason="control groups of version 1"),
     AllowedSkip(test=r"tests\.server\.test_tensorboard", reason="no user namespaces"),
     AllowedSkip(test="", reason="this cluster has real GPUs|machine with real GPUs"),
-    AllowedSkip(test=r"tests\.slurm\.test_upgrade", reason="git does not have the previous"),
     AllowedSkip(test=r"tests\.slurm\.test_postgres", reason="PostgreSQL is not installed"),
     AllowedSkip(
         test=r"tests\.(slurm_versions|platforms|container|packages)",

@@ -143,7 +143,10 @@ class InstalledHub(PrivateHub):
 
     def python(self, code: str) -> str:
         """Run Python of the version in use as the hub's account; return what it prints."""
-        python = self.prefix / self.version / "environments/hub/bin/python"
+        return self.ask_python(self.prefix / self.version / "environments/hub/bin/python", code)
+
+    def ask_python(self, python: Path, code: str) -> str:
+        """Run an environment's Python as the hub's account; return what it prints."""
         return subprocess.run(
             [python, "-c", code],
             capture_output=True,

@@ -1,4 +1,8 @@
-"""Another version and back, with sessions open: from the last release to this one."""
+"""Another version and back, with sessions open and a database of an older JupyterHub.
+
+Both versions have the code of this checkout. tests/packages upgrades from the files of a release to
+those of the next one, with a session of theirs.
+"""
 
 from __future__ import annotations
 
@@ -25,31 +29,6 @@ OLDER_SCHEMA = (
 )
 
 
-def git(*words: str) -> bytes:
-    command = ["git", "-c", "safe.directory=*", "-C", CHECKOUT, *words]
-    return subprocess.run(command, check=True, capture_output=True, timeout=60).stdout
-
-
-def previous_version() -> str:
-    """Return the last release before this commit; if there is none, the last other version."""
-    try:
-        return git("describe", "--tags", "--abbrev=0", "HEAD^").decode().strip()
-    except subprocess.CalledProcessError:
-        # Not just the commit before: that may have changed documents or tests only.
-        return git("rev-list", "--max-count=1", "HEAD", "--", *PACKAGES).decode().strip() + "^"
-
-
-def previous_package(folder: Path) -> Path:
-    """Return the packages of the previous version."""
-    try:
-        packed = git("archive", previous_version(), *PACKAGES)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("git does not have the previous version here")
-    folder.mkdir()
-    subprocess.run(["tar", "--extract", "--directory", folder], input=packed, check=True)
-    return folder
-
-
 def present_package(folder: Path) -> Path:
     """Return the packages of this checkout, where the hub's account and the nodes can read them."""
     folder.mkdir()
@@ -64,7 +43,7 @@ def site() -> Iterator[InstalledHub]:
     cancel_all()
     site = InstalledHub()
     try:
-        site.install("old", previous_package(site.shared / "old-package"))
+        site.install("old", present_package(site.shared / "old-package"))
         site.install("new", present_package(site.shared / "new-package"))
         yield site
     finally:
