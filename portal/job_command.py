@@ -72,7 +72,7 @@ def add_commands(commands: Any) -> None:
         "--with",
         dest="program",
         choices=tuple(PROGRAMS),
-        default=_PROGRAM_OF.get(os.environ.get(KERNEL, ""), "horovod"),
+        default=_default_program(os.environ.get(KERNEL, "")),
         help="horovod, torch, or plain for any program (default: %(default)s)",
     )
     new.add_argument(
@@ -88,6 +88,11 @@ def add_commands(commands: Any) -> None:
     # The script's own options too, which argparse would else take for ours.
     new.add_argument("arguments", nargs=argparse.REMAINDER, help="its command line")
     new.set_defaults(run=write_job)
+
+
+def _default_program(kernel: str) -> str:
+    """Return how ranks start if nothing is said, in the kernel that the command runs in, or ""."""
+    return _PROGRAM_OF.get(kernel, "plain" if kernel else "horovod")
 
 
 def write_job(arguments: argparse.Namespace) -> int:

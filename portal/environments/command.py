@@ -48,6 +48,8 @@ _KERNELS = {
 }
 # Names the folder that kernels import `dsportal` from; it holds nothing else.
 LIBRARY_VARIABLE = "PORTAL_LIBRARY"
+# Names the kernel, as in `dsportal job new --kernel`.
+KERNEL_VARIABLE = "PORTAL_KERNEL"
 # Names the folder with the ipykernel of an image that has none.
 KERNEL_PACKAGES_VARIABLE = "PORTAL_KERNEL_PACKAGES"
 # Marks our line: a module's script, for one, may print something first.
@@ -121,7 +123,11 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         "display_name": environment.name,
         "language": "R" if is_r else "python",
         # Jupyter puts the server's PATH in when it starts the kernel.
-        "env": {**_python_path(environment, node), **variables(environment, path="${PATH}")},
+        "env": {
+            **_kernel_name(environment),
+            **_python_path(environment, node),
+            **variables(environment, path="${PATH}"),
+        },
         "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
     }
 
@@ -146,6 +152,12 @@ def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
     if environment.kernel_packages is not None:
         own[KERNEL_PACKAGES_VARIABLE] = str(environment.kernel_packages)
     return own | dict(environment.variables)
+
+
+def _kernel_name(environment: Environment) -> Mapping[str, str]:
+    # What a job file activates: only a Python that is no image can be.
+    is_python = environment.language is Language.PYTHON and environment.kind is not Kind.IMAGE
+    return {KERNEL_VARIABLE: environment.id} if is_python else {}
 
 
 def _python_path(environment: Environment, node: Node) -> Mapping[str, str]:

@@ -127,18 +127,21 @@ def test_in_a_session_a_job_has_the_sites_rule_and_the_sessions_account(
 
 
 @pytest.mark.parametrize(
-    ("words", "command"),
+    ("kernel", "words", "command"),
     [
-        ([], "exec python -m dsportal.alone"),
-        (["--with", "plain"], "srun python "),
+        ("pytorch", [], "exec python -m dsportal.alone"),
+        ("pytorch", ["--with", "plain"], "srun python "),
+        ("nlp", [], "srun python "),
     ],
 )
-def test_a_job_runs_in_the_kernel_that_it_is_made_in(script, monkeypatch, capsys, words, command):
-    monkeypatch.setenv("PORTAL_KERNEL", "pytorch")
+def test_a_job_runs_in_the_kernel_that_it_is_made_in(
+    script, monkeypatch, capsys, kernel, words, command
+):
+    monkeypatch.setenv("PORTAL_KERNEL", kernel)
     main(["job", "new", *words, "--output", "-", "train.py"])
     text = capsys.readouterr().out
 
-    assert "/commands/dsportal-activate pytorch || exit 1\n" in text
+    assert f"/commands/dsportal-activate {kernel} || exit 1\n" in text
     assert command in text
 
 

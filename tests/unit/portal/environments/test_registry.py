@@ -177,7 +177,12 @@ def test_r_is_started_by_its_own_kernel() -> None:
 def test_a_virtual_environments_programs_come_first() -> None:
     spec = kernel_spec(parse(virtualenv="/v", variables={"OMP_NUM_THREADS": "1"}), Node())
 
-    assert spec["env"] == {"PATH": "/v/bin:${PATH}", "VIRTUAL_ENV": "/v", "OMP_NUM_THREADS": "1"}
+    assert spec["env"] == {
+        "PATH": "/v/bin:${PATH}",
+        "VIRTUAL_ENV": "/v",
+        "OMP_NUM_THREADS": "1",
+        "PORTAL_KERNEL": "torch",
+    }
 
 
 @pytest.mark.parametrize(
