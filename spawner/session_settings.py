@@ -39,6 +39,7 @@ class SessionSettings:
     """The site's settings for one session. Each value below stands for "not told", which is off.
 
     Attributes:
+        site_name: Name of the portal that users read.
         port_min: Lowest port for the notebook server; 1024 is the lowest that needs no rights.
         port_max: Highest such port.
         any_port: Whether another port will do if none of these is free.
@@ -62,6 +63,7 @@ class SessionSettings:
         tools: Web tools of the site.
     """
 
+    site_name: str = ""
     port_min: int = 1024
     port_max: int = 65535
     any_port: bool = False

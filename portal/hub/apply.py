@@ -39,6 +39,7 @@ from portal.hub.pages.base import (
 )
 from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_view import describe_request, describe_session
 from portal.hub.pages.sign_out import sign_out_route
@@ -147,6 +148,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         handlers.choices_route(),
         stop_route(),
         sign_out_route(),
+        *help_routes(),
         visit_route(),
         *cluster_routes(notices_path=notices_path),
         *administration_routes(notices_path=notices_path, idle_after_s=pages.idle_s),

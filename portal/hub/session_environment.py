@@ -14,6 +14,7 @@ def session_settings(settings: Settings) -> SessionSettings:
     resources, idle, tensorboard = settings.resources, settings.idle, settings.tensorboard
     environments = settings.environments
     return SessionSettings(
+        site_name=settings.site.name,
         log_mib=resources.log_mib,
         cores_per_gpu=resources.cores_per_gpu,
         memory_mib_per_gpu=resources.memory_mib_per_gpu,

@@ -180,6 +180,7 @@ class PortalServer(ExtensionApp):
         )
         # JupyterLab and Notebook preload it while the user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
+        page_config["portalName"] = settings.site_name
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         self.visitors = Visitors(
             os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import picture
 from tests.support.eventually import eventually
@@ -107,6 +107,25 @@ def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
     expect(launcher).to_contain_text("TensorBoard")
     launcher.get_by_text("Handwritten digits with Keras").scroll_into_view_if_needed()
     picture(page, "tools-launcher")
+
+
+def test_jupyterlab_has_the_portals_name_and_guide_and_is_dark_as_the_system_is(
+    chromium: Browser, context: BrowserContext
+) -> None:
+    state = context.storage_state()
+    dark = chromium.new_context(storage_state=state, color_scheme="dark")
+    page = dark.new_page()
+    open_lab(page)
+
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    home = page.get_by_role("link", name="home page")
+    assert (home.get_attribute("href") or "").endswith("/hub/home")
+    page.get_by_role("menuitem", name="Help", exact=True).click()
+    with dark.expect_page() as opened:
+        page.locator(".lm-Menu-itemLabel").get_by_text("Portal Guide", exact=True).click()
+    expect(opened.value.get_by_role("heading", name="For data scientists")).to_be_visible()
+    picture(page, "tools-dark")
+    dark.close()
 
 
 def test_a_script_of_the_file_browser_becomes_a_job_that_is_followed_and_cancelled(

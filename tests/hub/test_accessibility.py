@@ -73,7 +73,8 @@ def test_login_page(page: Page, hub: PrivateHub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [("/hub/home", 200), ("/hub/token", 200), ("/hub/nothing-here", 404)]
+    ("path", "status"),
+    [("/hub/home", 200), ("/hub/token", 200), ("/hub/help", 200), ("/hub/nothing-here", 404)],
 )
 def test_page(grace: Page, path: str, status: int) -> None:
     answer = grace.goto(path)

@@ -49,6 +49,25 @@ def test_login_page_shows_the_site_and_asks_for_name_and_password(hub: PrivateHu
     assert 'autocomplete="current-password"' in page.text
 
 
+def test_the_guide_can_be_read_before_the_login(hub: PrivateHub) -> None:
+    page = requests.get(f"{hub.url}/hub/help", timeout=10)
+
+    assert page.status_code == 200
+    assert "For data scientists" in words(page)
+    assert 'id="log-in"' in page.text
+    (picture, *_) = re.findall(r'src="(/hub/help/images/[^"]+)"', page.text)
+    shown = requests.get(hub.url + picture, timeout=10)
+    assert (shown.status_code, shown.headers["Content-Type"]) == (200, "image/png")
+    assert "The session waits" in words(requests.get(f"{hub.url}/hub/help/reasons", timeout=10))
+
+
+@pytest.mark.parametrize("path", ["nothing", "administrators", "images/../users.md", "images/"])
+def test_of_the_documentation_only_the_guides_for_users_are_served(
+    hub: PrivateHub, path: str
+) -> None:
+    assert requests.get(f"{hub.url}/hub/help/{path}", timeout=10).status_code in {403, 404}
+
+
 def test_after_the_login_comes_the_server_page_and_nothing_starts(ada: Browser) -> None:
     page = ada.get("/")
 

@@ -53,7 +53,8 @@ def start(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/hub/home", "/hub/cluster", "/hub/spawn/ada", "/hub/nothing-here", "/hub/token"]
+    "path",
+    ["/hub/home", "/hub/cluster", "/hub/spawn/ada", "/hub/nothing-here", "/hub/token", "/hub/help"],
 )
 def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     page.goto(path)

@@ -30,6 +30,10 @@ HUB: dict[str, Who] = {
     r"/hub/static/(.*)$": Who.ANYBODY,
     r"/hub/portal/static/(.*)$": Who.ANYBODY,
     r"/hub/logo$": Who.ANYBODY,
+    # Whoever cannot log in may need them.
+    r"/hub/help/?$": Who.ANYBODY,
+    r"/hub/help/(users|gallery|frameworks|reasons)$": Who.ANYBODY,
+    r"/hub/help/images/(.*)$": Who.ANYBODY,
     # Where the proxy leads who asks for a session that does not run.
     r"/hub/user/(?P<user_name>[^/]+)(?P<user_path>/.*)?$": Who.ANYBODY,
     r"/hub/login$": Who.ANYBODY,

@@ -14,6 +14,11 @@ from deploy.environments.builder.process import run
 from deploy.environments.builder.target import source_files
 
 SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE", "spawner", "portal")
+# What portal/hub/guides links to.
+GUIDES = (
+    *(f"docs/{name}.md" for name in ("users", "gallery", "frameworks", "reasons")),
+    "docs/images",
+)
 TEMPLATES = "notebook_templates"
 ACTIVATE = "portal/environments/activate.sh"
 LIBRARY = "dsportal"
@@ -29,7 +34,7 @@ IMPORT_HOOK = (
 
 def sources(plan: Plan) -> list[Path]:
     """Return the files and folders of the checkout that the wheels are made from."""
-    return [plan.source_dir / name for name in (*SOURCES, TEMPLATES)]
+    return [plan.source_dir / name for name in (*SOURCES, *GUIDES, TEMPLATES)]
 
 
 def present_environments(plan: Plan) -> list[str]:

@@ -156,7 +156,7 @@ def request_cost(path: str, base_url: str) -> float:
     path = path.partition("?")[0]
     if path == f"{base_url}health":
         return 0.0
-    folders = ("static/", "portal/static/", "logo")
+    folders = ("static/", "portal/static/", "help/images/", "logo")
     return FILE_COST if path.startswith(tuple(f"{base_url}{name}" for name in folders)) else 1.0
 
 

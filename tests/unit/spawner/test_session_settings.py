@@ -11,6 +11,7 @@ from spawner.errors import SettingsError
 from spawner.session_settings import VARIABLE, SessionSettings, Tool, read_settings
 
 ALL = SessionSettings(
+    site_name="GPU Cluster",
     port_min=30000,
     port_max=30009,
     any_port=True,

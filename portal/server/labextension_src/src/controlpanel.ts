@@ -1,8 +1,8 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
-import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 import { ToolbarButton } from '@jupyterlab/ui-components';
 
+import { hubUrl } from './hub';
 import { PALETTE_CATEGORY } from './palette';
 
 const OPEN_CONTROL_PANEL = 'data-scientist-portal:open-control-panel';
@@ -18,16 +18,15 @@ export const controlPanelPlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   optional: [ICommandPalette],
   activate: (app: JupyterFrontEnd, palette: ICommandPalette | null) => {
-    const prefix = PageConfig.getOption('hubPrefix');
-    if (!prefix) {
+    const url = hubUrl('home');
+    const signOut = hubUrl('portal/sign-out');
+    if (url === null || signOut === null) {
       return;
     }
-    const url = PageConfig.getOption('hubHost') + URLExt.join(prefix, 'home');
     const label = 'Control Panel';
     const caption = 'Stop the session, or start another one';
     const open = () => void window.open(url, '_blank');
     app.commands.addCommand(OPEN_CONTROL_PANEL, { label, caption, execute: open });
-    const signOut = PageConfig.getOption('hubHost') + URLExt.join(prefix, 'portal/sign-out');
     app.commands.addCommand(SIGN_OUT, {
       label: 'Log Out',
       caption: 'Sign out of the portal; what keeps running is shown first',

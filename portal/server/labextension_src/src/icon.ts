@@ -29,6 +29,28 @@ export const templateIcon = new LabIcon({
 </svg>`
 });
 
+/** A question mark in a ring. */
+export const helpIcon = new LabIcon({
+  name: 'data-scientist-portal:help',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" fill-rule="evenodd"
+    d="M2 12a10 10 0 1 1 20 0a10 10 0 1 1-20 0zm2 0a8 8 0 1 0 16 0a8 8 0 1 0-16 0z"/>
+  <text class="jp-icon3" fill="#616161" x="12" y="17" text-anchor="middle"
+    font-family="sans-serif" font-weight="700" font-size="14">?</text>
+</svg>`
+});
+
+/** The portal's logo, as on the pages of the hub. */
+export const portalIcon = new LabIcon({
+  name: 'data-scientist-portal:portal',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 32 32">
+  <g fill="none" stroke-width="3" stroke-linecap="round">
+    <path stroke="#1f7a99" d="M5 28V16a11 11 0 0 1 22 0v12"/>
+    <path stroke="#e08a2e" d="M11.5 28v-6M16 28V16M20.5 28v-9"/>
+  </g>
+</svg>`
+});
+
 /** A track with a runner's lead. */
 export const runsIcon = new LabIcon({
   name: 'data-scientist-portal:runs',

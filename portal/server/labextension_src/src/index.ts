@@ -1,9 +1,11 @@
+import { brandPlugin } from './brand';
 import { cellExecutorPlugin } from './cellexecutor';
 import { clockPlugin } from './clock';
 import { controlPanelPlugin } from './controlpanel';
 import { disconnectedPlugin } from './disconnected';
 import { environmentsPlugin } from './environments';
 import { executionsPlugin } from './executions';
+import { helpPlugin } from './help';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
 import { launcherSearchPlugin } from './launchersearch';
@@ -24,7 +26,9 @@ export default [
   tensorBoardPlugin,
   newMenuPlugin,
   runningPlugin,
+  brandPlugin,
   controlPanelPlugin,
+  helpPlugin,
   environmentsPlugin,
   executionsPlugin,
   missingKernelPlugin,

@@ -133,6 +133,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
     apply_settings(config, load(minimal_toml + table))
 
     assert config.SlurmGPUSpawner.session_settings == SessionSettings(
+        site_name="Data Scientist Portal",
         log_mib=20,
         cores_per_gpu=8,
         memory_mib_per_gpu=49152,

@@ -142,6 +142,8 @@ def test_a_class_room_behind_one_address_logs_in_at_the_same_moment() -> None:
         ("/hub/healthy", 1),
         ("/hub/static/js/home.js?v=1", FILE_COST),
         ("/hub/portal/static/portal.css", FILE_COST),
+        ("/hub/help/images/login.png", FILE_COST),
+        ("/hub/help", 1.0),
         ("/hub/logo", FILE_COST),
         ("/hub/home", 1),
         ("/hub/api/users/ada", 1),

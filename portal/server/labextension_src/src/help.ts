@@ -1,0 +1,31 @@
+import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+
+import { hubUrl } from './hub';
+import { helpIcon } from './icon';
+import { PALETTE_CATEGORY } from './palette';
+
+const OPEN_HELP = 'data-scientist-portal:open-help';
+
+/** The users' guide, which the hub serves: Help menu, launcher, palette. */
+export const helpPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'data-scientist-portal:help',
+  description: "Opens the portal's guide.",
+  autoStart: true,
+  optional: [ILauncher, ICommandPalette],
+  activate: (app: JupyterFrontEnd, launcher: ILauncher | null, palette: ICommandPalette | null) => {
+    const url = hubUrl('help');
+    app.commands.addCommand(OPEN_HELP, {
+      label: 'Portal Guide',
+      caption: 'How to train, watch, submit, install packages, and what to do if something fails',
+      icon: helpIcon,
+      isVisible: () => url !== null,
+      execute: () => void window.open(url ?? '', '_blank')
+    });
+    if (url !== null) {
+      launcher?.add({ command: OPEN_HELP, category: 'Other', rank: 9 });
+      palette?.addItem({ command: OPEN_HELP, category: PALETTE_CATEGORY });
+    }
+  }
+};

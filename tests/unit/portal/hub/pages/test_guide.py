@@ -1,0 +1,66 @@
+"""The guides as pages of the hub."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from portal.hub.pages.guide import GUIDES, GUIDES_DIR, Heading, read_guide, render
+
+URL = "/hub/help/"
+
+
+def test_a_page_has_its_title_and_parts_with_anchors() -> None:
+    guide = render("# Guide\n\n## Log in\n\n### Or out\n\n## Run `srun` (now)\n\n## Log in\n", URL)
+
+    assert guide.title == "Guide"
+    assert guide.headings == (
+        Heading(level=2, text="Log in", anchor="log-in"),
+        Heading(level=3, text="Or out", anchor="or-out"),
+        Heading(level=2, text="Run srun (now)", anchor="run-srun-now"),
+        Heading(level=2, text="Log in", anchor="log-in-1"),
+    )
+    assert '<h3 id="or-out">' in guide.html
+    assert "<h1" not in guide.html
+
+
+@pytest.mark.parametrize(
+    ("markdown", "html"),
+    [
+        ("[a](gallery.md)", f'<a href="{URL}gallery">a</a>'),
+        ("[a](users.md#log-in)", f'<a href="{URL}users#log-in">a</a>'),
+        ("[a](#log-in)", '<a href="#log-in">a</a>'),
+        ("[a](https://example.org)", '<a href="https://example.org">a</a>'),
+        ("[a **b**](../SECURITY.md) c", "<p>a <strong>b</strong> c</p>"),
+        ("[a](administrators.md#x)", "<p>a</p>"),
+        ("![A](images/a.png)", f'src="{URL}images/a.png" alt="A"'),
+        ("<script>1</script>", "&lt;script&gt;"),
+        ("[a](javascript:alert)", "[a](javascript:alert)"),
+    ],
+)
+def test_links_lead_to_what_the_portal_serves(markdown: str, html: str) -> None:
+    assert html in render(markdown, URL).html
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_links_and_pictures_of_the_guides_are_there(name: str) -> None:
+    guide = read_guide(name, URL)
+
+    assert guide.title
+    pictures = re.findall(rf'src="{URL}([^"]+)"', guide.html)
+    assert guide.html.count(' width="') == len(pictures)
+    assert [each for each in pictures if not (GUIDES_DIR / each).is_file()] == []
+    links = re.findall(rf'href="(?:{URL}(\w+))?(?:#([^"]+))?"', guide.html)
+    for page, anchor in links:
+        target = read_guide(page or name, URL)
+        assert not anchor or f'id="{anchor}"' in target.html, (page, anchor)
+
+
+def test_tables_and_code_can_be_moved_with_the_keyboard() -> None:
+    html = render("| | b |\n|---|---|\n| 1 | 2 |\n\n```sh run\nls\n```\n", URL).html
+
+    assert '<div class="portal-scroll" tabindex="0"><table>' in html
+    assert '<pre tabindex="0"><code class="language-sh">ls' in html
+    assert "<td></td>" in html
+    assert "<th></th>" not in html
