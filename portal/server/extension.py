@@ -127,7 +127,7 @@ class PortalServer(ExtensionApp):
         )
         made = {"tasks": self.environment_tasks, "root_dir": self.serverapp.root_dir}
         executions = {"watch": self._watch_executions()}
-        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""))
+        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         settings = read_settings(os.environ)
         runs = {"runs": Runs(Path.home())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -101,6 +102,10 @@ def test_a_script_is_submitted_followed_and_cancelled(server: NotebookServer) ->
     assert said["path"] == str(server.root / f"logs/sample-{job_id}.out")
     rest = ask(server, "GET", f"/{job_id}/output?offset={said['next_offset']}").json()
     assert (rest["text"], rest["next_offset"]) == ("", said["next_offset"])
+
+    # For the time when Slurm has forgotten the job.
+    record = server.root / ".local/state/data-scientist-portal/job-outputs.json"
+    eventually(lambda: json.loads(record.read_text())[job_id] == said["path"], timeout_s=30)
 
     assert ask(server, "DELETE", f"/{job_id}").status_code == 204
     eventually(lambda: state_of(server, job_id) == "CANCELLED", timeout_s=30)

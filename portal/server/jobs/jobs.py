@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
+from spawner.amounts import SECONDS_PER_MINUTE, count
 from spawner.diagnosis import Situation, explain_end, explain_waiting
 from spawner.diagnosis.messages import JOB, SESSION, Subject
+from spawner.errors import OptionsError
 from spawner.slurm.jobs import NAME_PREFIX
 from spawner.slurm.listing import Sacct, Squeue
 from spawner.slurm.states import JobState, Phase, parse_cancelled_by, parse_state
+from spawner.slurm.units import parse_time_left, parse_time_limit
 
-# Id, state, partition, time used, time limit, nodes, cores, GPUs, reason and name of a job.
-QUEUED = Squeue("iTPMlDCbrj")
+# Id, state, partition, time used, time limit, nodes, cores, GPUs of each node, expected start,
+# reason and name of a job.
+QUEUED = Squeue("iTPMlDCbSrj")
 # The same fields in the same order, so that one function reads both; the exit code is the reason.
 ENDED = Sacct(
     (
         *("JobID", "State", "Partition", "Elapsed", "Timelimit", "AllocNodes", "AllocCPUS"),
-        *("ReqTRES", "ExitCode", "JobName"),
+        *("ReqTRES", "Start", "ExitCode", "JobName"),
     )
 )
+# Of which accounting prints the state too, but squeue knows it better.
+_NOT_OVER = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"})
+# From here on a length is said in days.
+_HOURS_IN_DAYS = 48
+_GPUS = re.compile(r"gres[/:]gpu(?::(?P<type>[^,:=]+))?[:=](?P<n>[0-9]+)")
+# Words for users; a state that is not here is shown as Slurm calls it.
+_WORDS = {
+    JobState.PENDING: "Waiting",
+    JobState.CONFIGURING: "Preparing",
+    JobState.COMPLETING: "Ending",
+    JobState.TIMEOUT: "Time limit",
+    JobState.NODE_FAIL: "Node failed",
+    JobState.BOOT_FAIL: "Node failed",
+    JobState.OUT_OF_MEMORY: "Out of memory",
+}
 # 12, a task 12_3, a component 12+1 of a heterogeneous job, waiting tasks 12_[1-5%2].
 _JOB_ID = re.compile(r"[0-9]+(?:_[0-9]+|\+[0-9]+|_\[[0-9,%-]{1,200}\])?", re.ASCII)
 
@@ -33,17 +53,24 @@ class SlurmJob:
     Attributes:
         id: Slurm's job id, of an array with the task: 12_3.
         state: Slurm's word, such as RUNNING.
+        label: The state in words, such as "Waiting".
+        phase: "waiting", "running", "completed" or "failed", also for a cancelled one; "" for what
+            is not known.
         is_over: Whether it ended; its output grows no more.
         is_session: Whether it carries a session of the portal.
-        elapsed: Time that it has run, as Slurm writes it.
-        limit: Its time limit, as Slurm writes it.
-        gpus: Generic resources of each node, as Slurm writes them, or "".
+        elapsed: Time that it has run, such as "45 s" or "2 h 5 min"; "" before.
+        limit: Its time limit, such as "8 h"; "" for none.
+        n_gpus: GPUs on all nodes together.
+        gpu_type: Their type, or "".
+        starts_at: When Slurm expects it to start, in ISO 8601 with an offset, or "".
         reason: Why it waits or did not end well, and the next step, in words; "" for neither.
     """
 
     id: str
     name: str
     state: str
+    label: str
+    phase: str
     is_over: bool
     is_session: bool
     partition: str
@@ -51,7 +78,9 @@ class SlurmJob:
     limit: str
     n_nodes: str
     n_cores: str
-    gpus: str
+    n_gpus: int
+    gpu_type: str
+    starts_at: str
     reason: str
 
     def as_json(self) -> dict[str, Any]:
@@ -67,17 +96,34 @@ def is_job_id(text: str) -> bool:
     return _JOB_ID.fullmatch(text) is not None
 
 
-def parse_queue(text: str, mark: str) -> list[SlurmJob]:
+def parse_queue(
+    text: str, mark: str, gpus: Mapping[str, tuple[int, str]] | None = None
+) -> list[SlurmJob]:
     """Return the queued and running jobs in the output of squeue.
 
     Args:
         text: Lines of `QUEUED`; others are skipped.
         mark: Prefix of the lines that Slurm itself wrote.
+        gpus: From `parse_gpus`: squeue knows those of each node alone.
     """
     return [
-        _job(fields, is_over=False, reason=_why_it_waits(fields))
+        _job(
+            fields,
+            is_over=False,
+            reason=_why_it_waits(fields),
+            gpus=(gpus or {}).get(fields[0]) or _gpus_of_nodes(fields),
+        )
         for fields in QUEUED.rows(text, mark)
     ]
+
+
+def parse_gpus(text: str, mark: str) -> dict[str, tuple[int, str]]:
+    """Return number and type of the GPUs of each job that has some, by its id.
+
+    `text` has lines of `ENDED`, also of jobs that wait or run; `mark` separates the fields.
+    """
+    found = {fields[0]: _gpus(fields[7]) for fields in ENDED.rows(text, mark)}
+    return {job_id: gpus for job_id, gpus in found.items() if gpus[0]}
 
 
 def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> list[SlurmJob]:
@@ -89,9 +135,14 @@ def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> li
         user_uid: The user's uid, to tell whose cancellation it was.
     """
     jobs = [
-        _job(fields, is_over=True, reason=_why_it_ended(fields, user_uid))
+        _job(
+            fields,
+            is_over=True,
+            reason=_why_it_ended(fields, user_uid),
+            gpus=_gpus(fields[7]),
+        )
         for fields in ENDED.rows(text, mark)
-        if fields[1] not in {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"}
+        if fields[1] not in _NOT_OVER
     ]
     # sacct prints the oldest first.
     return jobs[::-1]
@@ -102,7 +153,7 @@ def _why_it_waits(fields: Sequence[str]) -> str:
     if state.phase is not Phase.WAITING:
         return ""
     situation = Situation(subject=_subject(fields), partition=fields[2])
-    return str(explain_waiting(fields[8], situation, state=state))
+    return str(explain_waiting(fields[9], situation, state=state))
 
 
 def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
@@ -110,7 +161,7 @@ def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
     if state in {JobState.COMPLETED, JobState.COMPLETING}:
         return ""
     # 7:0 or 0:9, the exit status and the signal.
-    exit_code, _, signal = fields[8].partition(":")
+    exit_code, _, signal = fields[9].partition(":")
     diagnosis = explain_end(
         state,
         exit_code=int(exit_code) if exit_code.isdecimal() else None,
@@ -122,24 +173,91 @@ def _why_it_ended(fields: Sequence[str], user_uid: int | None) -> str:
 
 
 def _subject(fields: Sequence[str]) -> Subject:
-    return SESSION if fields[9].startswith(NAME_PREFIX) else JOB
+    return SESSION if fields[10].startswith(NAME_PREFIX) else JOB
 
 
-def _job(fields: list[str], *, is_over: bool, reason: str) -> SlurmJob:
-    gpus = re.search(r"gres[/:]gpu[^,]*", fields[7])
+def _job(fields: list[str], *, is_over: bool, reason: str, gpus: tuple[int, str]) -> SlurmJob:
+    # sacct writes "CANCELLED by 1000".
+    word = fields[1].partition(" ")[0]
+    state = parse_state(word)
+    is_waiting = not is_over and state.phase is Phase.WAITING
     return SlurmJob(
         id=fields[0],
-        # sacct writes "CANCELLED by 1000".
-        state=fields[1].partition(" ")[0],
+        state=word,
+        label=_WORDS.get(state, word.replace("_", " ").capitalize()),
+        phase=_phase(state, is_over=is_over),
         is_over=is_over,
-        is_session=fields[9].startswith(NAME_PREFIX),
+        is_session=fields[10].startswith(NAME_PREFIX),
         partition=fields[2],
-        elapsed=fields[3],
-        limit=fields[4],
+        elapsed="" if is_waiting else _elapsed(fields[3]),
+        limit=_limit(fields[4]),
         n_nodes=fields[5],
         n_cores=fields[6],
-        # squeue writes gres/gpu:2 or gres:gpu:2, sacct gres/gpu=2.
-        gpus=gpus[0][5:].replace("=", ":") if gpus else "",
+        n_gpus=gpus[0],
+        gpu_type=gpus[1],
+        starts_at=_starts_at(fields[8]) if is_waiting else "",
         reason=reason,
-        name=fields[9],
+        name=fields[10],
     )
+
+
+def _phase(state: JobState, *, is_over: bool) -> str:
+    if not is_over:
+        return state.phase.value if state.phase in {Phase.WAITING, Phase.RUNNING} else ""
+    return "completed" if state is JobState.COMPLETED else "failed"
+
+
+def _elapsed(text: str) -> str:
+    # The same two forms from squeue, 0:05, and from sacct, 00:00:05.
+    seconds = parse_time_left(text)
+    return "" if seconds is None else _short(seconds)
+
+
+def _limit(text: str) -> str:
+    try:
+        seconds = parse_time_limit(text)
+    # Partition_Limit, of sacct.
+    except OptionsError:
+        return ""
+    return "" if seconds is None else _short(seconds)
+
+
+def _short(seconds: int) -> str:
+    """Return "45 s", "12 min", "8 h", "1 h 2 min" or "9 days", whole minutes from one on."""
+    if seconds < SECONDS_PER_MINUTE:
+        return f"{seconds} s"
+    hours, minutes = divmod(seconds // SECONDS_PER_MINUTE, 60)
+    days, hours = divmod(hours, 24) if hours >= _HOURS_IN_DAYS else (0, hours)
+    parts = (
+        count(days, "day") if days else "",
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+    )
+    return " ".join(part for part in parts if part)
+
+
+def _starts_at(text: str) -> str:
+    """Return a time that squeue writes, without an offset, in ISO 8601; "" if it knows none."""
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat()
+    except ValueError:
+        return ""
+
+
+def _gpus_of_nodes(fields: Sequence[str]) -> tuple[int, str]:
+    of_each, gpu_type = _gpus(fields[7])
+    return of_each * (int(fields[5]) if fields[5].isdecimal() else 1), gpu_type
+
+
+def _gpus(tres: str) -> tuple[int, str]:
+    """Return number and type of the GPUs in a text of trackable resources (TRES).
+
+    Source:
+        squeue(1), %b, writes gres/gpu:2 or gres:gpu:v100:2; sacct(1), ReqTRES, writes gres/gpu=2
+        and, if the site accounts for types, gres/gpu:v100=2 beside it.
+    """
+    found = list(_GPUS.finditer(tres))
+    typed = {match["type"] for match in found if match["type"]}
+    plain = [int(match["n"]) for match in found if not match["type"]]
+    n = plain[0] if plain else sum(int(match["n"]) for match in found)
+    return n, typed.pop() if len(typed) == 1 else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import re
-import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from portal.server.commands import VARIABLE as COMMANDS
 from portal.server.errors import JobError, NoSuchJobError
@@ -18,19 +18,30 @@ from portal.server.jobs.jobs import (
     SlurmJob,
     is_job_id,
     parse_accounting,
+    parse_gpus,
     parse_queue,
+)
+from portal.server.jobs.outputs import (
+    SUBMITTED,
+    Output,
+    OutputPaths,
+    existing_file,
+    likely_paths,
+    open_plain,
+    read_piece,
 )
 from portal.server.jobs.script import parse_options
 from spawner.client.command import PATH, query, run_command
 from spawner.diagnosis import Situation, explain_rejection
 from spawner.diagnosis.messages import JOB
-from spawner.errors import SlurmError
+from spawner.errors import PortalError, SlurmError
 from spawner.slurm.listing import NO_SUCH_JOB, new_mark
 
 TIMEOUT_S = 15
-MAX_OUTPUT_BYTES = 128 * 1024
 MAX_SCRIPT_BYTES = 4 * 1024 * 1024
 _N_ENDED = 50
+# Output files that one listing asks for.
+_N_LOOKS = 10
 # scontrol does not quote: a path may hold blanks, and ends before the next KEY=. If there is none,
 # a blank ends the line since Slurm 24.11.
 _STDOUT = re.compile(r"\sStdOut=(/\S.*?)(?= Power=| [A-Za-z]+=| ?$)", re.MULTILINE)
@@ -54,30 +65,19 @@ class Preview:
     is_accepted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """A piece of a job's output.
-
-    Attributes:
-        next_offset: Start of the next piece, in bytes from the start of the file.
-        path: The output file, or "" if it is not known.
-    """
-
-    text: str
-    next_offset: int
-    path: str
-
-
 class JobQueue:
     """The user's jobs.
 
     Args:
         own_job_id: The job that runs this session, or "".
+        home: The user's, which has the record of output files and the folder of runs.
     """
 
-    def __init__(self, own_job_id: str) -> None:
+    def __init__(self, own_job_id: str, home: Path) -> None:
         self._own_job_id = own_job_id
-        self._output_paths: dict[str, Path] = {}
+        self._home = home
+        self._outputs = OutputPaths(self._home)
+        self._looks: set[asyncio.Task[None]] = set()
 
     async def list_jobs(self) -> list[SlurmJob]:
         """Return queued and running jobs, then jobs that ended in the last day, except sessions.
@@ -98,7 +98,9 @@ class JobQueue:
         )
         if isinstance(queued, BaseException):
             raise queued
-        jobs = parse_queue(queued.stdout, mark)
+        accounting = "" if isinstance(accounted, BaseException) else accounted.stdout
+        jobs = parse_queue(queued.stdout, mark, parse_gpus(accounting, mark))
+        self._look_for_outputs(jobs)
         if isinstance(accounted, BaseException):
             return jobs
         # A job that is just ending can be in both lists.
@@ -172,6 +174,7 @@ class JobQueue:
         match = _SUBMITTED.search(done.stdout)
         if done.exit_code != 0 or match is None:
             raise JobError(_why_refused(done.stderr, text))
+        self._look([match[1]])
         return match[1]
 
     async def read_output(self, job_id: str, offset: int) -> Output:
@@ -189,22 +192,58 @@ class JobQueue:
             return Output(text="", next_offset=max(0, offset), path="")
         return await asyncio.to_thread(read_piece, path, offset)
 
+    def _look_for_outputs(self, jobs: list[SlurmJob]) -> None:
+        # Only those that run: of many that wait, each would cost a question to slurmctld.
+        running = [job for job in jobs if job.phase == "running" and not job.is_session]
+        unknown = [job.id for job in running if self._outputs.get(job.id) is None]
+        if unknown and not self._looks:
+            self._look(unknown[:_N_LOOKS])
+
+    def _look(self, job_ids: list[str]) -> None:
+        """Remember in the background where jobs write, while Slurm still knows it."""
+
+        async def look() -> None:
+            for job_id in job_ids:
+                # A later look may find it.
+                with suppress(PortalError):
+                    await self._ask_slurm(job_id)
+
+        task = asyncio.ensure_future(look())
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+
     async def _output_path(self, job_id: str) -> Path | None:
-        if job_id not in self._output_paths:
-            argv = ["scontrol", "--oneliner", "show", "job", _without_tasks(job_id)]
-            try:
-                done = await query(argv, timeout_s=TIMEOUT_S)
-            except SlurmError as error:
-                # A job that ended some minutes ago.
-                if NO_SUCH_JOB not in error.stderr:
-                    raise
-                return None
-            path = parse_output_path(done.stdout)
-            if path is None:
-                return None
-            # Kept, because Slurm forgets a job some minutes after its end.
-            self._output_paths[job_id] = path
-        return self._output_paths[job_id]
+        return (
+            self._outputs.get(job_id)
+            or await self._ask_slurm(job_id)
+            or await self._ask_accounting(job_id)
+        )
+
+    async def _ask_slurm(self, job_id: str) -> Path | None:
+        argv = ["scontrol", "--oneliner", "show", "job", _without_tasks(job_id)]
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S)
+        except SlurmError as error:
+            # A job that ended some minutes ago.
+            if NO_SUCH_JOB not in error.stderr:
+                raise
+            return None
+        path = parse_output_path(done.stdout)
+        if path is not None:
+            await asyncio.to_thread(self._outputs.remember, job_id, path)
+        return path
+
+    async def _ask_accounting(self, job_id: str) -> Path | None:
+        mark = new_mark()
+        argv = ["sacct", *SUBMITTED.options(mark), f"--jobs={_without_tasks(job_id)}"]
+        try:
+            done = await query(argv, timeout_s=TIMEOUT_S)
+        except PortalError:
+            # A site may have no accounting, or it may be down.
+            return None
+        user = pwd.getpwuid(os.getuid()).pw_name
+        paths = likely_paths(done.stdout, mark, job_id, self._home, user)
+        return await asyncio.to_thread(existing_file, paths)
 
 
 def parse_output_path(text: str) -> Path | None:
@@ -243,7 +282,7 @@ def _as_login() -> list[str]:
 
 def _read_script(script: Path) -> str:
     try:
-        with _open_plain(script) as file:
+        with open_plain(script) as file:
             # One byte more shows that it is larger.
             content = file.read(MAX_SCRIPT_BYTES + 1)
     except OSError as error:
@@ -256,36 +295,3 @@ def _read_script(script: Path) -> str:
             "lines that begin with #SBATCH."
         )
     return content.decode("utf-8", "replace")
-
-
-def read_piece(path: Path, offset: int) -> Output:
-    """Return at most 128 KiB of a file.
-
-    Args:
-        path: The file; one that does not exist yet is empty.
-        offset: In bytes from the start of the file; a negative one means the last 128 KiB.
-
-    Raises:
-        JobError: If the file cannot be read.
-    """
-    try:
-        with _open_plain(path) as file:
-            n_bytes = os.fstat(file.fileno()).st_size
-            begin = max(0, n_bytes - MAX_OUTPUT_BYTES) if offset < 0 else min(offset, n_bytes)
-            file.seek(begin)
-            content = file.read(MAX_OUTPUT_BYTES)
-    except FileNotFoundError:
-        return Output(text="", next_offset=0, path=str(path))
-    except OSError as error:
-        raise JobError(f"The output {path} cannot be read ({error.strerror}).") from error
-    text = content.decode("utf-8", "replace")
-    return Output(text=text, next_offset=begin + len(content), path=str(path))
-
-
-def _open_plain(path: Path) -> BinaryIO:
-    # O_NONBLOCK, so that a named pipe cannot block a thread of the server.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(0, "it is no plain file")
-    return os.fdopen(descriptor, "rb")

@@ -20,6 +20,31 @@ function cell(row, text, className = '') {
   return element;
 }
 
+function timeOf({ elapsed, limit }) {
+  return elapsed && limit ? `${elapsed} of ${limit}` : elapsed || (limit && `up to ${limit}`);
+}
+
+function count(n, nouns) {
+  return `${n} ${Number(n) === 1 ? nouns.replace(/s$/, '') : nouns}`;
+}
+
+function resourcesOf({ n_nodes, n_cores, n_gpus, gpu_type, partition }, gpus) {
+  const parts = [n_gpus ? count(n_gpus, gpus) + (gpu_type ? ` (${gpu_type})` : '') : '', count(n_cores, 'cores')];
+  const all = [...parts, Number(n_nodes) > 1 ? count(n_nodes, 'nodes') : '', partition && `in ${partition}`];
+  return all.filter(part => part).join(', ').replace(/, in /, ' in ');
+}
+
+function startOf(text, now) {
+  const start = new Date(text);
+  if (start <= now) {
+    return 'Slurm expects it to start any moment.';
+  }
+  const isToday = start.toDateString() === now.toDateString();
+  const form = { hour: '2-digit', minute: '2-digit', hour12: false };
+  const day = isToday ? {} : { weekday: 'short', day: 'numeric', month: 'short' };
+  return `Slurm expects it to start at ${start.toLocaleString('en-GB', { ...day, ...form })}, or earlier.`;
+}
+
 function tableRow(texts) {
   const row = document.createElement('tr');
   texts.forEach(text => cell(row, text));
@@ -54,14 +79,30 @@ class Panel extends Requests {
   }
 
   rowOf(job) {
-    const name = job.is_session ? 'session of the portal' : job.name;
-    const row = tableRow([job.id, name, job.state, job.elapsed, job.limit, job.n_nodes, job.n_cores, job.gpus, job.reason]);
+    const row = document.createElement('tr');
     row.dataset.job = job.id;
-    row.cells[2].className = `state ${job.state}`;
-    const actions = row.insertCell();
     const run = job.name.match(RUN);
+    const title = cell(row, '', 'title');
+    const name = document.createElement('strong');
+    name.textContent = job.is_session ? 'session of the portal' : run ? `run of ${run[1]}` : job.name;
+    const id = document.createElement('small');
+    id.textContent = `job ${job.id}`;
+    title.append(name, id);
+    const chip = document.createElement('span');
+    chip.className = `chip ${job.phase} ${job.state}`;
+    chip.textContent = job.label;
+    cell(row, '').append(chip);
+    cell(row, timeOf(job)).dataset.label = 'Time';
+    cell(row, resourcesOf(job, this.root.dataset.gpus)).dataset.label = 'Resources';
+    const why = cell(row, job.reason);
+    why.dataset.label = 'Why';
+    if (job.starts_at) {
+      const start = document.createElement('strong');
+      start.textContent = startOf(job.starts_at, new Date());
+      why.prepend(start, ' ');
+    }
+    const actions = cell(row, '', 'actions');
     if (run) {
-      row.cells[1].textContent = `run of ${run[1]}`;
       const link = document.createElement('a');
       link.textContent = 'Runs';
       link.href = this.api.replace(/portal\/api\/jobs$/, 'portal/runs');
@@ -69,7 +110,7 @@ class Panel extends Requests {
       link.setAttribute('aria-label', `Show the run of job ${job.id} among your runs`);
       actions.append(link, ' ');
     }
-    if (!job.is_session) {
+    if (!job.is_session && job.phase !== 'waiting') {
       actions.append(button('Output', `Show the output of job ${job.id}`, () => this.follow(job.id)), ' ');
     }
     if (!job.is_over && !job.is_session) {
@@ -129,7 +170,7 @@ class Panel extends Requests {
     place.append(piece.text);
     this.offset = piece.text || this.offset >= 0 ? piece.next_offset : -1;
     this.part('output-path').textContent = piece.path ||
-      'Slurm no longer knows where this job wrote. Look for its slurm-….out in the folder of the script.';
+      'The file of this job is not there: it was moved or removed, or the script gave it a name that Slurm no longer knows. Look in the folder of the script.';
     if (isAtEnd) {
       place.scrollTop = place.scrollHeight;
     }

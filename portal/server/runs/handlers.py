@@ -15,7 +15,7 @@ from jupyter_server.base.handlers import APIHandler
 
 from portal.server.authorization import for_the_user
 from portal.server.errors import RunError
-from portal.server.jobs.queue import read_piece
+from portal.server.jobs.outputs import read_piece
 from portal.server.runs.runs import Runs
 from spawner.errors import PortalError
 

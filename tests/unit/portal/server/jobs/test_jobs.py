@@ -2,35 +2,76 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
+
 import pytest
 
 from portal.server.errors import JobError
-from portal.server.jobs.jobs import is_job_id, parse_accounting, parse_queue
+from portal.server.jobs.jobs import is_job_id, parse_accounting, parse_gpus, parse_queue
 from portal.server.jobs.queue import JobQueue
 from portal.server.jobs.script import parse_options
 
 QUEUE = """\
-m|7|RUNNING|jupyter|1:02|8:00:00|1|16|gres/gpu:v100:2|None|dsportal-ada
-m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|Resources|a | b
+m|7|RUNNING|jupyter|1:02:03|8:00:00|1|16|gres/gpu:v100:2|2026-11-23T06:00:00|None|dsportal-ada
+m|8|PENDING|jupyter|0:00|10:00|2|8|gres:gpu:4|2026-11-23T09:30:00|Resources|a | b
 """
 ACCOUNTING = """\
-5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|billing=8,gres/gpu=1,cpu=8|0:0|first
-6|FAILED|jupyter|00:00:01|00:10:00|1|1|billing=1,cpu=1|7:0|second|x
-7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|0:0|dsportal-ada
+5|CANCELLED by 1001|jupyter|00:01:00|00:10:00|1|8|billing=8,gres/gpu=1,cpu=8|Unknown|0:0|first
+6|FAILED|jupyter|00:00:01|UNLIMITED|1|1|billing=1,cpu=1|2026-11-23T06:00:00|7:0|second|x
+7|RUNNING|jupyter|00:01:02|08:00:00|1|16|cpu=16|2026-11-23T06:00:00|0:0|dsportal-ada
+8|PENDING|jupyter|00:00:00|00:10:00|2|8|cpu=8,gres/gpu=8,gres/gpu:a100=8|Unknown|0:0|a | b
 """
 
 
 def test_the_queue_tells_sessions_from_jobs_and_why_one_waits() -> None:
     session, job = parse_queue(QUEUE, "m")
 
-    assert (session.is_session, session.gpus, session.reason) == (True, "gpu:v100:2", "")
-    assert (job.name, job.gpus) == ("a | b", "gpu:4")
+    assert (session.is_session, session.n_gpus, session.gpu_type) == (True, 2, "v100")
+    assert (session.phase, session.reason) == ("running", "")
+    assert (job.name, job.phase, job.label) == ("a | b", "waiting", "Waiting")
     assert job.reason.startswith("The GPUs, cores or memory that the job needs are in use")
     assert not job.is_over
 
 
+def test_gpus_are_those_of_all_nodes_together() -> None:
+    of_each_node = parse_queue(QUEUE, "m")[1]
+    accounted = parse_queue(QUEUE, "m", parse_gpus(ACCOUNTING, "|"))[1]
+
+    assert (of_each_node.n_gpus, of_each_node.gpu_type) == (8, "")
+    assert (accounted.n_gpus, accounted.gpu_type) == (8, "a100")
+
+
+def test_times_of_the_queue_and_of_accounting_are_alike() -> None:
+    session, job = parse_queue(QUEUE, "m")
+    failed, cancelled = parse_accounting(ACCOUNTING, "|")
+
+    assert (session.elapsed, session.limit) == ("1 h 2 min", "8 h")
+    assert (job.elapsed, job.limit) == ("", "10 min")
+    assert (cancelled.elapsed, cancelled.limit) == ("1 min", "10 min")
+    assert (failed.elapsed, failed.limit) == ("1 s", "")
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [("1-00:00:00", "24 h"), ("9-00:00:00", "9 days"), ("2-03:04:00", "2 days 3 h 4 min")],
+)
+def test_long_limits_are_said_in_days(limit: str, said: str) -> None:
+    (job,) = parse_queue(QUEUE.splitlines()[0].replace("8:00:00", limit), "m")
+
+    assert job.limit == said
+
+
+def test_only_a_job_that_waits_has_an_expected_start() -> None:
+    session, job = parse_queue(QUEUE, "m")
+    (unknown,) = parse_queue(QUEUE.splitlines()[1].replace("2026-11-23T09:30:00", "N/A"), "m")
+
+    assert datetime.fromisoformat(job.starts_at) == datetime(2026, 11, 23, 9, 30).astimezone()
+    assert (session.starts_at, unknown.starts_at) == ("", "")
+
+
 def test_a_limit_is_said_in_words_with_the_next_step() -> None:
-    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|QOSMaxGRESPerUser|train\n"
+    line = "m|9|PENDING|jupyter|0:00|10:00|1|8|gres:gpu:4|N/A|QOSMaxGRESPerUser|train\n"
 
     (job,) = parse_queue(line, "m")
 
@@ -46,7 +87,8 @@ def test_accounting_adds_what_has_ended() -> None:
     assert (failed.id, failed.name) == ("6", "second|x")
     assert failed.reason.startswith("The job ended with an error (exit code 7).")
     assert cancelled.reason.startswith("The job was cancelled under your own name.")
-    assert (cancelled.state, cancelled.gpus, cancelled.is_over) == ("CANCELLED", "gpu:1", True)
+    assert (cancelled.state, cancelled.n_gpus, cancelled.is_over) == ("CANCELLED", 1, True)
+    assert (failed.label, failed.phase) == ("Failed", "failed")
 
 
 def test_a_line_that_is_cut_off_is_left_out() -> None:
@@ -68,12 +110,12 @@ def test_job_ids_are_known(text: str) -> None:
 async def test_no_option_of_a_command_passes_for_a_job_id(text: str) -> None:
     assert not is_job_id(text)
     with pytest.raises(JobError, match="is no job id"):
-        await JobQueue("").cancel(text)
+        await JobQueue("", Path("/nowhere")).cancel(text)
 
 
 async def test_a_session_does_not_cancel_itself() -> None:
     with pytest.raises(JobError, match=r"is this session\. Save your work"):
-        await JobQueue("7").cancel("7")
+        await JobQueue("7", Path("/nowhere")).cancel("7")
 
 
 def test_a_script_says_what_it_asks_for() -> None:
