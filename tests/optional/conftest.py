@@ -16,6 +16,7 @@ from deploy.environments.builder.process import clean_environment
 from tests.server.conftest import tensorboard_python  # noqa: F401
 from tests.support.debian_root import CACHE_DIR
 from tests.templates.conftest import pytest_sessionfinish, session  # noqa: F401
+from tests.templates.test_in_sessions import portal_session  # noqa: F401
 
 FOLDER = CACHE_DIR / "optional"
 TARGETS = ("pmix", "horovod", "mxnet", "package")
