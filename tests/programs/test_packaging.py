@@ -36,6 +36,7 @@ REQUIREMENTS = {
     'prometheus-client>=0.20; extra == "spawner"',
     'jupyterhub<7,>=6.1; extra == "hub"',
     'jupyterhub-ldapauthenticator>=2.0.2; extra == "hub"',
+    'markdown-it-py<5,>=3; extra == "hub"',
     'prometheus-client>=0.20; extra == "hub"',
     'python-json-logger>=3.1; extra == "hub"',
     'dsportal; extra == "server"',
@@ -61,12 +62,14 @@ ENTRY_POINTS = {
 # Sources of what is shipped built, the wheel of dsportal, and what lies where Jupyter looks.
 LABEXTENSION = "portal/server/labextension/"
 SERVER_CONFIG = "portal/server/config/"
+LAB_SETTINGS = "portal/server/lab_settings/"
 NOT_SHIPPED = (
     *("portal/server/labextension_src/", "portal/library/"),
-    *(LABEXTENSION, SERVER_CONFIG),
+    *(LABEXTENSION, SERVER_CONFIG, LAB_SETTINGS),
 )
 IN_SHARE = "share/jupyter/labextensions/data-scientist-portal/"
 IN_ETC = "etc/jupyter/jupyter_server_config.d/"
+IN_SETTINGS = "share/jupyter/lab/settings/overrides.d/"
 
 
 def build(source: Path, step: str) -> Path:
@@ -158,7 +161,10 @@ def test_what_is_no_python_module_is_shipped_too(wheel: zipfile.ZipFile, pattern
     assert [name for name in wheel.namelist() if Path(name).match(pattern)]
 
 
-@pytest.mark.parametrize(("source", "target"), [(LABEXTENSION, IN_SHARE), (SERVER_CONFIG, IN_ETC)])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [(LABEXTENSION, IN_SHARE), (SERVER_CONFIG, IN_ETC), (LAB_SETTINGS, IN_SETTINGS)],
+)
 def test_jupyter_finds_what_is_its_own_without_a_further_step(
     wheel: zipfile.ZipFile, source: str, target: str
 ) -> None:
