@@ -32,7 +32,13 @@ def format_clock(moment: datetime, now: datetime) -> str:
     """Return "at 14:20", with the day if it is not today. Both times are in one time zone."""
     if moment.date() == now.date():
         return f"at {moment:%H:%M}"
-    return f"on {moment:%A, %d %B} at {moment:%H:%M}"
+    return f"on {format_day(moment)} at {moment:%H:%M}"
+
+
+def format_day(moment: datetime) -> str:
+    """Return "Fri 20 Nov"."""
+    # %d pads the day with a zero.
+    return f"{moment:%a} {moment.day} {moment:%b}"
 
 
 def format_bytes(n_bytes: float) -> str:

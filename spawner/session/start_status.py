@@ -130,7 +130,7 @@ def status_facts(
 def format_place(place: Place) -> str:
     """Return a place in the queue, for example "about 3 jobs before it, 1 of them a session"."""
     if place.n_jobs == 0:
-        return "about the first"
+        return "at the front"
     words = f"about {count(place.n_jobs, 'job')} before it"
     if place.n_sessions == 0:
         return words

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from portal.hub.formatting import format_gpus
+from portal.hub.formatting import format_day, format_gpus
 from spawner.forecast.forecaster import Forecast, Rejection
 
 Tone = Literal["good", "wait", "off"]
@@ -75,4 +75,4 @@ def _later(moment: datetime, now: datetime) -> str:
         return f"about {moment:%H:%M}"
     if moment.date() == (now + _SOON).date():
         return f"not before tomorrow, {moment:%H:%M}"
-    return f"not before {moment:%A}, {moment.day} {moment:%B}"
+    return f"not before {format_day(moment)}"

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from markupsafe import Markup, escape
 
+from portal.hub.formatting import format_day
 from spawner.session.progress import Fact
 
 
@@ -15,7 +16,7 @@ def render_time(at: float, now: datetime) -> Markup:
     The text is in the time zone of `now`, with the day if it is not today.
     """
     moment = datetime.fromtimestamp(at, now.tzinfo)
-    day = "" if moment.date() == now.date() else f"{moment:%a} {moment.day} {moment:%b}, "
+    day = "" if moment.date() == now.date() else f"{format_day(moment)}, "
     text = f"{day}{moment:%H:%M} {moment:%Z}".rstrip()
     return Markup('<time datetime="{}" data-at="{}">{}</time>').format(
         moment.isoformat(timespec="seconds"), round(at), text

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from portal.hub.formatting import format_gpu_hours, format_gpus
+from portal.hub.formatting import format_day, format_gpu_hours, format_gpus
 from spawner.amounts import format_age
 from spawner.slurm.states import JobState, Phase
 from spawner.slurm.usage import Allocation, gpu_hours
@@ -105,7 +105,7 @@ def describe_usage(allocations: Sequence[Allocation], now: datetime) -> UsageVie
         ),
         days=tuple(
             DayBar(
-                label=f"{day:%a} {day.day} {day:%b}",
+                label=format_day(day),
                 words=format_gpu_hours(spent) if spent else "no GPU hours",
                 percent=100 * spent / most,
             )

@@ -30,4 +30,4 @@ def test_a_time_of_another_day_names_the_day() -> None:
     now = datetime(2026, 11, 20, 9, 0)
 
     assert format_clock(datetime(2026, 11, 20, 8, 5), now) == "at 08:05"
-    assert format_clock(datetime(2026, 11, 19, 8, 5), now) == "on Thursday, 19 November at 08:05"
+    assert format_clock(datetime(2026, 11, 19, 8, 5), now) == "on Thu 19 Nov at 08:05"

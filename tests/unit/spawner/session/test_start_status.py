@@ -58,7 +58,7 @@ def started() -> Progress:
 @pytest.mark.parametrize(
     ("n_jobs", "n_sessions", "words"),
     [
-        (0, 0, "about the first"),
+        (0, 0, "at the front"),
         (1, 0, "about 1 job before it"),
         (1, 1, "about 1 job before it, a session"),
         (3, 1, "about 3 jobs before it, 1 of them a session"),
