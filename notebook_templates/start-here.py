@@ -149,6 +149,7 @@ model.save("first.keras")
 # | train faster with 16 bits | [mixed precision](/templates/tensorflow/mixed_precision.ipynb) |
 # | continue after the time limit | [checkpoint and resume](/templates/tensorflow/resume.ipynb) |
 # | use all GPUs with PyTorch | [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb) |
+# | train a model that one GPU cannot hold | [FSDP](/templates/pytorch/fsdp.ipynb) |
 # | use all GPUs with Keras | [Horovod](/templates/horovod/digits.ipynb) |
 # | convert a notebook of your own | [step by step](/templates/horovod/convert.ipynb) |
 # | use several nodes | [several nodes](/templates/horovod/several_nodes.ipynb) |

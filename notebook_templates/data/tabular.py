@@ -26,6 +26,10 @@
 import os
 import time
 
+# One thread for each training, and as many trainings at a time as there are cores: with more
+# threads, they would wait for each other. It is read when NumPy and scikit-learn are imported.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -102,8 +106,6 @@ SETTINGS = {
 
 
 def search(n_iter, n_jobs):
-    # Each training on one thread: with more, trainings and threads would share the cores twice.
-    os.environ["OMP_NUM_THREADS"] = "1"
     found = RandomizedSearchCV(
         HistGradientBoostingClassifier(random_state=1),
         SETTINGS,

@@ -11,6 +11,7 @@ from tests.templates.notebooks import SPEEDUP, execute
 pytestmark = pytest.mark.cluster
 
 DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
+FSDP = pytest.param("fsdp", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
 
@@ -25,11 +26,16 @@ def distributed(session):
 
 
 @pytest.fixture(scope="module")
+def fsdp(session):
+    return execute(session, "pytorch/fsdp.ipynb")
+
+
+@pytest.fixture(scope="module")
 def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, MIXED_PRECISION])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION])
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
@@ -68,6 +74,24 @@ def test_the_second_training_is_a_job_over_two_nodes(distributed):
 @pytest.mark.release
 def test_the_notebook_says_for_both_trainings_whether_two_gpus_were_faster(distributed):
     assert len(re.findall(SPEEDUP, distributed.text, re.MULTILINE)) == 2
+
+
+@pytest.mark.release
+def test_fsdp_holds_half_of_the_model_on_each_of_two_ranks_and_learns_the_same(fsdp):
+    rows = re.findall(r"^(DDP|FSDP) +(\d)(?: +[\d.]+){3} +([\d.]+)$", fsdp.text, re.MULTILINE)
+    difference = re.search(r"^Largest difference of a loss: ([\d.e+-]+),", fsdp.text, re.MULTILINE)
+
+    assert [(way, rank) for way, rank, _ in rows] == [
+        ("DDP", "0"),
+        ("DDP", "1"),
+        ("FSDP", "0"),
+        ("FSDP", "1"),
+    ]
+    (whole, _, part, _) = (float(mib) for _, _, mib in rows)
+    assert 0.45 < part / whole < 0.55
+    assert difference is not None
+    assert float(difference[1]) < 0.01
+    assert "UserWarning" not in fsdp.text
 
 
 @pytest.mark.release
