@@ -150,6 +150,7 @@ model.save("first.keras")
 # | continue after the time limit | [checkpoint and resume](/templates/tensorflow/resume.ipynb) |
 # | use all GPUs with PyTorch | [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb) |
 # | train a model that one GPU cannot hold | [FSDP](/templates/pytorch/fsdp.ipynb) |
+# | find good hyper-parameters | [many trainings at a time](/templates/pytorch/search.ipynb) |
 # | use all GPUs with Keras | [Horovod](/templates/horovod/digits.ipynb) |
 # | convert a notebook of your own | [step by step](/templates/horovod/convert.ipynb) |
 # | use several nodes | [several nodes](/templates/horovod/several_nodes.ipynb) |

@@ -91,12 +91,10 @@ draw_lines(right, curves, xlabel="epoch", ylabel="validation accuracy")
 # The initial weights differ: each backend draws its own random numbers from the same seed, so the
 # curves differ a little.
 #
-# **Why is one so much faster here?** With TensorFlow, Keras compiles the whole step once with
-# `tf.function`. With PyTorch it runs the step operation by operation, and Keras' own Python code
-# runs between any two of them. For a network as small as this one that takes much of the time; for
-# a large one on a GPU it hides behind the computation. PyTorch alone, in
-# [its own loop](/templates/pytorch/digits.ipynb), does not pay for that Python code. Measure your
-# own model before you choose.
+# **Which one is faster** depends on model, device and threads: measure your own model before you
+# choose. On a GPU that computes a large model the difference is small. On cores, mind the threads:
+# on a busy machine of two cores, PyTorch trained this small network several times faster with one
+# thread than with two, which waited for each other; so it gets one here, by `OMP_NUM_THREADS=1`.
 #
 # ## Saved with one, read with the other
 #

@@ -11,6 +11,7 @@ from tests.templates.notebooks import SPEEDUP, execute
 pytestmark = pytest.mark.cluster
 
 DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
+SEARCH = pytest.param("search", marks=pytest.mark.release)
 FSDP = pytest.param("fsdp", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
@@ -31,11 +32,16 @@ def fsdp(session):
 
 
 @pytest.fixture(scope="module")
+def search(session):
+    return execute(session, "pytorch/search.ipynb")
+
+
+@pytest.fixture(scope="module")
 def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION, SEARCH])
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
@@ -92,6 +98,16 @@ def test_fsdp_holds_half_of_the_model_on_each_of_two_ranks_and_learns_the_same(f
     assert difference is not None
     assert float(difference[1]) < 0.01
     assert "UserWarning" not in fsdp.text
+
+
+@pytest.mark.release
+def test_every_trial_of_a_search_is_a_job_and_the_best_two_are_trained_longer(search):
+    jobs = re.findall(r"^1 rank on 1 node as job (\d+),", search.text, re.MULTILINE)
+    rounds = re.findall(r"^(\d) trials of (\d) epochs in \d+ s$", search.text, re.MULTILINE)
+
+    assert len(set(jobs)) == 8
+    assert rounds == [("6", "2"), ("2", "6")]
+    assert search.figures["accuracy"] >= 0.9
 
 
 @pytest.mark.release

@@ -1,0 +1,192 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: PyTorch
+#     language: python
+#     name: pytorch
+#   portal:
+#     packages: [cloudpickle, matplotlib, numpy, torch]
+# ---
+# ruff: noqa: D100, D103
+
+# %% [markdown]
+# # Hyper-parameters: many trainings at a time, each on a GPU
+#
+# Which learning rate, width and dropout? Each *trial* is a job of its own with one GPU: as many run
+# at a time as GPUs are free, and they go on without the browser. First all trials train briefly,
+# then the best two train on (*successive halving*).
+#
+# | | |
+# |---|---|
+# | **Data** | 10,000 digits of MNIST: 3,000 to train, 1,000 to validate, 2,000 to test |
+# | **Time** | one and a half minutes on 2 cores, and the time in the queue |
+# | **Devices** | GPUs of the cluster, in addition to those of the session; cores if simulated |
+
+# %%
+import math
+import sys
+import time
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+sys.path.append(str(Path.home() / "templates/shared"))
+from lesson import digits_path
+
+from dsportal import run
+
+# %% [markdown]
+# ## A trial
+#
+# A function of the settings that returns what the search compares: the accuracy on the
+# **validation** images. The test images are for the winner alone: the best of many trials on the
+# test images would be too good.
+
+
+# %%
+def load_digits():
+    with np.load(digits_path()) as file:
+        images, labels = file["x"], file["y"]
+    order = np.random.default_rng(1).permutation(len(images))
+    images = torch.from_numpy(images[order]).unsqueeze(1).float() / 255
+    labels = torch.from_numpy(labels[order]).long()
+    parts = (slice(3_000), slice(7_000, 8_000), slice(8_000, None))
+    return [(images[part], labels[part]) for part in parts]
+
+
+def trial(settings, epochs):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.type == "cpu":
+        torch.set_num_threads(1)  # one core for each trial, as a GPU would be its own
+    torch.manual_seed(1)
+    (images, labels), validation, test = [(x.to(device), y.to(device)) for x, y in load_digits()]
+    width = settings["width"]
+    model = nn.Sequential(
+        nn.Conv2d(1, width, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(width, 2 * width, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Dropout(settings["dropout"]),
+        nn.Linear(2 * width * 25, 10),
+    ).to(device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings["rate"])
+    for _ in range(epochs):
+        model.train()
+        for batch in torch.randperm(len(images), device=device).split(64):
+            optimizer.zero_grad()
+            cross_entropy(model(images[batch]), labels[batch]).backward()
+            optimizer.step()
+    model.eval()
+    with torch.inference_mode():
+        validation_accuracy, test_accuracy = (
+            (model(x).argmax(dim=1) == y).float().mean().item() for x, y in (validation, test)
+        )
+    return {"validation": validation_accuracy, "test": test_accuracy}
+
+
+# %% [markdown]
+# ## What to try
+#
+# Settings are drawn by chance, which finds good ones with fewer trials than a grid (Bergstra and
+# Bengio, 2012). Rates are drawn on a logarithmic scale, where 0.001 is as far from 0.01 as that is
+# from 0.1.
+
+# %%
+N_TRIALS = 6
+
+chance = np.random.default_rng(1)
+candidates = [
+    {
+        "rate": float(10 ** chance.uniform(-4, -1)),
+        "width": int(chance.choice([8, 16, 32])),
+        "dropout": round(float(chance.uniform(0, 0.5)), 2),
+    }
+    for _ in range(N_TRIALS)
+]
+
+# %% [markdown]
+# ## Start all trials
+#
+# `wait=False` makes each one a job of its own and returns at once. `hours` is short, since short
+# jobs often start earlier. A trial that fails does not stop the others.
+
+
+# %%
+def try_all(candidates, epochs):
+    began = time.perf_counter()
+    started = [run(trial, each, epochs, gpus=1, wait=False, hours=0.25) for each in candidates]
+    results = []
+    for settings, job in zip(candidates, started, strict=True):
+        try:
+            results.append((job.wait(), settings))
+        except Exception as error:
+            print(f"{settings} failed: {error}")
+    results.sort(key=lambda result: -result[0]["validation"])
+    print(f"{len(results)} trials of {epochs} epochs in {time.perf_counter() - began:.0f} s")
+    for found, settings in results:
+        print(
+            f"validation accuracy {found['validation']:.4f}  rate {settings['rate']:.5f}  "
+            f"width {settings['width']:2}  dropout {settings['dropout']:.2f}"
+        )
+    return results
+
+
+first = try_all(candidates, epochs=2)
+
+# %% [markdown]
+# ## Train the best two longer
+
+# %%
+second = try_all([settings for _, settings in first[:2]], epochs=6)
+found, best = second[0]
+print(f"Best: rate {best['rate']:.5f}, width {best['width']}, dropout {best['dropout']}")
+print(f"Test accuracy: {found['test']:.4f}")
+
+# %% tags=["gallery"]
+_, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for results, colour, label in ((first, "#9aa5b1", "2 epochs"), (second, "#0b6bcb", "6 epochs")):
+    rates = [settings["rate"] for _, settings in results]
+    sizes = [3 * settings["width"] for _, settings in results]
+    accuracies = [found["validation"] for found, _ in results]
+    axis.scatter(rates, accuracies, s=sizes, color=colour, label=label)
+axis.set(xlabel="learning rate (larger dots: wider networks)", ylabel="validation accuracy")
+axis.set_xscale("log")
+axis.legend(frameon=False)
+axis.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown]
+# Two trials that differ by less than chance are equal: with 1,000 validation images, one standard
+# error is about
+
+# %%
+p = found["validation"]
+print(f"{100 * math.sqrt(p * (1 - p) / 1_000):.1f} points.")
+
+# %% [markdown]
+# ## With Optuna
+#
+# [Optuna](https://optuna.org) draws settings where earlier trials were good. Install it with
+# `%pip install optuna`, and let it ask and tell:
+#
+#     study = optuna.create_study(direction="maximize")
+#     for _ in range(10):
+#         asked = [study.ask() for _ in range(4)]
+#         jobs = [
+#             run(trial, {"rate": each.suggest_float("rate", 1e-4, 1e-1, log=True), ...}, 2,
+#                 gpus=1, wait=False)
+#             for each in asked
+#         ]
+#         for each, job in zip(asked, jobs):
+#             study.tell(each, job.wait()["validation"])
+#     study.best_params
+#
+# This is a sketch that was not run: Optuna is not part of this kernel.
+#
+# **Next:** [how many GPUs should one training use?](/templates/scaling/study.ipynb)
