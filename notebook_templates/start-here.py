@@ -148,6 +148,7 @@ model.save("first.keras")
 # | write the loop yourself | [a loop of your own](/templates/tensorflow/custom_loop.ipynb) |
 # | train faster with 16 bits | [mixed precision](/templates/tensorflow/mixed_precision.ipynb) |
 # | continue after the time limit | [checkpoint and resume](/templates/tensorflow/resume.ipynb) |
+# | know why a step is slow, and mend it | [profile a step](/templates/pytorch/profile.ipynb) |
 # | use all GPUs with PyTorch | [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb) |
 # | train a model that one GPU cannot hold | [FSDP](/templates/pytorch/fsdp.ipynb) |
 # | find good hyper-parameters | [many trainings at a time](/templates/pytorch/search.ipynb) |

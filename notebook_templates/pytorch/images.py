@@ -227,4 +227,5 @@ for axis, image, label, guess in zip(axes.flat, images, labels, predicted, stric
 # layer, `model.fc = nn.Linear(512, len(classes))`, and train with a small rate. The weights are
 # downloaded once, if your site lets the nodes reach the internet.
 #
-# **Next:** [all GPUs of the session](/templates/pytorch/distributed.ipynb).
+# **Next:** [why is my step slow?](/templates/pytorch/profile.ipynb),
+# [all GPUs of the session](/templates/pytorch/distributed.ipynb).

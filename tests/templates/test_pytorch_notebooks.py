@@ -12,6 +12,7 @@ pytestmark = pytest.mark.cluster
 
 DISTRIBUTED = pytest.param("distributed", marks=pytest.mark.release)
 SEARCH = pytest.param("search", marks=pytest.mark.release)
+PROFILE = pytest.param("profile", marks=pytest.mark.release)
 FSDP = pytest.param("fsdp", marks=pytest.mark.release)
 MIXED_PRECISION = pytest.param("mixed_precision", marks=pytest.mark.release)
 
@@ -37,11 +38,16 @@ def search(session):
 
 
 @pytest.fixture(scope="module")
+def profile(session):
+    return execute(session, "pytorch/profile.ipynb")
+
+
+@pytest.fixture(scope="module")
 def mixed_precision(session):
     return execute(session, "pytorch/mixed_precision.ipynb")
 
 
-@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION, SEARCH])
+@pytest.mark.parametrize("name", ["digits", DISTRIBUTED, FSDP, MIXED_PRECISION, PROFILE, SEARCH])
 def test_a_pytorch_notebook_runs_to_its_end_without_a_warning(request, name):
     assert request.getfixturevalue(name).standard_error == ""
 
@@ -108,6 +114,17 @@ def test_every_trial_of_a_search_is_a_job_and_the_best_two_are_trained_longer(se
     assert len(set(jobs)) == 8
     assert rounds == [("6", "2"), ("2", "6")]
     assert search.figures["accuracy"] >= 0.9
+
+
+@pytest.mark.release
+def test_the_profile_names_the_parts_of_a_step_and_mending_them_keeps_the_losses(profile):
+    parts = re.findall(r"^(\d) (\w+) +[\d.]+ ms a step,", profile.text, re.MULTILINE)
+    difference = re.search(r"^Largest difference of a loss: (\S+)$", profile.text, re.MULTILINE)
+
+    assert [name for _, name in parts] == 2 * ["input", "learning", "watching"]
+    assert "aten::" in profile.text
+    assert difference is not None
+    assert float(difference[1]) < 0.01
 
 
 @pytest.mark.release
