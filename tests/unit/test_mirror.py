@@ -21,6 +21,7 @@ OF_SEVERAL = {
     "programs/deploy/one_machine/test_ownership.py": "what is the machine's own stays",
     "programs/deploy/test_containerfile.py": "what the steps of the Containerfile copy",
     "unit/docs/test_guides.py": "links and commands in all guides",
+    "unit/docs/test_commands_of_guides.py": "commands in all guides",
     "unit/docs/test_rest.py": "a page about the routes of hub and session",
     "unit/tests/benchmarks/test_names.py": "a rule for all benchmarks",
     "unit/portal/hub/settings/test_defaults.py": "a rule for all settings",

@@ -1,0 +1,168 @@
+"""Every command that a guide shows is run by a test, or it is said here why not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[3]
+# The changelog names commands of the past.
+GUIDES = sorted(
+    path
+    for path in (*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/*.md"))
+    if path.name != "CHANGELOG.md"
+)
+PROGRAM = re.compile(
+    r"(?:\w+=\S+ )*(?:\S*/)?"
+    # Not the rules of sudo for the account of that name.
+    r"(?:deploy/\S+|tests/run|dsportal(?! ALL=)|podman|ansible-playbook|systemctl|sacctmgr|sbatch"
+    r"|squeue|sinfo|git|gpg|ssh-keygen|sha256sum|curl|echo|export|pip|python3?|apt-get|dnf|npm|rm"
+    r"|userdel)(?: |$)"
+)
+FENCE = re.compile(r"^```(?P<how>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
+# Tests that run the blocks "sh run" of a page, one after the other.
+FOLLOWED = {
+    "administrators.md": "tests/foreign/test_site.py",
+    "container.md": "tests/container/test_container.py",
+    "users.md": "tests/templates/test_guide.py",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunBy:
+    """Commands that a test runs with values of its own.
+
+    Attributes:
+        pattern: Matches the whole command without its comment.
+        file: The test, or what it starts the command with.
+        word: What of the command can be read in that file.
+    """
+
+    pattern: str
+    file: str
+    word: str
+
+
+RUN = (
+    RunBy(r"deploy/up", "tests/command.py", '"deploy/up"'),
+    RunBy(r"deploy/(up|down) --only hub", "tests/support/parts.py", '"--only"'),
+    RunBy(r"deploy/up --foreground", "Containerfile", '"--foreground"'),
+    RunBy(r"deploy/down", "tests/platforms/test_debian.py", "deploy/down"),
+    RunBy(r"deploy/environments/build \w+", "tests/command.py", '"deploy/environments/build"'),
+    RunBy(r"deploy/release .*", "tests/packages/release_files.py", '"deploy/release"'),
+    RunBy(r"sha256sum .*", "tests/packages/test_release.py", '"sha256sum", "--check"'),
+    RunBy(r"gpg --verify .*", "tests/packages/test_signature.py", '"gpg", "--verify"'),
+    RunBy(r"ssh-keygen -Y verify .*", "tests/packages/test_signature.py", '"-Y", "verify"'),
+    RunBy(r"ansible-playbook .*", "tests/programs/deploy/site/test_ansible.py", "PLAYBOOK"),
+    RunBy(r"deploy/site/install --(check|version .*) .*", "tests/foreign/site.py", "INSTALL"),
+    RunBy(r"deploy/site/install --check .*", "tests/packages/test_distributions.py", '"--check"'),
+    RunBy(r"dsportal switch [\d.]+", "tests/packages/test_session.py", '"switch"'),
+    RunBy(r"dsportal switch .* --database COPY", "tests/slurm/test_upgrade.py", '"--database"'),
+    RunBy(r"dsportal users (list|remove ada)", "tests/hub/test_operations.py", '"users", "list"'),
+    RunBy(r"dsportal check", "tests/slurm/test_site_check.py", '"check"'),
+    RunBy(r"dsportal check --json --only \w+", "tests/slurm/test_postgres.py", '"--only"'),
+    RunBy(r"dsportal status", "tests/hub/test_operations.py", '"status"'),
+    RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
+    RunBy(r"dsportal sessions stop .*", "tests/hub/test_operations.py", '"sessions", "stop"'),
+    RunBy(r"echo .*extra-server.txt", "tests/deploy/test_site_packages.py", "extra"),
+    RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
+    RunBy(r"curl .*/hub/api/users/.*", "tests/hub/test_sessions_by_rest.py", "/server"),
+    RunBy(
+        r"dsportal environments new .*",
+        "tests/environments/test_own_environment.py",
+        "environments",
+    ),
+    RunBy(
+        r"dsportal environments (add|check|remove) ?.*",
+        "tests/programs/portal/environments/test_locked_commands.py",
+        "environments",
+    ),
+)
+# Pattern of commands, and why no test runs them.
+NOT_RUN = {
+    r"tests/run .*": "it would run itself; what it starts is all tests",
+    r"deploy/down --purge": "it removes the environments that all tests share",
+    r"deploy/up --with modules .*": "needs Debian unstable; 'tests/run server' builds the parts",
+    r"deploy/environments/pin NAME": "asks the index for the newest versions of the day",
+    r"podman (build|run) .*": "other forms of what container.md has as blocks that are run",
+    r"git clone \.\.\. .*": "the address of the repository is the reader's",
+    r'DSPORTAL_PACKAGES="https://mirror\.example\.com/simple" .*': "there is no such mirror",
+    r"deploy/site/install \.\.\.": "cut short; the whole command is run",
+    r"sacctmgr add user dsportal .*": "the same with -i is run",
+    r"python3 -m pip download .*NAME\.txt": "gigabytes; was run by hand",
+    r"npm_config_cache=/srv/npm .*": "the same",
+    r"export DSPORTAL_PACKAGES=/srv/wheels .*": "the same",
+    r"systemctl (disable --now|daemon-reload).*": "it would end the cluster of the tests",
+    r"(rm|userdel) .*": "the same",
+    r"FOLDER/bin/pip install .*": "FOLDER is an environment of the reader's own",
+    r"dsportal check --user ada --only gpus .*": "a short form of the check that is run",
+}
+
+
+def shown(page: Path) -> dict[str, bool]:
+    """Return each command of a page, and whether it is in a block that a test follows."""
+    text = page.read_text(encoding="utf-8")
+    found = {
+        command: how == "sh run"
+        for how, block in FENCE.findall(text)
+        if how.startswith(("sh", "bash", "console"))
+        for command in _commands(block)
+    }
+    indented = re.findall(r"(?:^ {4,}\S.*\n)+", FENCE.sub("", text), re.M)
+    return {**{command: False for block in indented for command in _commands(block)}, **found}
+
+
+def _commands(block: str) -> list[str]:
+    lines = [line.strip() for line in block.replace("\\\n", " ").splitlines()]
+    without_comments = (re.sub(r"\s+# .*", "", line) for line in lines)
+    return [" ".join(line.split()) for line in without_comments if PROGRAM.match(line)]
+
+
+def short(command: str) -> str:
+    """Return a command without the folder of its version."""
+    return re.sub(r"^\S*/bin/(?=dsportal )", "", command)
+
+
+COMMANDS = {page: shown(page) for page in GUIDES}
+LEFT = {
+    short(command)
+    for commands in COMMANDS.values()
+    for command, is_followed in commands.items()
+    if not is_followed
+}
+# What a page shows again as an example need not be listed.
+ALSO_FOLLOWED = {
+    command for commands in COMMANDS.values() for command, followed in commands.items() if followed
+}
+
+
+def test_every_command_is_run_by_a_test_or_has_a_reason_why_not() -> None:
+    patterns = [*(one.pattern for one in RUN), *NOT_RUN]
+    unknown = [
+        command
+        for command in sorted(LEFT - ALSO_FOLLOWED)
+        if not any(re.fullmatch(pattern, command) for pattern in patterns)
+    ]
+
+    assert unknown == [], "add a test, or the reason why there is none"
+
+
+def test_no_entry_is_left_of_a_command_that_no_guide_shows() -> None:
+    patterns = [*(one.pattern for one in RUN), *NOT_RUN]
+
+    assert [p for p in patterns if not any(re.fullmatch(p, one) for one in LEFT)] == []
+
+
+@pytest.mark.parametrize("entry", RUN, ids=lambda entry: entry.pattern)
+def test_the_test_that_is_said_to_run_a_command_names_it(entry: RunBy) -> None:
+    assert entry.word in (CHECKOUT / entry.file).read_text(encoding="utf-8")
+
+
+def test_a_page_with_blocks_to_be_run_has_a_test_that_follows_it() -> None:
+    pages = {page.name for page, commands in COMMANDS.items() if any(commands.values())}
+
+    assert pages == set(FOLLOWED)
+    assert all((CHECKOUT / file).is_file() for file in FOLLOWED.values())
