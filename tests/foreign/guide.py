@@ -17,7 +17,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 # What tests/foreign/test_site.py follows, in this order.
-SECTIONS = ("Install", "Settings", "Start", "TLS", "Look at everything", "Backup")
+SECTIONS = ("Install", "Settings", "Start", "TLS", "Look at everything", "Backup", "Uninstall")
 TABLE = re.compile(r"^\[([^\]]+)\]$")
 # A table of the commented example that is no setting but shows what one could look like.
 PARTITION = "partitions."

@@ -105,6 +105,15 @@ def add_layer(machine: Machine, below: str, path: str) -> None:
     machine.run("mount", "-t", "overlay", "-o", options, "overlay", path)
 
 
+def take_layers_away(machine: Machine, folder: str) -> None:
+    """Leave only what is no layer below a folder, which can then be removed."""
+    listed = ("findmnt", "--raw", "--noheadings", "--types", "overlay", "--output", "TARGET")
+    for path in machine.run(*listed).stdout.split():
+        if path.startswith(f"{folder}/"):
+            # Programs that run from there end with their last file.
+            machine.run("umount", "--lazy", path)
+
+
 def move_paths(folder: Path, old: str, new: str) -> None:
     """Let the programs of an environment name their new place; the installer describes its kernels.
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3 -I
 """systemctl for a machine on which systemd does not run: it does what the units' own lines say.
 
-It knows enable --now, start, stop, restart, reload and is-active. Of a unit it heeds User,
-WorkingDirectory, Environment, EnvironmentFile, ExecStart, ExecReload, StandardOutput,
-LimitNOFILE, UMask, NoNewPrivileges and Type; it restarts nothing, and does not shield files.
+It knows enable --now, disable --now, daemon-reload, start, stop, restart, reload and is-active.
+Of a unit it heeds User, WorkingDirectory, Environment, EnvironmentFile, ExecStart, ExecReload,
+StandardOutput, LimitNOFILE, UMask, NoNewPrivileges and Type; it restarts nothing, and does not
+shield files.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def main(words: list[str]) -> int:
         if lacking := [name for name, unit in read.items() if not unit["WantedBy"]]:
             print(f"{lacking[0]} has no installation config", file=sys.stderr)
             return 1
+    if command == "disable":
+        command = "stop" if "--now" in words else "none"
     for name, unit in read.items():
         if command in {"stop", "restart"}:
             stop(name)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.foreign.guide import GUIDE, steps_of
+from tests.foreign.seed import take_layers_away
 from tests.foreign.site import (
     INSTALL,
     OWN_ENVIRONMENT,
     SHARED,
+    VALUES,
     Site,
     cards_of,
     cookies_of,
@@ -172,3 +175,27 @@ def test_root_of_the_cluster_reaches_no_home(site: Site) -> None:
 
     assert "Permission denied" in listed.stderr
     assert "session-" in as_user.stdout
+
+
+# The last one: nothing of the portal is left for others.
+def test_nothing_of_the_portal_is_left_on_the_host_when_the_guide_has_removed_it(
+    site: Site,
+) -> None:
+    steps = [step for step in steps_of(GUIDE.read_text(), VALUES) if step.section == "Uninstall"]
+    for command in (command for step in steps for command in step.commands):
+        if command.startswith("rm -r "):
+            for folder in command.split()[2:]:
+                take_layers_away(site.machine, folder)
+        done = site.run(command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+    eventually(lambda: queue(site) == [], timeout_s=60)
+    folders = [
+        Path(top, "data-scientist-portal") for top in ("/opt", "/etc", "/var/lib", "/var/log")
+    ]
+    for path in (*folders, Path("/usr/local/bin/dsportal")):
+        assert site.machine.run("test", "-e", path, is_checked=False).returncode == 1, path
+    running = ("pgrep", "--full", "jupyterhu[b]|configurable-http-prox[y]|prox[y].mjs")
+    assert site.machine.run(*running, is_checked=False).stdout == ""
+    kept = site.machine.run("runuser", "-u", "ada", "--", "ls", "/nfs/home/ada").stdout.split()
+    assert "templates" in kept
