@@ -83,7 +83,7 @@ def test_the_rpm_is_installed_and_its_installer_runs(releases: Releases, tmp_pat
     run("rpm", *root, "--install", "--nodeps", releases.last.file("*.rpm"))
 
     said = run(tmp_path / "usr/sbin/dsportal-install", "--help")
-    assert "--users-group" in said
+    assert said.startswith("usage: dsportal-install ")
     requirements = run("rpm", "--query", "--package", "--requires", releases.last.file("*.rpm"))
     assert "python(abi) = 3.11 or" in requirements
     assert run("rpm", *root, "--query", NAME).startswith(f"{NAME}-{releases.last.version}-1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from deploy.environments.builder.environment import has_venv
@@ -11,7 +12,9 @@ from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.interpreter import kept_python, refuse_python
 from deploy.one_machine.errors import DeployError
 
-COMMAND = "deploy/site/install"
+# A package of a distribution brings the same program under the other name.
+COMMANDS = ("deploy/site/install", "dsportal-install")
+COMMAND = COMMANDS[Path(sys.argv[0]).name == COMMANDS[1]]
 # sbatch stands for all of Slurm's commands, which come together.
 PROGRAMS = ("sudo", "visudo", "sbatch")
 VERSION_IN_USE = Path("/opt/data-scientist-portal/current")
