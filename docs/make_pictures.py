@@ -29,7 +29,7 @@ from docs.pictures.studio import USER, Studio
 from tests.browser.conftest import CHROMIUM, CHROMIUM_FLAGS
 
 # What the portal itself and the trainings of the scenes put there.
-EXPECTED_IN_HOME = {"isilon", "templates", "portal-runs"}
+EXPECTED_IN_HOME = {"isilon", "templates", "portal-runs", "work"}
 FONTS = Path(__file__).resolve().parent / "pictures" / "fonts.conf"
 
 

@@ -95,7 +95,12 @@ class TemplateCopiesHandler(APIHandler):
             name = template_name(self.request.body)
             spec = await self._kernelspec(json.loads(self.request.body).get("kernel"))
             copy = await asyncio.to_thread(
-                copy_template, self.home.sources, Path.home(), name, spec
+                copy_template,
+                self.home.sources,
+                Path.home(),
+                name,
+                spec,
+                self.home.copies_folder_name,
             )
         except TemplateError as error:
             self.set_status(error.http_status)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from portal.server.home.template_copies import copies_folder_name
 from portal.server.home.template_source import TemplateSource, fetch, template_sources
 from portal.server.home.templates import FOLDER_NAME, install_templates
 from portal.server.storage_links import link_storage, read_storage
@@ -22,6 +23,7 @@ class Home:
 
     Attributes:
         beside: New releases saved next to templates that the user edited, as paths from the home.
+        copies_folder_name: Where cards of the launcher copy templates to.
         problems: Sentences about what could not be done; nothing here ends a session.
     """
 
@@ -33,6 +35,7 @@ class Home:
         self.beside: list[str] = []
         self.problems: list[str] = []
         self._storage = read_storage(environ)
+        self.copies_folder_name = copies_folder_name(self._storage)
         self._log = log
 
     def prepare(self, *, timeout_s: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,10 +26,17 @@ from portal.server.home.templates import (
 )
 
 COPIES_FOLDER_NAME = "work"
+# Where the site's storage has that name, whose link is in the home.
+_OTHER_FOLDER_NAME = "my-work"
 # Modules for several notebooks, as in `sys.path.append("../shared")`.
 _SHARED = "shared"
 # [text](target) with a target that is relative to the notebook.
 _LINK = re.compile(r"\]\((?P<target>(?![a-z][a-z0-9+.-]*:|[/#])[^)\s]+\.(?:ipynb|md))(?=[#)])")
+
+
+def copies_folder_name(storage: Container[str]) -> str:
+    """Return the name of the folder of copies beside links to the shared storage."""
+    return _OTHER_FOLDER_NAME if COPIES_FOLDER_NAME in storage else COPIES_FOLDER_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +84,7 @@ def copy_template(
     home: Path,
     name: str,
     kernelspec: Mapping[str, Any] | None = None,
+    folder_name: str = COPIES_FOLDER_NAME,
 ) -> Copy:
     """Copy a template to the user's folder of copies, with the files that it reads.
 
@@ -87,6 +95,7 @@ def copy_template(
         home: Where the folder of copies is, or is made.
         name: Path below the templates folder.
         kernelspec: Kernel that a new copy names, as in a notebook's metadata.
+        folder_name: Name of the folder of copies.
 
     Raises:
         TemplateError: If no source has it, or it cannot be written.
@@ -97,29 +106,29 @@ def copy_template(
     known = dict(releases)
     outcome = Outcome()
     files = _Files(source, path)
-    copies = home / COPIES_FOLDER_NAME
+    copies = home / folder_name
     try:
         # It may be a link to larger storage, which the user has made.
         copies.mkdir(exist_ok=True)
         with open_folder(copies) as folder:
-            modules = Installation(releases, outcome, COPIES_FOLDER_NAME, files.takes)
+            modules = Installation(releases, outcome, folder_name, files.takes)
             _install_beside(modules, source, folder)
-            notebook = Installation(releases, outcome, COPIES_FOLDER_NAME)
+            notebook = Installation(releases, outcome, folder_name)
             _install(notebook, _adapted(content, path, kernelspec), folder, path)
         if releases != known:
             write_releases(home, releases, COPIES_RECORD_PATH)
     except (OSError, NotPlainError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TemplateError(
-            f"{FOLDER_NAME}/{name} could not be copied to {COPIES_FOLDER_NAME} ({reason}). "
+            f"{FOLDER_NAME}/{name} could not be copied to {folder_name} ({reason}). "
             "Make room, or rename what is in the way, then try again."
         ) from error
     # A new release of the notebook alone: one of a module is seen beside it.
     stem = str(path.with_suffix("")) + ".new"
     beside = next((each for each in outcome.beside if each.startswith(stem)), "")
     return Copy(
-        path=f"{COPIES_FOLDER_NAME}/{path}",
-        beside=f"{COPIES_FOLDER_NAME}/{beside}" if beside else "",
+        path=f"{folder_name}/{path}",
+        beside=f"{folder_name}/{beside}" if beside else "",
     )
 
 

@@ -241,7 +241,7 @@ function captionOf(template: ITemplate): string {
   const tested = template.tested ? `Last tested on ${template.tested}` : 'Not tested by the portal';
   return [
     ...(template.advice ? [template.advice] : []),
-    `Opens a copy of ${template.path} in the folder work`,
+    `Opens your copy of ${template.path}`,
     versions.length ? `${tested} with ${versions.join(', ')}` : tested
   ].join('\n');
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portal.server.errors import TemplateError
-from portal.server.home.template_copies import copy_template
+from portal.server.home.template_copies import copies_folder_name, copy_template
 from portal.server.home.template_source import TemplateSource
 
 NAME = "tensorflow/digits.ipynb"
@@ -143,6 +143,16 @@ def test_links_of_a_copy_lead_where_those_of_the_template_do(
     copy_template([site.source], site.home, NAME)
 
     assert site.text() == in_the_copy
+
+
+def test_copies_are_not_put_into_shared_storage_of_the_same_name(site: Site) -> None:
+    name = copies_folder_name({"work": Path("/srv/work")})
+
+    made = copy_template([site.source], site.home, NAME, None, name)
+
+    assert copies_folder_name({"isilon": Path("/srv/isilon")}) == "work"
+    assert made.path == f"my-work/{NAME}"
+    assert (site.home / made.path).exists()
 
 
 def test_copies_may_be_on_larger_storage(site: Site, tmp_path: Path) -> None:
