@@ -226,11 +226,12 @@ def test_packages_in_the_header_go_into_the_metadata():
     assert metadata["kernelspec"]["name"] == "tensorflow"
 
 
-def test_the_goals_name_templates_that_are_there_once() -> None:
+def test_each_template_has_one_goal_and_the_first_is_where_to_begin() -> None:
     source = TemplateSource(path=TEMPLATES, below="")
     goals = tomllib.loads((TEMPLATES / "goals.toml").read_text())["goal"]
     named = [name for goal in goals for name in goal["templates"]]
 
     assert sorted(named) == sorted(set(named))
     assert list(read_goals(source)) == named
-    assert [name for name in named if not (TEMPLATES / name).is_file()] == []
+    assert named[0] == "start-here.ipynb"
+    assert (TEMPLATES / named[0]).is_file()
