@@ -152,6 +152,8 @@ def test_every_file_of_a_package_is_in_the_wheel(wheel: zipfile.ZipFile, package
     "pattern",
     [
         "portal/data/slow_open.c",
+        "portal/hub/guides/images/*.png",
+        "portal/hub/guides/images/templates/*.png",
         "portal/hub/templates/*.html",
         "portal/hub/templates/existing_hub/*.html",
         "notebook_templates/*/*.ipynb",
