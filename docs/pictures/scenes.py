@@ -122,13 +122,13 @@ def take_home(studio: Studio) -> None:
 
 
 def take_landing(studio: Studio) -> None:
-    """JupyterLab as it opens, and its launcher."""
+    """JupyterLab as it opens, and a search in its launcher."""
     studio.start(first_light.N_GPUS)
     with studio.look(logged_in=True) as page:
         open_session(page)
         studio.save(page, "landing")
-        launcher = page.locator(".jp-Launcher").last
-        launcher.get_by_text("Handwritten digits with Keras").scroll_into_view_if_needed()
+        page.get_by_label("Search the launcher").fill("gpus")
+        expect(page.locator(".jp-LauncherCard").get_by_text("Start here")).to_be_hidden()
         studio.save(page, "launcher")
     studio.stop()
 

@@ -22,7 +22,7 @@ const STYLE = `
 .jp-LauncherCard[data-category='${CATEGORY}'] {
   flex-direction: row;
   align-items: center;
-  width: 20.5em;
+  width: 19em;
   min-height: 4.2em;
 }
 .jp-LauncherCard[data-category='${CATEGORY}'] .jp-LauncherCard-icon {

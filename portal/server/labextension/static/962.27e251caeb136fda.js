@@ -94,7 +94,7 @@ ${a}`:a,buttons:[C.Dialog.cancelButton({label:"Keep this session"}),C.Dialog.war
 .jp-LauncherCard[data-category='${tB}'] {
   flex-direction: row;
   align-items: center;
-  width: 20.5em;
+  width: 19em;
   min-height: 4.2em;
 }
 .jp-LauncherCard[data-category='${tB}'] .jp-LauncherCard-icon {
