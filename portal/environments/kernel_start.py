@@ -65,6 +65,12 @@ def offer_library():
         os.environ["PYTHONPATH"] = os.pathsep.join([path, folder]) if path else folder
 
 
+def take_a_shell_that_is_here():
+    """Let `!` and `%pip` work in an image that lacks the shell of the session."""
+    if not os.path.exists(os.environ.get("SHELL", "")):
+        os.environ["SHELL"] = "/bin/sh"
+
+
 def take_output_from(address):
     """Let the kernel's processes exchange output at a ZeroMQ `address` instead of a TCP port.
 
@@ -95,4 +101,5 @@ def take_output_from(address):
 
 if __name__ == "__main__":
     offer_library()
+    take_a_shell_that_is_here()
     NotebookKernel.launch_instance()

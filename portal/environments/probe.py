@@ -123,10 +123,10 @@ def try_environment(
         return EnvironmentTrial(problem=f"It cannot be started: {error.strerror}.")
     if done.returncode == 0:
         return EnvironmentTrial(packages=_packages_in(done.stdout.decode("utf-8", "replace")))
-    words = last_words(done.stderr)
+    words = last_words(done.stderr) or "none"
     needed = _NEEDS[environment.language]
     return EnvironmentTrial(
-        problem=f"It does not start a kernel; it needs {needed}. Its last output: {words or 'none'}"
+        problem=f"It does not start a kernel; it needs {needed}. Its last output: {words}."
     )
 
 

@@ -34,7 +34,7 @@ def group_id(name: str, folder: Path) -> int:
 
 def _own_groups() -> str:
     ids = dict.fromkeys([os.getegid(), *os.getgroups()])
-    return f"You are in: {', '.join(map(group_name, ids))}."
+    return f"Name one of yours with --share=GROUP: {', '.join(map(group_name, ids))}."
 
 
 def group_name(gid: int) -> str:

@@ -30,7 +30,9 @@ _KEPT = 20
 _MAKE = (
     ("Preparing", ""),
     ("Choosing versions", "Choosing versions."),
-    ("Downloading and installing packages", "Installing."),
+    ("Downloading packages", "Installing."),
+    # uv says so if something had to be downloaded.
+    ("Installing packages", "Prepared "),
     ("Trying the kernel", "Trying the kernel."),
 )
 STEPS = {

@@ -98,5 +98,8 @@ def test_a_group_that_is_not_there_is_refused_before_anything_is_made(
 ) -> None:
     assert environments("new", "mine", "--share", "no-such-group") == 1
 
-    assert "There is no group 'no-such-group'. You are in: " in capfd.readouterr().err
+    assert (
+        "There is no group 'no-such-group'. Name one of yours with --share=GROUP: "
+        in capfd.readouterr().err
+    )
     assert not folder_of(home, "mine").exists()

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from portal.environments.kernel_start import offer_library
+from portal.environments.kernel_start import offer_library, take_a_shell_that_is_here
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,16 @@ def test_nothing_changes_where_it_is_on_the_path_or_not_offered(
 
     assert sys.path == ["/usr/lib/python3"]
     assert os.environ["PYTHONPATH"] == "/usr/lib/python3"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("/absent/bash", "/bin/sh"), (sys.executable, sys.executable)]
+)
+def test_a_shell_that_an_image_lacks_gives_way_to_one_that_it_has(
+    before: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", before)
+
+    take_a_shell_that_is_here()
+
+    assert os.environ["SHELL"] == after

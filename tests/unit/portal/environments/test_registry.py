@@ -219,7 +219,7 @@ def test_the_activation_scripts_of_conda_are_read_before_the_kernel(tmp_path: Pa
 
     found = try_environment(parse(conda=str(tmp_path)), Node())
 
-    assert found.problem.endswith(f"Its last output: here {tmp_path} -c")
+    assert found.problem.endswith(f"Its last output: here {tmp_path} -c.")
 
 
 def test_the_folders_of_the_settings_are_bound_where_they_are_there(tmp_path: Path) -> None:

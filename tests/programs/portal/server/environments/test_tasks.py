@@ -72,13 +72,13 @@ async def test_an_environment_is_made_and_removed_and_its_log_is_read_in_pieces(
 ) -> None:
     task = await tasks.start(order("new", packages="tiny"))
     assert (task.state, tasks.is_running) == (State.RUNNING, True)
-    assert task.as_json()["n_steps"] == 4
+    assert task.as_json()["n_steps"] == 5
 
     await end_of(task)
 
     assert (task.state, ends.n) == (State.DONE, 1), task.output(0)
     assert task.sentence.startswith("mine: works on this machine.")
-    assert task.as_json()["n_steps_done"] == 4
+    assert task.as_json()["n_steps_done"] == 5
     first = task.output(0)
     assert "+ tiny==1.0" in first["text"]
     assert task.output(first["offset"]) == {"text": "", "offset": first["offset"]}
