@@ -139,27 +139,27 @@ model.save("first.keras")
 #
 # | You want to | open |
 # |---|---|
-# | use your own table and packages | [your own CSV](/templates/data/your_own.ipynb) |
-# | choose and tune a model for a table | [scikit-learn](/templates/data/tabular.ipynb) |
-# | use your own images | [a folder of images](/templates/pytorch/images.ipynb) |
-# | train or adapt a language model | [a transformer, LoRA](/templates/pytorch/transformer.ipynb) |
-# | train well with Keras | [digits with Keras](/templates/tensorflow/digits.ipynb) |
-# | train well with PyTorch | [digits with PyTorch](/templates/pytorch/digits.ipynb) |
-# | write the loop yourself | [a loop of your own](/templates/tensorflow/custom_loop.ipynb) |
-# | train faster with 16 bits | [mixed precision](/templates/tensorflow/mixed_precision.ipynb) |
-# | continue after the time limit | [checkpoint and resume](/templates/tensorflow/resume.ipynb) |
-# | know why a step is slow, and mend it | [profile a step](/templates/pytorch/profile.ipynb) |
-# | use all GPUs with PyTorch | [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb) |
-# | train a model that one GPU cannot hold | [FSDP](/templates/pytorch/fsdp.ipynb) |
-# | find good hyper-parameters | [many trainings at a time](/templates/pytorch/search.ipynb) |
-# | use all GPUs with Keras | [Horovod](/templates/horovod/digits.ipynb) |
-# | convert a notebook of your own | [step by step](/templates/horovod/convert.ipynb) |
-# | use several nodes | [several nodes](/templates/horovod/several_nodes.ipynb) |
-# | use Keras on TensorFlow and PyTorch | [one model on both](/templates/keras/backends.ipynb) |
-# | feed it faster from storage | [JPEG files and shards](/templates/data/storage.ipynb) |
-# | serve a trained model faster | [INT8](/templates/inference/int8.ipynb) |
-# | know how many GPUs are worth using | [a scaling study](/templates/scaling/study.ipynb) |
-# | submit a job script | [sample.job](/templates/slurm/sample.job) |
+# | use your own table and packages | [your own CSV](../templates/data/your_own.ipynb) |
+# | choose and tune a model for a table | [scikit-learn](../templates/data/tabular.ipynb) |
+# | use your own images | [a folder of images](../templates/pytorch/images.ipynb) |
+# | adapt a language model | [a transformer, LoRA](../templates/pytorch/transformer.ipynb) |
+# | train well with Keras | [digits with Keras](../templates/tensorflow/digits.ipynb) |
+# | train well with PyTorch | [digits with PyTorch](../templates/pytorch/digits.ipynb) |
+# | write the loop yourself | [a loop of your own](../templates/tensorflow/custom_loop.ipynb) |
+# | train faster with 16 bits | [mixed precision](../templates/tensorflow/mixed_precision.ipynb) |
+# | continue after the time limit | [checkpoint and resume](../templates/tensorflow/resume.ipynb) |
+# | know why a step is slow, and mend it | [profile a step](../templates/pytorch/profile.ipynb) |
+# | use all GPUs with PyTorch | [all GPUs, and over nodes](../templates/pytorch/distributed.ipynb) |
+# | train a model that one GPU cannot hold | [FSDP](../templates/pytorch/fsdp.ipynb) |
+# | find good hyper-parameters | [many trainings at a time](../templates/pytorch/search.ipynb) |
+# | use all GPUs with Keras | [Horovod](../templates/horovod/digits.ipynb) |
+# | convert a notebook of your own | [step by step](../templates/horovod/convert.ipynb) |
+# | use several nodes | [several nodes](../templates/horovod/several_nodes.ipynb) |
+# | use Keras on TensorFlow and PyTorch | [one model on both](../templates/keras/backends.ipynb) |
+# | feed it faster from storage | [JPEG files and shards](../templates/data/storage.ipynb) |
+# | serve a trained model faster | [INT8](../templates/inference/int8.ipynb) |
+# | know how many GPUs are worth using | [a scaling study](../templates/scaling/study.ipynb) |
+# | submit a job script | [sample.job](../templates/slurm/sample.job) |
 #
 # **A package that this kernel lacks** you install in a cell, such as `%pip install einops`; it
 # stays installed. **A training of days** runs as a job of its own, which goes on without the
@@ -167,4 +167,4 @@ model.save("first.keras")
 # launcher.
 #
 # Your changes to a template are kept: a new release never overwrites them. The launcher shows all
-# templates, and [the list](/templates/README.md) says how long each one takes.
+# templates, and [the list](../templates/README.md) says how long each one takes.

@@ -168,4 +168,4 @@ axis.spines[["top", "right"]].set_visible(False)
 # Save it with `joblib.dump(best.best_estimator_, "model.joblib")`, and load it only with the same
 # version of scikit-learn, and only from people whom you trust: loading runs code.
 #
-# **Next:** [a network for your own CSV](/templates/data/your_own.ipynb).
+# **Next:** [a network for your own CSV](../../templates/data/your_own.ipynb).

@@ -168,5 +168,5 @@ predictions[[TARGET, "predicted", "probability"]].head()
 # several times smaller and faster to read, and `pd.read_parquet(..., columns=[...])` reads only the
 # columns that you need.
 #
-# **Next:** [models for tables on all cores](/templates/data/tabular.ipynb),
-# [your own images](/templates/pytorch/images.ipynb).
+# **Next:** [models for tables on all cores](../../templates/data/tabular.ipynb),
+# [your own images](../../templates/pytorch/images.ipynb).

@@ -246,5 +246,5 @@ for axis in (left, right):
 # `hvd.callbacks.MetricAverageCallback()` before `EarlyStopping(...)`.
 #
 # **Next:** the same function on two nodes, `run(train_on_all, gpus=8, nodes=2)`:
-# [several nodes](/templates/horovod/several_nodes.ipynb). For PyTorch:
-# [all GPUs, and over nodes](/templates/pytorch/distributed.ipynb).
+# [several nodes](../../templates/horovod/several_nodes.ipynb). For PyTorch:
+# [all GPUs, and over nodes](../../templates/pytorch/distributed.ipynb).

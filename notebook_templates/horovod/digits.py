@@ -12,9 +12,9 @@
 # %% [markdown]
 # # Handwritten digits with Horovod on all GPUs of the session
 #
-# Trains [this network](/templates/tensorflow/digits.ipynb) with one process, a *rank*, on each GPU.
-# The ranks train on different images and average their gradients after each step. At the end: was
-# it faster than one GPU?
+# Trains [this network](../../templates/tensorflow/digits.ipynb) with one process, a *rank*, on each
+# GPU. The ranks train on different images and average their gradients after each step.
+# At the end: was it faster than one GPU?
 #
 # | | |
 # |---|---|
@@ -178,5 +178,5 @@ print(explain_speedup(one["images/s"], ranks[0]["images/s"], len(ranks)))
 draw_curves({"one rank": one["validation"], f"{len(ranks)} ranks": ranks[0]["validation"]})
 
 # %% [markdown]
-# **Next:** [convert your own notebook](/templates/horovod/convert.ipynb) step by step,
-# [use more GPUs than the session has](/templates/horovod/several_nodes.ipynb).
+# **Next:** [convert your own notebook](../../templates/horovod/convert.ipynb) step by step,
+# [use more GPUs than the session has](../../templates/horovod/several_nodes.ipynb).

@@ -14,7 +14,7 @@
 #
 # **MXNet is not developed any more**: Apache retired it in 2023, and 1.9.1 is its last release.
 # This notebook keeps older work running; start new work with
-# [PyTorch](/templates/pytorch/digits.ipynb).
+# [PyTorch](../../templates/pytorch/digits.ipynb).
 #
 # | | |
 # |---|---|

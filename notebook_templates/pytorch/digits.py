@@ -178,5 +178,5 @@ model.load_state_dict(torch.load("digits.pt", map_location=device))
 print(f"Loaded again, it predicts the same: {torch.equal(predict(test_loader), probabilities)}")
 
 # %% [markdown]
-# **Next:** [all GPUs of the session, and over nodes](/templates/pytorch/distributed.ipynb),
-# [half precision](/templates/pytorch/mixed_precision.ipynb).
+# **Next:** [all GPUs of the session, and over nodes](../../templates/pytorch/distributed.ipynb),
+# [half precision](../../templates/pytorch/mixed_precision.ipynb).

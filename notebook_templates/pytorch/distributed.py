@@ -12,9 +12,9 @@
 # %% [markdown]
 # # Handwritten digits with PyTorch on all GPUs, and over nodes
 #
-# Trains [this network](/templates/pytorch/digits.ipynb) with one process, a *rank*, on each GPU.
-# `DistributedDataParallel` averages the gradients of all ranks at each step. The same function then
-# trains on two nodes. At the end: was it faster than one GPU?
+# Trains [this network](../../templates/pytorch/digits.ipynb) with one process, a *rank*, on each
+# GPU. `DistributedDataParallel` averages the gradients of all ranks at each step. The same function
+# then trains on two nodes. At the end: was it faster than one GPU?
 #
 # | | |
 # |---|---|
@@ -198,5 +198,5 @@ compare(over_nodes)
 print(explain_speedup(one["images/s"], over_nodes[0]["images/s"], 2))
 
 # %% [markdown]
-# **Next:** [a scaling study](/templates/scaling/study.ipynb) says how many GPUs are worth using for
-# your own model.
+# **Next:** [a scaling study](../../templates/scaling/study.ipynb) says how many GPUs are worth
+# using for your own model.

@@ -211,4 +211,4 @@ if os.environ.get("PORTAL_GPUS_SIMULATED") == "1":
 # * On GPUs add `mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16)` to `fully_shard`: half
 #   of the bytes travel.
 #
-# **Next:** [how many GPUs should I use?](/templates/scaling/study.ipynb)
+# **Next:** [how many GPUs should I use?](../../templates/scaling/study.ipynb)

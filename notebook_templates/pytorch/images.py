@@ -201,7 +201,7 @@ for epoch in range(1, EPOCHS + 1):
 
 # %% [markdown]
 # If most of the time goes into waiting for images, a faster GPU does not help: use more cores,
-# smaller files, or [shards](/templates/data/storage.ipynb).
+# smaller files, or [shards](../../templates/data/storage.ipynb).
 
 # %%
 draw_curves({"validation": validation_accuracies})
@@ -227,5 +227,5 @@ for axis, image, label, guess in zip(axes.flat, images, labels, predicted, stric
 # layer, `model.fc = nn.Linear(512, len(classes))`, and train with a small rate. The weights are
 # downloaded once, if your site lets the nodes reach the internet.
 #
-# **Next:** [why is my step slow?](/templates/pytorch/profile.ipynb),
-# [all GPUs of the session](/templates/pytorch/distributed.ipynb).
+# **Next:** [why is my step slow?](../../templates/pytorch/profile.ipynb),
+# [all GPUs of the session](../../templates/pytorch/distributed.ipynb).

@@ -148,7 +148,7 @@ print(
 # | norms, and a copy of the weights | every so many steps, as often as you look at them |
 #
 # If the images do not fit into memory, a `DataLoader` with workers
-# [prepares them beside the training](/templates/pytorch/images.ipynb).
+# [prepares them beside the training](../../templates/pytorch/images.ipynb).
 
 # %%
 all_images = torch.from_numpy(pixels).unsqueeze(1).float().div(255).to(device)
@@ -209,9 +209,9 @@ axis.spines[["top", "right"]].set_visible(False)
 # %% [markdown]
 # ## What to look for in your own step
 #
-# * **Input on top**: more workers, less work per image, [shards](/templates/data/storage.ipynb).
+# * **Input on top**: more workers, smaller images, [shards](../../templates/data/storage.ipynb).
 # * **Learning on top, and the GPU busy**: that is as it should be. Larger batches and
-#   [16 bits](/templates/pytorch/mixed_precision.ipynb) make it faster.
+#   [16 bits](../../templates/pytorch/mixed_precision.ipynb) make it faster.
 # * **Many tiny operations** on a GPU that waits: `torch.compile(model)` joins them.
 # * **`aten::item`, `aten::_local_scalar_dense`, `cudaStreamSynchronize`**: Python waits for the
 #   GPU.

@@ -189,4 +189,4 @@ print(f"{100 * math.sqrt(p * (1 - p) / 1_000):.1f} points.")
 #
 # This is a sketch that was not run: Optuna is not part of this kernel.
 #
-# **Next:** [how many GPUs should one training use?](/templates/scaling/study.ipynb)
+# **Next:** [how many GPUs should one training use?](../../templates/scaling/study.ipynb)

@@ -180,7 +180,7 @@ print(f"{np.mean(np.array(norms) > MAX_NORM):.0%} of the steps were clipped.")
 #
 # The same pipeline without a model says how many images a second it could deliver. If that is close
 # to the speed of the training, the model waits for its input, and a faster GPU would not help:
-# [here is what to do](/templates/data/storage.ipynb).
+# [here is what to do](../../templates/data/storage.ipynb).
 
 # %%
 input_rates = []

@@ -148,7 +148,7 @@ draw_confusion(test_labels, probabilities)
 #
 # One file holds layers, weights and optimizer. `keras.models.load_model` reads it in another
 # notebook, on cores as well as on a GPU, and
-# [on PyTorch too](/templates/keras/backends.ipynb).
+# [on PyTorch too](../../templates/keras/backends.ipynb).
 
 # %%
 model.save("digits.keras")
@@ -158,6 +158,6 @@ print(f"Saved as digits.keras, {Path('digits.keras').stat().st_size / 2**20:.1f}
 print("Loaded again, it predicts the same." if is_same else "Loaded again, it predicts otherwise!")
 
 # %% [markdown]
-# **Next:** [continue after the time limit](/templates/tensorflow/resume.ipynb),
-# [train faster with 16 bits](/templates/tensorflow/mixed_precision.ipynb),
-# [use all GPUs of the session](/templates/horovod/digits.ipynb).
+# **Next:** [continue after the time limit](../../templates/tensorflow/resume.ipynb),
+# [train faster with 16 bits](../../templates/tensorflow/mixed_precision.ipynb),
+# [use all GPUs of the session](../../templates/horovod/digits.ipynb).
