@@ -26,6 +26,7 @@ FENCE = re.compile(r"^```(?P<how>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
 # Tests that run the blocks "sh run" of a page, one after the other.
 FOLLOWED = {
     "administrators.md": "tests/foreign/test_site.py",
+    "own-hub.md": "tests/alone/test_own_hub.py",
     "container.md": "tests/container/test_container.py",
     "users.md": "tests/templates/test_guide.py",
 }
