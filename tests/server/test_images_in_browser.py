@@ -91,7 +91,6 @@ def test_a_container_with_only_python_becomes_a_kernel_in_the_launcher_and_goes_
     see(dialog, "The environment bare is ready")
     dialog.get_by_role("button", name="Open a notebook").click()
 
-    # Until then JupyterLab drops a cell.
     see(page.locator("#jp-main-statusbar"), "bare | Idle")
     page.locator(".jp-NotebookPanel .jp-Cell .cm-content").first.fill(IN_THE_IMAGE)
     page.keyboard.press("Shift+Enter")

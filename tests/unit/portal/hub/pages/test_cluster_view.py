@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from portal.hub.pages.cluster_handlers import offered
 from portal.hub.pages.cluster_view import describe_accuracy, describe_cluster
-from portal.hub.pages.sessions_view import SessionRow
 from spawner.forecast.accuracy import Accuracy
 from spawner.slurm.catalog import Catalog
+from tests.support.session_rows import session_row
 
 
 def sinfo(
@@ -24,22 +22,6 @@ def sinfo(
         f"{partition}|{partition}*|up|1-00:00:00|UNLIMITED|{name}|10.77.0.1|{state}|"
         f"{cores}/0/0/40|384000|0|{gres}|{used}|\n"
     )
-
-
-def row(name: str, **changes: Any) -> SessionRow:
-    known: dict[str, Any] = {
-        "user": name,
-        "name": "",
-        "n_gpus": 1,
-        "node": "node01",
-        "partition": "jupyter",
-        "state": "running",
-        "since_s": 60.0,
-        "left_s": 3600,
-        "idle_s": 0.0,
-        "job_id": 7,
-    }
-    return SessionRow(**known | changes)
 
 
 def test_gpus_are_counted_by_type_and_those_of_nodes_that_are_down_apart() -> None:
@@ -69,9 +51,9 @@ def test_partitions_that_are_not_offered_do_not_count() -> None:
 
 def test_waiting_sessions_are_counted_with_the_oldest() -> None:
     rows = [
-        row("ada", state="waiting", since_s=600, idle_s=None),
-        row("grace", state="waiting", since_s=7500, idle_s=None),
-        row("linus"),
+        session_row("ada", state="waiting", since_s=600, idle_s=None),
+        session_row("grace", state="waiting", since_s=7500, idle_s=None),
+        session_row("linus"),
     ]
 
     view = describe_cluster(rows, catalog=None, problem="Slurm did not answer.")

@@ -8,35 +8,20 @@ from typing import Any
 
 import pytest
 
-from portal.hub.pages.sessions_view import SessionRow, describe_administration, list_sessions
+from portal.hub.pages.sessions_view import describe_administration, list_sessions
 from spawner.session.session import Session
 from spawner.slurm.jobs import JobKey, JobRecord
 from spawner.slurm.states import JobState
+from tests.support.session_rows import session_row
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def row(name: str, **changes: Any) -> SessionRow:
-    known: dict[str, Any] = {
-        "user": name,
-        "name": "",
-        "n_gpus": 1,
-        "node": "node01",
-        "partition": "jupyter",
-        "state": "running",
-        "since_s": 60.0,
-        "left_s": 3600,
-        "idle_s": 0.0,
-        "job_id": 7,
-    }
-    return SessionRow(**known | changes)
-
-
 def test_the_idlest_session_comes_first_and_idle_gpus_are_counted() -> None:
     rows = [
-        row("ada", n_gpus=4),
-        row("linus", state="waiting", node="", idle_s=None, n_gpus=8),
-        row("grace", idle_s=7200.0, n_gpus=2),
+        session_row("ada", n_gpus=4),
+        session_row("linus", state="waiting", node="", idle_s=None, n_gpus=8),
+        session_row("grace", idle_s=7200.0, n_gpus=2),
     ]
 
     view = describe_administration(rows, idle_after_s=3600.0)
