@@ -23,9 +23,7 @@ N_DIGITS_STEPS = 60
 # 102 MB of gradients are averaged in each step, so that a step must not be too short.
 RESNET50_BATCH_SIZE = 24
 N_RESNET50_STEPS = 3
-# The portal chooses Horovod's cycle time before the last of them; one rank has none to choose.
-N_WARMUP_STEPS = 5
-N_WARMUP_STEPS_OF_ONE = 2
+N_WARMUP_STEPS = 2
 # The same for all ways, so that only the way to start differs.
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
@@ -41,7 +39,7 @@ SETTINGS = {
 def prepare_rank():
     """Gives a rank one thread and one core; call it before a framework is imported."""
     os.environ.update(SETTINGS)
-    # With run() the portal chooses; the other ways get the value that it begins with.
+    # run() sets it; the other ways get the same value.
     os.environ.setdefault("HOROVOD_CYCLE_TIME", "5")
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(os.environ["LOCAL_RANK"]) % len(cores)]})
@@ -85,15 +83,14 @@ def fit(network, batch_size, n_steps):
     import dsportal.horovod_keras as hvd
 
     hvd.init()
-    n_warmup = N_WARMUP_STEPS if hvd.size() > 1 else N_WARMUP_STEPS_OF_ONE
 
     class Clock(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             if batch == 0:
                 self.first_step_at = time.time()
-            if batch == n_warmup:
+            if batch == N_WARMUP_STEPS:
                 self.began_s = time.perf_counter()
-            if batch == n_warmup + n_steps:
+            if batch == N_WARMUP_STEPS + n_steps:
                 self.took_s = time.perf_counter() - self.began_s
 
     chance = np.random.default_rng(hvd.rank())
@@ -107,14 +104,13 @@ def fit(network, batch_size, n_steps):
     clock = Clock()
     network.fit(
         tf.data.Dataset.from_tensors((images, labels)).cache().repeat(),
-        steps_per_epoch=1 + n_warmup + n_steps,
+        steps_per_epoch=1 + N_WARMUP_STEPS + n_steps,
         verbose=0,
         callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), clock],
     )
     return {
         "first_step_at": clock.first_step_at,
         "images_per_s": hvd.size() * batch_size * n_steps / clock.took_s,
-        "cycle_time_ms": float(os.environ["HOROVOD_CYCLE_TIME"]),
     }
 
 

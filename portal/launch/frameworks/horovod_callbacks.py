@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import horovod.tensorflow as _hvd
@@ -10,7 +9,6 @@ import keras
 import tensorflow as tf
 
 from ..errors import LaunchError
-from ..worker.cycle_time import CycleTimeChoice
 from .horovod_checkpoint import CheckpointCallback
 from .horovod_optimizer import check_optimizer
 from .keras_progress import ProgressCallback
@@ -27,8 +25,7 @@ __all__ = [
 class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
     """Gives every rank the weights and optimizer state of one rank before training.
 
-    It also refuses a model that would train without averaging: see `check_optimizer`. Without GPUs
-    it chooses Horovod's cycle time from the first steps.
+    It also refuses a model that would train without averaging: see `check_optimizer`.
 
     Args:
         root_rank: Rank whose values all others take.
@@ -37,7 +34,6 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
     def __init__(self, root_rank: int) -> None:
         super().__init__()
         self._root_rank = root_rank
-        self._cycle_time = CycleTimeChoice(os.environ)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Build the optimizer, so that its state exists, and broadcast.
@@ -58,21 +54,6 @@ class BroadcastGlobalVariablesCallback(keras.callbacks.Callback):
         # The optimizer's too: with other momenta the ranks would drift apart after the first step.
         variables = [*self.model.weights, *optimizer.variables]
         _hvd.broadcast_variables([variable.value for variable in variables], self._root_rank)
-
-    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Choose the cycle time, between two steps, when no rank averages anything."""
-        if _hvd.size() > 1:
-            self._cycle_time.begin_step(_average_step_s, _start_again)
-
-
-def _average_step_s(step_s: float) -> float:
-    mine = tf.constant(step_s, dtype=tf.float64)
-    return float(_hvd.allreduce(mine, op=_hvd.Average, name="portal_step_s"))
-
-
-def _start_again() -> None:
-    _hvd.shutdown()
-    _hvd.init()
 
 
 class MetricAverageCallback(keras.callbacks.Callback):

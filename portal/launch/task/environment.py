@@ -13,10 +13,7 @@ _KEPT_SLURM_VARIABLES = frozenset(
     {"SLURM_CLUSTER_NAME", "SLURM_CONF", "SLURM_JOBID", "SLURM_JOB_ID", "SLURM_JWT"}
 )
 
-# Of steps under a second; see portal/launch/worker/cycle_time.py for longer ones.
 CPU_CYCLE_TIME_MS = 5
-# Set in a rank whose cycle time the portal may still change.
-CHOOSE_CYCLE_VARIABLE = "PORTAL_RUN_CHOOSES_CYCLE_TIME"
 RENDEZVOUS_VARIABLE = "PORTAL_RUN_RENDEZVOUS"
 _MPI = {"HOROVOD_CONTROLLER": "mpi", "HOROVOD_CPU_OPERATIONS": "mpi"}
 
@@ -81,16 +78,11 @@ def rank_environment(
     if placement.local_size == placement.size:
         interface = "lo"
     defaults = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    chooses_cycle = {}
     if simulated_gpus:
         # Without GPUs, Horovod's polling for new gradients takes time from the training itself.
         defaults["HOROVOD_CYCLE_TIME"] = str(CPU_CYCLE_TIME_MS)
-        # MPI cannot be started twice in one process; a timeline would lose its beginning.
-        if not (mpi or environ.get("HOROVOD_CYCLE_TIME") or environ.get("HOROVOD_TIMELINE")):
-            chooses_cycle = {CHOOSE_CYCLE_VARIABLE: "1"}
     return {
         **{name: environ.get(name) or value for name, value in defaults.items()},
-        **chooses_cycle,
         "OMP_NUM_THREADS": str(n_threads),
         "TF_NUM_INTRAOP_THREADS": str(n_threads),
         "TF_NUM_INTEROP_THREADS": "2",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from portal.launch.task.environment import (
-    CHOOSE_CYCLE_VARIABLE,
     rank_environment,
     step_environment,
 )
@@ -92,16 +91,3 @@ def test_horovods_cycle_is_longer_on_cpus_only_and_a_user_can_set_it():
     assert int(environment(0)["HOROVOD_CYCLE_TIME"]) > 1
     assert environment(0, {"HOROVOD_CYCLE_TIME": "7"})["HOROVOD_CYCLE_TIME"] == "7"
     assert "HOROVOD_CYCLE_TIME" not in environment(0, gpus, simulated_gpus=False)
-
-
-def test_the_portal_chooses_the_cycle_only_where_horovod_may_start_twice_and_the_user_did_not():
-    gpus = {"CUDA_VISIBLE_DEVICES": "0,1"}
-
-    assert CHOOSE_CYCLE_VARIABLE in environment(0)
-    for others in (
-        environment(0, {"HOROVOD_CYCLE_TIME": "7"}),
-        environment(0, {"HOROVOD_TIMELINE": "/tmp/timeline.json"}),
-        environment(0, mpi=True),
-        environment(0, gpus, simulated_gpus=False),
-    ):
-        assert CHOOSE_CYCLE_VARIABLE not in others
