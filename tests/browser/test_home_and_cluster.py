@@ -269,6 +269,7 @@ def full_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
     cancel()
 
 
+@pytest.mark.release
 def test_9_forecasts_are_compared_with_the_start_that_came(
     grace: Page,
     full_cluster: Callable[[], None],

@@ -218,6 +218,7 @@ def test_times_are_those_of_the_readers_time_zone(
     assert (minutes["Asia/Kolkata"] - minutes["UTC"]) % (24 * 60) == 5 * 60 + 30
 
 
+@pytest.mark.release
 def test_the_page_says_that_slurm_is_silent_and_goes_on_when_it_answers(
     page: Page, full_cluster: list[int]
 ) -> None:
@@ -256,6 +257,7 @@ def test_cancel_takes_the_job_out_of_the_queue(page: Page, full_cluster: list[in
     expect(page.locator("body")).to_contain_text("Not running")
 
 
+@pytest.mark.release
 def test_without_javascript_the_page_renews_itself_and_can_cancel(
     chromium: Browser, full_cluster: list[int]
 ) -> None:
@@ -319,6 +321,7 @@ def test_a_job_that_dies_at_its_start_shows_the_end_of_its_log(
     picture(page, "failure-with-log")
 
 
+@pytest.mark.release
 def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     page: Page,
 ) -> None:

@@ -13,7 +13,7 @@ from tests.hub.private_hub import PrivateHub, node_line
 from tests.hub.private_slapd import PASSWORD
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module", params=["light", pytest.param("dark", marks=pytest.mark.release)])
 def page(
     request: pytest.FixtureRequest, chromium: Browser, private_hub: PrivateHub
 ) -> Iterator[Page]:

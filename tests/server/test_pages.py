@@ -73,7 +73,7 @@ def notebook(context: BrowserContext, server: NotebookServer) -> Page:
     return load(context, f"{server.host}/user/ada/tree")
 
 
-@pytest.fixture(params=["lab", "notebook"])
+@pytest.fixture(params=["lab", pytest.param("notebook", marks=pytest.mark.release)])
 def page(request: pytest.FixtureRequest) -> Page:
     return request.getfixturevalue(request.param)
 

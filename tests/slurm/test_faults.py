@@ -95,6 +95,7 @@ def answering(hub: PrivateHub) -> Iterator[None]:
     assert slowest_s[0] < 5
 
 
+@pytest.mark.release
 def test_a_killed_slurmctld_ends_no_session_that_runs(ready: PrivateHub) -> None:
     before, n_seen = ready.session(USER), len(ready.log())
     parts.wait_until_saved(int(ready.session(USER)["job_id"]))
@@ -220,6 +221,7 @@ def test_a_slurmd_that_is_killed_and_comes_back_harms_no_session(ready: PrivateH
     assert answers(ready)
 
 
+@pytest.mark.release
 def test_a_node_that_loses_power_ends_its_session_with_the_reason(ready: PrivateHub) -> None:
     n_seen = len(ready.log())
     node = _run("squeue", "-h", "-j", str(ready.session(USER)["job_id"]), "-o", "%B")
@@ -270,6 +272,7 @@ def test_without_munge_a_start_is_refused_in_words_and_a_session_goes_on(
     assert not jobs_of(OTHER_USER)
 
 
+@pytest.mark.release
 def test_a_session_that_does_not_answer_when_the_hub_comes_back_is_kept(
     ready: PrivateHub,
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_start_is_refused_in_a_sentence_and_goes_well_as_soon_as_there_is_room
     wait_until_ready(hub)
 
 
+@pytest.mark.release
 def test_a_hub_that_is_killed_and_started_on_a_full_disk_keeps_its_session(
     small_hub: tuple[PrivateHub, SmallDisk],
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 CASES = ("write_and_read", "resume", "refuse", "interrupt", "slow_open")
 
 

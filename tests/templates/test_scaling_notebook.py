@@ -9,7 +9,7 @@ import pytest
 
 from tests.templates.notebooks import execute
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 
 PROGRAM = Path(__file__).with_name("study_cases.py")
 
@@ -19,24 +19,20 @@ def study(session):
     return execute(session, "scaling/study.ipynb")
 
 
-@pytest.mark.release
 def test_the_scaling_notebook_runs_to_its_end_without_a_warning(study):
     assert study.standard_error == ""
 
 
-@pytest.mark.release
 def test_the_scaling_notebook_measures_one_node_and_two(study):
     measured = re.findall(r"^\[\d of 3.*\] (\dx\d), batch 128, fp32", study.text, re.MULTILINE)
 
     assert measured == ["1x1", "1x2", "2x1"]
 
 
-@pytest.mark.release
 def test_the_scaling_notebook_draws_speedup_batch_sizes_and_the_prediction(study):
     assert len(study.pictures) == 3
 
 
-@pytest.mark.release
 def test_the_scaling_notebook_says_how_many_gpus_pay(study):
     shown = [
         "".join(output["data"].get("text/plain", ""))
@@ -48,7 +44,6 @@ def test_the_scaling_notebook_says_how_many_gpus_pay(study):
     assert any(text.startswith("Use ") for text in shown)
 
 
-@pytest.mark.release
 def test_the_scaling_notebook_leaves_one_page_to_keep(study):
     report = (study.folder / "studies" / "ranks" / "report.html").read_text()
 

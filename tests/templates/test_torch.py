@@ -9,7 +9,7 @@ import pytest
 
 from tests.templates.conftest import ENVIRONMENTS
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.release]
 
 PROGRAM = Path(__file__).with_name("torch_cases.py")
 CASES = (
