@@ -26,12 +26,13 @@ def format_duration(seconds: float) -> str:
 
 
 def format_time_left(left_s: float) -> str:
-    """Return "7 h 40 min", "12 min" or "less than a minute", also for a negative time."""
+    """Return "7 h 40 min", "8 h", "12 min" or "less than a minute", also for a negative time."""
     minutes = int(left_s // SECONDS_PER_MINUTE)
     if minutes < 1:
         return "less than a minute"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")
+    return " ".join(filter(None, parts))
 
 
 def format_age(seconds: float) -> str:

@@ -75,8 +75,8 @@ def test_home_shows_the_gpu_hours_by_day_and_how_the_last_sessions_ended(
 
     home = words(ada.get("/hub/home"))
     assert "By day; the highest bar is" in home
-    assert "2 GPUs 2 h 0 min Time limit reached" in home
-    assert home.index("Time limit reached") < home.index("2 GPUs 1 h 0 min Out of memory")
+    assert "2 GPUs 2 h Time limit reached" in home
+    assert home.index("Time limit reached") < home.index("2 GPUs 1 h Out of memory")
 
 
 def test_home_warns_before_a_folder_is_full(ada: Browser, hub: PrivateHub) -> None:

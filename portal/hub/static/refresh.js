@@ -9,8 +9,8 @@ const minute = 60_000;
 function inWords(seconds) {
   const minutes = Math.floor(Math.max(0, seconds) / 60);
   if (minutes < 1) return "less than a minute";
-  const hours = Math.floor(minutes / 60);
-  return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [hours ? `${hours} h` : "", rest ? `${rest} min` : ""].filter(Boolean).join(" ");
 }
 
 // When each countdown is over, by the page's own clock: the computer's may be off.

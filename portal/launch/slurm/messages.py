@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..slurm_words import diagnosis
+from ..slurm_words.amounts import format_duration
 from ..slurm_words.diagnosis.limit_reasons import explain_limit, parse_limit
 from ..slurm_words.diagnosis.messages import RUN, Situation
 from ..slurm_words.diagnosis.pending import normalize_reason
 from ..slurm_words.slurm.states import JobState, parse_state
-from ..slurm_words.slurm.units import format_walltime
 from .layout import Layout
 
 _RUN = Situation(subject=RUN)
@@ -46,7 +46,7 @@ def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
         return None
     gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"
     nodes = "1 node" if shape.n_nodes == 1 else f"{shape.n_nodes} nodes"
-    asked = f"You asked for {gpus} on {nodes} for {format_walltime(walltime_s)}."
+    asked = f"You asked for {gpus} on {nodes} for {format_duration(walltime_s)}."
     return f"{asked} {why} Slurm calls the limit {word}."
 
 

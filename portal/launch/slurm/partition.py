@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..slurm_words.amounts import format_duration
 from ..slurm_words.errors import OptionsError
-from ..slurm_words.slurm.units import format_walltime, parse_time_limit
+from ..slurm_words.slurm.units import parse_time_limit
 from .layout import Layout
 
 # Nodes, longest job, and nodes of one job, of each group of nodes.
@@ -73,9 +74,9 @@ def explain_too_large(
     if limits.max_walltime_s is not None and limits.max_walltime_s < walltime_s:
         # Rounded down: as many hours as this may be asked for.
         most = limits.max_walltime_s * 100 // 3600 / 100
-        gives = f"gives one job at most {format_walltime(limits.max_walltime_s)}"
+        gives = f"gives one job at most {format_duration(most * 3600)}"
         return (
-            f"You asked for {format_walltime(walltime_s)}; the session's partition {partition} "
+            f"You asked for {format_duration(walltime_s)}; the session's partition {partition} "
             f"{gives}. Choose hours={most:g} or fewer, or start a session in a partition that "
             "gives more."
         )

@@ -46,6 +46,7 @@ def test_a_length_that_is_just_above_its_limit_does_not_read_like_the_limit(
         (format_time_left(59), "less than a minute"),
         (format_time_left(3599), "59 min"),
         (format_time_left(27600), "7 h 40 min"),
+        (format_time_left(28800), "8 h"),
         (format_age(7500), "2 h 5 min"),
         (format_age(3 * 86_400), "3 days"),
         (format_wait(0.2), "1 second"),

@@ -1,5 +1,4 @@
 const MINUTE_S = 60;
-const HOUR_S = 3_600;
 /** From here on a countdown shows seconds. */
 const SHOWS_SECONDS_S = 5 * MINUTE_S;
 
@@ -19,12 +18,12 @@ export function formatDuration(seconds: number): string {
   return parts.filter(part => part).join(' ');
 }
 
-/** Time left, short enough for a status bar: "7 h 59 min", "12 min", "4:05 min". */
+/** Time left, short enough for a status bar: "7 h 59 min", "7 h", "12 min", "4:05 min". */
 export function formatCountdown(leftS: number): string {
   const minutes = Math.floor(leftS / MINUTE_S);
   if (leftS < SHOWS_SECONDS_S) {
     return `${minutes}:${String(Math.floor(leftS % MINUTE_S)).padStart(2, '0')} min`;
   }
-  const hours = Math.floor(leftS / HOUR_S);
-  return hours === 0 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [hours > 0 ? `${hours} h` : '', rest > 0 ? `${rest} min` : ''].filter(part => part).join(' ');
 }

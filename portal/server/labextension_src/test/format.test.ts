@@ -20,7 +20,7 @@ void test('a duration has only the units that say something', () => {
 
 void test('a countdown shows seconds only near its end', () => {
   assert.equal(formatCountdown(28_799), '7 h 59 min');
-  assert.equal(formatCountdown(3_600), '1 h 0 min');
+  assert.equal(formatCountdown(3_600), '1 h');
   assert.equal(formatCountdown(300), '5 min');
   assert.equal(formatCountdown(299.9), '4:59 min');
   assert.equal(formatCountdown(5), '0:05 min');

@@ -403,7 +403,7 @@ def test_a_reservation_says_how_long_it_lasts_or_that_it_is_over() -> None:
 
     page = show(spawner)
 
-    assert "course (2 h 0 min left)" in page.text
+    assert "course (2 h left)" in page.text
     assert "later (begins at 13:00)" in page.text
     assert "gone: It is over, or Slurm does not have it." in page.text
 

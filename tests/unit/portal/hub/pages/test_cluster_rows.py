@@ -108,7 +108,7 @@ def test_only_ones_own_jobs_are_listed_those_that_run_first() -> None:
         (3, "running", True),
         (1, "waiting", False),
     ]
-    assert (rows[0].gpus, rows[0].nodes, rows[0].when) == ("8 GPUs", "2 nodes", "1 h 0 min left")
+    assert (rows[0].gpus, rows[0].nodes, rows[0].when) == ("8 GPUs", "2 nodes", "1 h left")
     assert rows[0].why == ""
 
 

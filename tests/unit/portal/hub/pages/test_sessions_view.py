@@ -63,8 +63,8 @@ def test_a_running_session_tells_since_when_and_how_long_it_is_idle() -> None:
     (found,) = list_sessions(users(spawner(), spawner(active=False)), NOW)
 
     assert (found.user, found.n_gpus, found.node, found.state) == ("user0", 2, "node01", "running")
-    assert (found.since, found.use) == ("3 h 0 min", "idle for 2 h 0 min")
-    assert (found.left, found.gpu_hours, found.partition) == ("5 h 0 min", "6.0", "jupyter")
+    assert (found.since, found.use) == ("3 h", "idle for 2 h")
+    assert (found.left, found.gpu_hours, found.partition) == ("5 h", "6.0", "jupyter")
 
 
 @pytest.mark.parametrize(

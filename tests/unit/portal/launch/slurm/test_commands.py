@@ -122,7 +122,7 @@ def test_a_run_that_a_limit_of_its_account_keeps_in_the_queue_for_ever_is_cancel
         submit(request(2, walltime_s=3600), ["true"])
 
     assert str(refused.value) == (
-        "You asked for 2 GPUs on 2 nodes for 01:00:00. The run asks for more nodes than one run may"
+        "You asked for 2 GPUs on 2 nodes for 1 hour. The run asks for more nodes than one run may"
         " have. Ask the administrators to raise the limit. Slurm calls the limit"
         " AssocMaxNodePerJobLimit."
     )

@@ -77,7 +77,7 @@ def test_a_limit_of_one_job_never_passes(reason):
     said = explain_never(reason, Layout(n_ranks=1), 3600)
 
     assert said is not None
-    assert said.startswith("You asked for 1 GPU on 1 node for 01:00:00. ")
+    assert said.startswith("You asked for 1 GPU on 1 node for 1 hour. ")
     assert said.endswith(f" Slurm calls the limit {reason}.")
 
 

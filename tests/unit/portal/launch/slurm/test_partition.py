@@ -39,7 +39,7 @@ def test_limits_are_read_from_sinfo(text, limits):
         ),
         (
             PartitionLimits(n_nodes=8, max_walltime_s=5_000),
-            "You asked for 02:00:00; the session's partition gpu gives one job at most 01:23:20. "
+            "You asked for 2 hours; the session's partition gpu gives one job at most 1.38 hours. "
             "Choose hours=1.38 or fewer, or start a session in a partition that gives more.",
         ),
     ],
