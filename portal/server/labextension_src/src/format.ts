@@ -25,5 +25,7 @@ export function formatCountdown(leftS: number): string {
     return `${minutes}:${String(Math.floor(leftS % MINUTE_S)).padStart(2, '0')} min`;
   }
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
-  return [hours > 0 ? `${hours} h` : '', rest > 0 ? `${rest} min` : ''].filter(part => part).join(' ');
+  return [hours > 0 ? `${hours} h` : '', rest > 0 ? `${rest} min` : '']
+    .filter(part => part)
+    .join(' ');
 }
