@@ -211,6 +211,22 @@ def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
     expect(page.locator("#session-state")).to_have_text(state)
 
 
+def test_signing_out_while_a_session_waits_says_so_and_offers_to_cancel_it(
+    page: Page, hub: PrivateHub
+) -> None:
+    hub.set_cluster(step=1)
+    start(page)
+    expect(page.locator(".portal-step").nth(1)).to_have_attribute("data-state", "now")
+    sign_out(page)
+    expect(page.locator(".portal-lead")).to_contain_text("keeps its place in the queue")
+
+    page.get_by_role("button", name="Cancel it and sign out").click()
+
+    page.wait_for_url(re.compile("/hub/login"))
+    log_in(page)
+    expect(page.locator("#session-state")).to_have_text("Not running")
+
+
 def test_the_form_says_that_its_user_is_signed_out(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     expect(page.locator("input[name=gpus]").first).to_be_visible()

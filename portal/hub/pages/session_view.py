@@ -47,6 +47,7 @@ class SessionView:
         sentence: What the state means and what to do.
         facts: GPUs, node, time left and job, as far as known.
         is_changing: Whether the page should soon reload its data.
+        is_queued: Its job waits in Slurm's queue.
         has_failed: Its last start failed; `describe_failure` says why.
         ended_at: When it ended without being stopped in the portal, in seconds since 1970 (UTC);
             else None. `describe_ending` says why.
@@ -57,6 +58,7 @@ class SessionView:
     sentence: str
     facts: tuple[Fact, ...] = ()
     is_changing: bool = False
+    is_queued: bool = False
     has_failed: bool = False
     ended_at: float | None = None
 
@@ -120,6 +122,7 @@ def _describe_start(spawner: Any, facts: tuple[Fact, ...], now: datetime) -> Ses
         sentence=sentence or "The session is starting.",
         facts=facts[:1] + queue + facts[1:],
         is_changing=True,
+        is_queued=is_queued,
     )
 
 
