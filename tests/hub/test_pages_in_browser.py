@@ -185,6 +185,25 @@ def test_the_users_menu_is_on_every_page_and_opens_and_closes_with_the_keyboard(
     expect(tokens).to_be_hidden()
 
 
+def test_the_password_can_be_looked_at_before_it_is_sent(
+    chromium: Browser, hub: PrivateHub
+) -> None:
+    context = chromium.new_context(viewport=PHONE, base_url=hub.url)
+    page = context.new_page()
+    page.goto("/hub/login")
+    password = page.get_by_label("Password")
+    password.fill(PASSWORD)
+    expect(password).to_have_attribute("type", "password")
+
+    page.get_by_role("button", name="Show the password").click()
+
+    expect(password).to_have_attribute("type", "text")
+    expect(password).to_be_focused()
+    page.get_by_role("button", name="Hide the password").click()
+    expect(password).to_have_attribute("type", "password")
+    context.close()
+
+
 def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:
     sign_out(page)
 
