@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ from portal.server.kernels.import_path import drop_relative_paths, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
+from portal.server.kernels.notebook_writer import NotebookWriter
 from portal.server.kernels.without_packages import KernelsWithoutPackages
+from portal.server.open_notebooks import notebook_of
 from portal.server.ports.handlers import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
 from portal.server.ports.handlers import ROUTE as PORT_ROUTE
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
@@ -127,9 +130,16 @@ class PortalServer(ExtensionApp):
         )
         made = {"tasks": self.environment_tasks, "root_dir": self.serverapp.root_dir}
         executions = {"watch": self._watch_executions()}
+        self.notebook_writer = NotebookWriter(
+            executions["watch"],
+            partial(notebook_of, self.serverapp.session_manager),
+            self.serverapp.contents_manager,
+            self.log,
+        )
         queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
         jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         settings = read_settings(os.environ)
+        self.saves_output = settings.saves_output
         runs = {"runs": Runs(Path.home())}
         self.runs_limit = RunsLimit(runs["runs"], settings, self.log)
         tools = offered_tools(settings)
@@ -239,6 +249,8 @@ class PortalServer(ExtensionApp):
         self._equip_terminals()
         self.session.start()
         self.runs_limit.start()
+        if self.saves_output:
+            self.notebook_writer.start()
 
     def _equip_terminals(self) -> None:
         terminals = self.serverapp.web_app.settings.get("terminal_manager")
@@ -258,6 +270,9 @@ class PortalServer(ExtensionApp):
 
     async def stop_extension(self) -> None:
         """Stop kernels, session and TensorBoards, and remove the private folders."""
+        # First, while there is time: soon after SIGTERM Slurm kills what is left.
+        if self.saves_output:
+            await self.notebook_writer.stop()
         # No more questions from kernels that are about to end.
         self.kernel_socket.close()
         await self.environment_tasks.stop()

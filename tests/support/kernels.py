@@ -57,8 +57,16 @@ async def run_cells(server: Server, kernel_name: str, *cells: str, folder: str =
 async def run_until(server: Server, kernel_name: str, code: str, text: str) -> None:
     """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
+    await leave_after(server, kernel, code, text)
+    ask(server, "DELETE", f"api/kernels/{kernel}")
+
+
+async def leave_after(
+    server: Server, kernel: str, code: str, text: str, *, cell_id: str = ""
+) -> None:
+    """Run a cell of a notebook in a kernel, and leave as a page does once a text is shown."""
     socket = await _connect(server, kernel)
-    await _send(socket, code)
+    await _send(socket, code, {"cellId": cell_id} if cell_id else {})
     shown = ""
     async with asyncio.timeout(60):
         while text not in shown:
@@ -68,7 +76,6 @@ async def run_until(server: Server, kernel_name: str, code: str, text: str) -> N
     socket.close()
     while await socket.read_message() is not None:
         pass
-    ask(server, "DELETE", f"api/kernels/{kernel}")
 
 
 async def _connect(server: Server, kernel: str) -> WebSocketClientConnection:
@@ -77,11 +84,18 @@ async def _connect(server: Server, kernel: str) -> WebSocketClientConnection:
     return await websocket_connect(HTTPRequest(channels, headers=headers, connect_timeout=60))
 
 
-async def _send(socket: WebSocketClientConnection, code: str) -> str:
+async def _send(
+    socket: WebSocketClientConnection, code: str, metadata: dict[str, str] | None = None
+) -> str:
     sent = uuid.uuid4().hex
     header = {"msg_id": sent, "msg_type": "execute_request", "session": sent, "version": "5.3"}
     content = {"code": code, "silent": False, "allow_stdin": False}
-    message = {"header": header, "parent_header": {}, "metadata": {}, "content": content}
+    message = {
+        "header": header,
+        "parent_header": {},
+        "metadata": metadata or {},
+        "content": content,
+    }
     await socket.write_message(json.dumps({"channel": "shell", **message}))
     return sent
 

@@ -32,6 +32,7 @@ from portal.hub.settings.session import (
     ExtensionSettings,
     IdleSettings,
     MeterSettings,
+    NotebookSettings,
     RunSettings,
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
@@ -67,6 +68,7 @@ class Settings:
     idle: IdleSettings
     culler: CullerSettings
     runs: RunSettings
+    notebooks: NotebookSettings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
     pages: PageSettings
@@ -125,6 +127,7 @@ TABLES: dict[str, type] = {
     "idle": IdleSettings,
     "culler": CullerSettings,
     "runs": RunSettings,
+    "notebooks": NotebookSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "traffic": TrafficSettings,

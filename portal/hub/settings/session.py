@@ -1,4 +1,4 @@
-"""The tables of portal.toml about sessions: clock, extension, meter, idle, culler, runs."""
+"""The tables of portal.toml about sessions: their time, their use, runs and notebooks."""
 
 from __future__ import annotations
 
@@ -173,4 +173,15 @@ class RunSettings:
         default=20,
         lowest=1,
         highest=100_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookSettings:
+    """Notebooks whose page was closed while their cells run."""
+
+    save_output: bool = setting(
+        "Whether sessions save what cells show into notebooks that no page has shown for ten"
+        " minutes, and into all of them when they end.",
+        default=True,
     )

@@ -28,6 +28,10 @@ class ExecutionWatch:
         found = self._kernels.get(kernel_id)
         return Executions() if found is None else found[0]
 
+    def all_executions(self) -> dict[str, Executions]:
+        """Return those of every kernel that a tab was ever connected to, by the kernel's id."""
+        return {kernel_id: executions for kernel_id, (executions, _) in self._kernels.items()}
+
     def watch(self, kernel_id: str, kernel: Any) -> Executions:
         """Listen to a kernel from now on, and return its executions."""
         if kernel_id in self._kernels:

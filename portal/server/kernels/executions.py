@@ -12,7 +12,9 @@ from enum import Enum
 from typing import Any
 
 # As much of one cell as a page can show; of longer output the start is left out.
-MOST_CHARACTERS = 1_000_000
+MOST_CHARACTERS = 10_000_000
+# Text that is made longer for each line takes ever longer, so it is kept in pieces.
+_PIECE_CHARACTERS = 50_000
 LEFT_OUT = "… The start of a long output is left out.\n"
 # A cell that has ended is kept for this long, since a tab may be gone some time before the server
 # hears of it: Jupyter pings a tab every 90 s.
@@ -110,8 +112,7 @@ class Execution:
         if last is None or last.number <= self._given or last.message["msg_type"] != "stream":
             return False
         before = last.message["content"]
-        # Up to a size: text that is made longer for each line takes ever longer.
-        if before["name"] != content["name"] or last.n_characters > MOST_CHARACTERS // 20:
+        if before["name"] != content["name"] or last.n_characters > _PIECE_CHARACTERS:
             return False
         before["text"] += content["text"]
         last.n_characters += len(content["text"])
@@ -151,12 +152,22 @@ class Executions:
 
     Args:
         clock: Seconds of a clock that only goes forward.
+
+    Attributes:
+        n_changes: Grows with each message about a cell.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._executions: dict[str, Execution] = {}
         self._tabs: dict[str, int] = {}
+        self._left_s = clock()
+        self.n_changes = 0
+
+    @property
+    def away_s(self) -> float:
+        """Seconds since the last tab has gone; 0 while one is connected."""
+        return 0.0 if self._tabs else self._clock() - self._left_s
 
     def open_tab(self, tab: str) -> None:
         """Note that a tab is connected."""
@@ -169,6 +180,7 @@ class Executions:
             self._tabs[tab] = left
         else:
             self._tabs.pop(tab, None)
+            self._left_s = self._clock()
 
     def is_open(self, tab: str) -> bool:
         """Return whether a tab is connected."""
@@ -195,6 +207,7 @@ class Executions:
         execution = self._executions.get(parent_id)
         if execution is None:
             return
+        self.n_changes += 1
         if kind != "status":
             execution.add(kind, content, metadata)
         elif content.get("execution_state") == "busy":

@@ -8,9 +8,11 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
+from portal.server.open_notebooks import notebook_of
 from portal.server.session.cgroup import find_allotment, find_source
 from portal.server.session.dead_kernels import DeadKernels
 from portal.server.session.gpus import Gpus
@@ -223,12 +225,9 @@ def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> Sess
         is_busy = any(state in {"busy", "starting", "restarting"} for state in states)
         return is_busy or is_working()
 
-    async def notebook_of(kernel_id: str) -> str:
-        sessions = await serverapp.session_manager.list_sessions()
-        paths = (one["path"] for one in sessions if one["kernel"]["id"] == kernel_id)
-        return next(paths, "")
-
-    dead_kernels = DeadKernels(find_source(os.environ), notebook_of, serverapp.log)
+    dead_kernels = DeadKernels(
+        find_source(os.environ), partial(notebook_of, serverapp.session_manager), serverapp.log
+    )
     dead_kernels.watch(kernels)
     return SessionMonitor(
         os.environ,

@@ -147,6 +147,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         tensorboard_limit=8,
         tensorboard_idle_s=3600.0,
         runs_newest_kept=20,
+        saves_output=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
         tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
     )

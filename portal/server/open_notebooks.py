@@ -1,0 +1,16 @@
+"""Which notebook a kernel belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+async def notebook_of(session_manager: Any, kernel_id: str) -> str:
+    """Return the path of a kernel's notebook; empty if it has none.
+
+    Args:
+        session_manager: Jupyter's, which knows which document has which kernel.
+        kernel_id: Id of the kernel.
+    """
+    sessions = await session_manager.list_sessions()
+    return next((one["path"] for one in sessions if one["kernel"]["id"] == kernel_id), "")
