@@ -215,6 +215,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/runs/([^/]+)/stop$",
     r"/portal/api/session$",
     r"/portal/api/session/extension$",
+    r"/portal/api/session/activity$",
     r"/portal/api/session/history$",
     r"/portal/api/session/keep$",
     r"/portal/api/templates$",

@@ -14,6 +14,7 @@ import pytest
 import requests
 
 from tests.support.eventually import eventually
+from tests.support.kernels import run_cell
 from tests.support.notebook_server import NotebookServer
 
 REFUSAL = "This site allows 8 hours in all."
@@ -133,6 +134,22 @@ def test_the_meter_says_what_the_session_has_and_that_gpus_are_simulated(
     assert len(ask(server, "GET", "/history").json()["samples"]) >= 2
 
 
+async def test_the_panel_learns_which_programs_and_cells_ran(server: NotebookServer) -> None:
+    code = "# a comment\nimport time\nends_s = time.time() + 2\nwhile time.time() < ends_s: pass"
+
+    await run_cell(server, "python3", code)
+
+    answer = ask(server, "GET", "/activity").json()
+    (cell,) = answer["cells"]
+    assert (cell["number"], cell["title"]) == (1, "ends_s = time.time() + 2")
+    assert cell["ended_s"] - cell["began_s"] > 1
+    assert "jupyter_server" in {process["name"] for process in answer["processes"]}
+    assert answer["advice"] is None, "simulated GPUs compute nothing"
+    samples = ask(server, "GET", "/history?since=start").json()["samples"]
+    assert len(samples) >= 2
+    assert samples[-1]["network_in_mib_s"] is not None
+
+
 def test_an_open_page_is_no_activity(server: NotebookServer) -> None:
     def last_activity() -> str:
         url = f"{server.host}/user/ada/api/status"
@@ -141,7 +158,7 @@ def test_an_open_page_is_no_activity(server: NotebookServer) -> None:
 
     before = last_activity()
 
-    for path in ("", "?input_age_s=1", "/history"):
+    for path in ("", "?input_age_s=1", "/history", "/history?since=start", "/activity"):
         ask(server, "GET", path).raise_for_status()
 
     assert last_activity() == before

@@ -63,6 +63,13 @@ class Source(Protocol):
             OSError: If it cannot be read.
         """
 
+    def pids(self) -> list[int]:
+        """Return the process ids of the job on this node.
+
+        Raises:
+            OSError: If they cannot be read.
+        """
+
 
 class CgroupV1:
     """The job's cgroups of version 1.
@@ -94,6 +101,10 @@ class CgroupV1:
         files = self._memory_dir.rglob("memory.oom_control")
         return sum(_stat(path, "oom_kill") for path in files)
 
+    def pids(self) -> list[int]:
+        """Return the process ids of the job on this node."""
+        return _pids(self._memory_dir)
+
 
 class CgroupV2:
     """The job's cgroup of version 2."""
@@ -116,6 +127,10 @@ class CgroupV2:
     def n_killed_for_memory(self) -> int:
         """Return how many processes of the job were killed because its memory was full."""
         return _stat(self._folder / "memory.events", "oom_kill")
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the job on this node."""
+        return _pids(self._folder)
 
 
 class Processes:
@@ -152,6 +167,10 @@ class Processes:
     def n_killed_for_memory(self) -> int:
         """Return 0: nothing kills them together."""
         return 0
+
+    def pids(self) -> list[int]:
+        """Return the process ids of the job on this node."""
+        return [process.pid for process in self._processes()]
 
     def _processes(self) -> list[psutil.Process]:
         own = psutil.Process()
@@ -242,6 +261,16 @@ def _stat(path: Path, name: str) -> int:
         if key == name:
             return int(value)
     return 0
+
+
+def _pids(folder: Path) -> list[int]:
+    # The job's own folder holds no processes, those of its steps do.
+    found: list[int] = []
+    for file in folder.rglob("cgroup.procs"):
+        # A step may end meanwhile.
+        with contextlib.suppress(OSError):
+            found += map(int, file.read_text().split())
+    return found
 
 
 def _limit_mib(text: str) -> int | None:

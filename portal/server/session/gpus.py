@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 MIB = 1024 * 1024
@@ -19,6 +19,9 @@ class GpuReading:
         use_percent: Share of the last moments in which it computed; None if not known, as for MIG.
         memory_mib: Memory in use; None if not known.
         temperature_c: Degrees Celsius; of the whole GPU for MIG.
+        power_w: Watts that are drawn; of the whole GPU for MIG.
+        power_limit_w: The most watts that may be drawn.
+        memory_mib_of: Memory in use for each process id; not part of the JSON.
     """
 
     name: str
@@ -26,10 +29,15 @@ class GpuReading:
     memory_mib: int | None = None
     memory_total_mib: int | None = None
     temperature_c: int | None = None
+    power_w: int | None = None
+    power_limit_w: int | None = None
+    memory_mib_of: Mapping[int, int] = field(default_factory=dict, compare=False)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        del values["memory_mib_of"]
+        return values
 
 
 class Gpus:
@@ -81,6 +89,14 @@ class Gpus:
             temperature_c=_ask(
                 nvml, nvml.nvmlDeviceGetTemperature, parent, nvml.NVML_TEMPERATURE_GPU
             ),
+            power_w=_watts(_ask(nvml, nvml.nvmlDeviceGetPowerUsage, parent)),
+            power_limit_w=_watts(_ask(nvml, nvml.nvmlDeviceGetEnforcedPowerLimit, parent)),
+            memory_mib_of={
+                process.pid: process.usedGpuMemory // MIB
+                for process in _ask(nvml, nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+                # None for MIG, and in containers.
+                if process.usedGpuMemory is not None
+            },
         )
 
 
@@ -148,6 +164,10 @@ def _ask(nvml: Any, function: Any, *arguments: Any) -> Any:
         return function(*arguments)
     except nvml.NVMLError:
         return None
+
+
+def _watts(milliwatts: int | None) -> int | None:
+    return None if milliwatts is None else round(milliwatts / 1000)
 
 
 def _text(value: Any) -> str:

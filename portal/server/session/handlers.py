@@ -56,12 +56,22 @@ class SessionHandler(_SessionHandler):
 
 
 class HistoryHandler(_SessionHandler):
-    """The samples of the last 15 minutes."""
+    """The session's use of resources over time."""
 
     @for_the_user
     async def get(self) -> None:
-        """Return all samples, oldest first."""
-        self.finish(json.dumps(self.session.describe_history()))
+        """Return the samples of the last 15 minutes, or with `since=start` averages since then."""
+        since_start = self.get_query_argument("since", "") == "start"
+        self.finish(json.dumps(self.session.describe_history(since_start=since_start)))
+
+
+class ActivityHandler(_SessionHandler):
+    """What runs in the session, and advice."""
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return programs, cells and advice."""
+        self.finish(json.dumps(self.session.describe_activity()))
 
 
 class ExtensionHandler(_SessionHandler):
@@ -99,6 +109,7 @@ def _parse_age(text: str) -> float | None:
 ROUTES = (
     (r"/portal/api/session", SessionHandler),
     (r"/portal/api/session/history", HistoryHandler),
+    (r"/portal/api/session/activity", ActivityHandler),
     (r"/portal/api/session/extension", ExtensionHandler),
     (r"/portal/api/session/keep", KeepHandler),
 )

@@ -7,16 +7,19 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
 from portal.server.open_notebooks import notebook_of
+from portal.server.session.advice import advise
+from portal.server.session.cells import CellRuns
 from portal.server.session.cgroup import find_allotment, find_source
 from portal.server.session.dead_kernels import DeadKernels
 from portal.server.session.gpus import Gpus
 from portal.server.session.idle import IdlePolicy, IdleState, IdleWatch, Observation
+from portal.server.session.processes import ProcessReader
 from portal.server.session.resource_usage import Meter, Sample
 from portal.server.session.time_left import SessionClock
 from spawner.session_settings import read_settings
@@ -45,6 +48,7 @@ class SessionMonitor:
         stop_server: Stops the notebook server, in case the hub does not answer.
         tell_suspension: Tells every open tab that the server is about to be suspended.
         dead_kernels: Says why kernels have died.
+        cell_runs: The cells that ran.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class SessionMonitor:
         stop_server: Callable[[], None],
         tell_suspension: Callable[[], None],
         dead_kernels: DeadKernels,
+        cell_runs: CellRuns,
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -69,6 +74,7 @@ class SessionMonitor:
         self._tell_suspension = tell_suspension
         self._is_suspended = False
         self._dead_kernels = dead_kernels
+        self._cell_runs = cell_runs
         self._log = log
         self._input_s = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -122,10 +128,28 @@ class SessionMonitor:
             },
         }
 
-    def describe_history(self) -> dict[str, Any]:
-        """Return the samples of the last 15 minutes, oldest first."""
-        samples = self.meter.samples if self.meter is not None else ()
+    def describe_history(self, *, since_start: bool) -> dict[str, Any]:
+        """Return the samples of the last 15 minutes, or averages since the start, oldest first."""
+        samples: Iterable[Sample] = ()
+        if self.meter is not None:
+            samples = self.meter.samples_since_start if since_start else self.meter.samples
         return {"now_s": time.time(), "samples": [sample.as_json() for sample in samples]}
+
+    def describe_activity(self) -> dict[str, Any]:
+        """Return the programs that use most, the cells that ran, and advice about the GPUs."""
+        cells = [run.as_json() for run in self._cell_runs.list_runs()]
+        if self.meter is None:
+            return {"processes": [], "cells": cells, "advice": None}
+        of: dict[int, int] = {}
+        latest = self.meter.latest
+        for gpu in (latest.gpus if latest else None) or ():
+            for pid, mib in gpu.memory_mib_of.items():
+                of[pid] = of.get(pid, 0) + mib
+        return {
+            "processes": [process.as_json() for process in self.meter.activity.shown(of)],
+            "cells": cells,
+            "advice": advise(self.meter.samples, self.meter.allotment),
+        }
 
     async def give_back(self) -> None:
         """Ask the hub to end the session.
@@ -202,7 +226,8 @@ def _make_meter(environment: Mapping[str, str], interval_s: float) -> Meter | No
         return None
     source = find_source(environment)
     allotment = find_allotment(environment, source)
-    return Meter(source, Gpus(environment), allotment, interval_s=interval_s)
+    gpus, activity = Gpus(environment), ProcessReader(source.pids)
+    return Meter(source, gpus, allotment, interval_s=interval_s, activity=activity)
 
 
 def _number(text: str | None) -> int:
@@ -229,6 +254,9 @@ def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> Sess
         find_source(os.environ), partial(notebook_of, serverapp.session_manager), serverapp.log
     )
     dead_kernels.watch(kernels)
+    cell_runs = CellRuns(serverapp.log)
+    if read_settings(os.environ).meter_interval_s > 0:
+        cell_runs.watch(kernels)
     return SessionMonitor(
         os.environ,
         is_kernel_busy=is_kernel_busy,
@@ -237,5 +265,6 @@ def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> Sess
             schema_id=SUSPENSION_EVENT, data={"sentence": SUSPENDED}
         ),
         dead_kernels=dead_kernels,
+        cell_runs=cell_runs,
         log=serverapp.log,
     )

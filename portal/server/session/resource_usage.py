@@ -1,18 +1,23 @@
-"""Samples GPUs, cores and memory: one sampler for the session, however many tabs are open."""
+"""Samples what the session uses: one sampler for the session, however many tabs are open."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from portal.server.session.cgroup import MIB, Allotment, Usage
 from portal.server.session.gpus import GpuReading
+from portal.server.session.history import ThinnedHistory
+from portal.server.session.processes import Activity
 
 HISTORY_S = 15 * 60
+# More than a graph in the panel has pixels.
+N_KEPT_SINCE_START = 480
 _READ_TIMEOUT_S = 4.0
 
 T = TypeVar("T")
@@ -32,9 +37,16 @@ class ReadsGpus(Protocol):
         """Return a reading of each GPU of the session."""
 
 
+class ReadsActivity(Protocol):
+    """A source of readings of single programs, of storage and the network."""
+
+    def read(self) -> Activity:
+        """Return what was done since the last reading."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The session's use of resources at one moment.
+    """The session's use of resources at one moment, or on average over some time before it.
 
     Attributes:
         at_s: Unix time.
@@ -43,6 +55,12 @@ class Sample:
         programs_percent: The same without the notebook server itself.
         memory_mib: Memory in use; None if it could not be read.
         gpus: One reading for each GPU; None if the driver did not answer.
+        busiest_percent: Of the program that used the CPU most, in percent of one core, without the
+            notebook server; None if it could not be read, as all below.
+        disk_read_mib_s: What the session's programs read from storage.
+        disk_write_mib_s: What they wrote.
+        network_in_mib_s: What the whole node received.
+        network_out_mib_s: What it sent.
     """
 
     at_s: float
@@ -50,6 +68,11 @@ class Sample:
     programs_percent: float | None
     memory_mib: int | None
     gpus: tuple[GpuReading, ...] | None
+    busiest_percent: float | None = None
+    disk_read_mib_s: float | None = None
+    disk_write_mib_s: float | None = None
+    network_in_mib_s: float | None = None
+    network_out_mib_s: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -58,6 +81,10 @@ class Sample:
             "cpu_percent": self.cpu_percent,
             "memory_mib": self.memory_mib,
             "gpus": None if self.gpus is None else [gpu.as_json() for gpu in self.gpus],
+            "disk_read_mib_s": self.disk_read_mib_s,
+            "disk_write_mib_s": self.disk_write_mib_s,
+            "network_in_mib_s": self.network_in_mib_s,
+            "network_out_mib_s": self.network_out_mib_s,
         }
 
 
@@ -77,6 +104,7 @@ class Meter:
         allotment: Allotment,
         *,
         interval_s: float,
+        activity: ReadsActivity | None = None,
         own_cpu_s: Callable[[], float] = time.process_time,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -84,9 +112,13 @@ class Meter:
         self.interval_s = interval_s
         self._usage = _Reader(usage.read)
         self._gpus = _Reader(lambda: tuple(gpus.read()))
+        self._activity = _Reader(Activity if activity is None else activity.read)
+        self._can_tell_activity = activity is not None
+        self.activity = Activity()
         self._own_cpu_s = own_cpu_s
         self._now = now
         self._samples: deque[Sample] = deque(maxlen=max(1, round(HISTORY_S / interval_s)))
+        self._since_start = ThinnedHistory(merge_samples, n_most=N_KEPT_SINCE_START)
         self._last: tuple[float, float, float] | None = None
 
     @property
@@ -95,13 +127,20 @@ class Meter:
         return tuple(self._samples)
 
     @property
+    def samples_since_start(self) -> list[Sample]:
+        """At most some hundred averages over equally long times since the start, oldest first."""
+        return self._since_start.values()
+
+    @property
     def latest(self) -> Sample | None:
         """The last sample, or None before the first."""
         return self._samples[-1] if self._samples else None
 
     async def take_sample(self) -> Sample:
         """Read everything once; whatever takes longer than 4 s is None in the sample."""
-        usage, gpus = await asyncio.gather(self._usage.read(), self._gpus.read())
+        usage, gpus, activity = await asyncio.gather(
+            self._usage.read(), self._gpus.read(), self._activity.read()
+        )
         now_s = self._now()
         cpu_percent = programs_percent = None
         if usage is not None:
@@ -113,7 +152,18 @@ class Meter:
             memory_mib=None if usage is None else usage.memory_bytes // MIB,
             gpus=gpus,
         )
+        if activity is not None and self._can_tell_activity:
+            self.activity = activity
+            sample = replace(
+                sample,
+                busiest_percent=activity.busiest_percent(without=os.getpid()),
+                disk_read_mib_s=activity.disk_read_mib_s,
+                disk_write_mib_s=activity.disk_write_mib_s,
+                network_in_mib_s=activity.network_in_mib_s,
+                network_out_mib_s=activity.network_out_mib_s,
+            )
         self._samples.append(sample)
+        self._since_start.append(sample)
         return sample
 
     def _percents(self, now_s: float, cpu_s: float) -> tuple[float | None, float | None]:
@@ -125,6 +175,45 @@ class Meter:
         passed_s, used_s, used_own_s = now_s - last[0], cpu_s - last[1], own_s - last[2]
         programs_s = max(0.0, used_s - used_own_s)
         return 100 * max(0.0, used_s) / passed_s, 100 * programs_s / passed_s
+
+
+def merge_samples(older: Sample, newer: Sample) -> Sample:
+    """Return the average of two samples for equally long times, at the time of the newer one."""
+    gpus = older.gpus if newer.gpus is None else newer.gpus
+    if older.gpus is not None and newer.gpus is not None and len(older.gpus) == len(newer.gpus):
+        gpus = tuple(map(_merge_gpus, older.gpus, newer.gpus))
+    averages: dict[str, Any] = {
+        name: _mean(getattr(older, name), getattr(newer, name)) for name in _AVERAGED
+    }
+    memory_mib = _mean(older.memory_mib, newer.memory_mib)
+    return replace(
+        newer, gpus=gpus, memory_mib=None if memory_mib is None else round(memory_mib), **averages
+    )
+
+
+_AVERAGED = (
+    "cpu_percent",
+    "programs_percent",
+    "busiest_percent",
+    "disk_read_mib_s",
+    "disk_write_mib_s",
+    "network_in_mib_s",
+    "network_out_mib_s",
+)
+
+
+def _merge_gpus(older: GpuReading, newer: GpuReading) -> GpuReading:
+    names = ("memory_mib", "temperature_c", "power_w")
+    means = {name: _mean(getattr(older, name), getattr(newer, name)) for name in names}
+    whole: dict[str, Any] = {n: None if mean is None else round(mean) for n, mean in means.items()}
+    use_percent = _mean(older.use_percent, newer.use_percent)
+    return replace(newer, use_percent=use_percent, memory_mib_of={}, **whole)
+
+
+def _mean(older: float | None, newer: float | None) -> float | None:
+    if older is None or newer is None:
+        return newer if older is None else older
+    return (older + newer) / 2
 
 
 class _Reader(Generic[T]):

@@ -7,13 +7,19 @@ export interface IPoint {
   readonly y: number | null;
 }
 
+export interface IPeriod {
+  readonly widthS: number;
+  /** In words, such as "over the last 15 minutes". */
+  readonly period: string;
+}
+
 /** A line over time below its name and its value now. */
 export function drawGraph(
   name: string,
   value: string,
   points: ReadonlyArray<IPoint>,
   most: number,
-  widthS: number
+  { widthS, period }: IPeriod
 ): HTMLElement {
   const figure = document.createElement('figure');
   const caption = document.createElement('figcaption');
@@ -25,7 +31,7 @@ export function drawGraph(
   svg.setAttribute('viewBox', `0 0 ${widthS} 100`);
   svg.setAttribute('preserveAspectRatio', 'none');
   svg.setAttribute('role', 'img');
-  svg.setAttribute('aria-label', `${name} over the last 15 minutes, now ${value}`);
+  svg.setAttribute('aria-label', `${name} ${period}, now ${value}`);
   for (const part of parts(points)) {
     const line = document.createElementNS(SVG, 'polyline');
     const xy = part.map(point => [

@@ -29,6 +29,8 @@ export interface IGpu {
   readonly memory_mib: number | null;
   readonly memory_total_mib: number | null;
   readonly temperature_c: number | null;
+  readonly power_w: number | null;
+  readonly power_limit_w: number | null;
 }
 
 export interface ISample {
@@ -36,6 +38,32 @@ export interface ISample {
   readonly cpu_percent: number | null;
   readonly memory_mib: number | null;
   readonly gpus: ReadonlyArray<IGpu> | null;
+  readonly disk_read_mib_s: number | null;
+  readonly disk_write_mib_s: number | null;
+  readonly network_in_mib_s: number | null;
+  readonly network_out_mib_s: number | null;
+}
+
+export interface IProcess {
+  readonly pid: number;
+  readonly name: string;
+  readonly cpu_percent: number;
+  readonly memory_mib: number;
+  readonly gpu_memory_mib: number;
+}
+
+export interface ICellRun {
+  readonly number: number;
+  readonly title: string;
+  readonly began_s: number;
+  readonly ended_s: number | null;
+}
+
+export interface IActivity {
+  readonly processes: ReadonlyArray<IProcess>;
+  readonly cells: ReadonlyArray<ICellRun>;
+  /** What holds the GPUs up and what to do; null if nothing is to be seen. */
+  readonly advice: string | null;
 }
 
 export interface IMeter extends ISample {
@@ -72,7 +100,9 @@ export interface ISession {
   end(): Promise<void>;
   /** Whether the notebook server answers, has ended, or cannot be reached just now. */
   presence(): Promise<Presence>;
-  history(): Promise<ISample[]>;
+  /** The last 15 minutes, or averages since the start. */
+  history(isSinceStart: boolean): Promise<ISample[]>;
+  activity(): Promise<IActivity>;
 }
 
 export const ISession = new Token<ISession>('data-scientist-portal:ISession');
@@ -131,9 +161,14 @@ class Session implements ISession {
     return isThere || answer?.status === FORBIDDEN ? 'there' : 'silent';
   }
 
-  async history(): Promise<ISample[]> {
-    const answer = await askPortal<{ samples: ISample[] }>(this.settings, 'session/history');
+  async history(isSinceStart: boolean): Promise<ISample[]> {
+    const path = `session/history${isSinceStart ? '?since=start' : ''}`;
+    const answer = await askPortal<{ samples: ISample[] }>(this.settings, path);
     return answer.samples;
+  }
+
+  activity(): Promise<IActivity> {
+    return askPortal<IActivity>(this.settings, 'session/activity');
   }
 
   private pace(): void {

@@ -20,6 +20,17 @@ const STYLE = `
 .dsp-panel svg { display: block; width: 100%; height: 44px; margin-top: 3px;
   background: var(--jp-layout-color2); color: var(--jp-brand-color1); }
 .dsp-panel p { margin: 0 0 12px; }
+.dsp-panel .dsp-advice { padding: 8px; border-left: 3px solid var(--jp-warn-color1);
+  background: var(--jp-layout-color2); }
+.dsp-panel .dsp-link { border: 0; padding: 0; margin: 0 0 12px; background: none; cursor: pointer;
+  color: var(--jp-content-link-color); font: inherit; text-decoration: underline; }
+.dsp-panel .dsp-cells svg { height: 12px; }
+.dsp-panel .dsp-cells figcaption b { overflow: hidden; text-overflow: ellipsis; font-weight: 400; }
+.dsp-processes { width: 100%; margin-top: 14px; border-collapse: collapse; }
+.dsp-processes th { font-weight: 400; color: var(--jp-ui-font-color2); }
+.dsp-processes th, .dsp-processes td { padding: 2px 0 2px 8px; text-align: right; white-space: nowrap; }
+.dsp-processes :is(th, td):first-child { padding-left: 0; text-align: left; max-width: 110px;
+  overflow: hidden; text-overflow: ellipsis; }
 .dsp-panel .dsp-axis { display: flex; justify-content: space-between;
   color: var(--jp-ui-font-color2); font-size: var(--jp-ui-font-size0); }
 `;

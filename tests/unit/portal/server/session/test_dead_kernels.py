@@ -27,6 +27,9 @@ class Source:
     def n_killed_for_memory(self) -> int:
         return self.n_killed
 
+    def pids(self) -> list[int]:
+        return []
+
 
 class Clock:
     """A clock that the test sets."""

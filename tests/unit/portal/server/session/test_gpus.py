@@ -78,6 +78,19 @@ class FakeNvml(ModuleType):
         assert handle.startswith("GPU-"), "only a whole GPU has a thermometer"
         return 61
 
+    def nvmlDeviceGetPowerUsage(self, handle: str) -> int:
+        assert handle.startswith("GPU-"), "only a whole GPU has a power meter"
+        return 249_600
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, _: str) -> int:
+        return 700_000
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: str) -> list[Any]:
+        if handle == "GPU-1":
+            raise self.NVMLError
+        unknown = SimpleNamespace(pid=5, usedGpuMemory=None)
+        return [SimpleNamespace(pid=4, usedGpuMemory=300 * MIB), unknown]
+
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -120,9 +133,13 @@ def test_a_part_of_a_gpu_has_memory_and_temperature_but_no_use(
 def test_a_whole_gpu_has_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fake_nvml", FakeNvml())
 
-    (gpu,) = Gpus({"SLURM_JOB_GPUS": "2"}, module="fake_nvml").read()
+    gpu, other = Gpus({"SLURM_JOB_GPUS": "1,2"}, module="fake_nvml").read()[::-1]
 
     assert (gpu.use_percent, gpu.temperature_c, gpu.memory_mib) == (37.0, 61, 512)
+    assert (gpu.power_w, gpu.power_limit_w) == (250, 700)
+    assert gpu.memory_mib_of == {4: 300}
+    assert other.memory_mib_of == {}, "it may not say which programs use it"
+    assert "memory_mib_of" not in gpu.as_json()
 
 
 def test_without_the_library_or_its_driver_there_are_no_gpus(
