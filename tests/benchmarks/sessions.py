@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.benchmarks.printed import END, ProgramError, measurements, rows_of
 from tests.support.eventually import eventually
+from tests.support.slurm_queue import is_queued
 from tests.templates.conftest import ENVIRONMENTS, SlurmSession
 
 SHARED_DIR = Path(__file__).resolve().parents[2] / "notebook_templates" / "shared"
@@ -54,13 +55,13 @@ def _follow(session: SlurmSession, job_id: str) -> str:
 
     def is_over() -> bool:
         nonlocal n_seen
-        is_queued = _is_queued(job_id)
+        is_running = is_queued(job_id)
         rows = rows_of(path.read_text(errors="replace")) if path.exists() else []
         for row in rows[n_seen:]:
             print(" ", ", ".join(f"{name} {_short(value)}" for name, value in row.items()))
         print(end="", flush=True)
         n_seen = len(rows)
-        return not is_queued
+        return not is_running
 
     try:
         eventually(is_over, timeout_s=TIMEOUT_S, every_s=LOOK_EVERY_S)
@@ -74,9 +75,3 @@ def _follow(session: SlurmSession, job_id: str) -> str:
 
 def _short(value: object) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
-
-
-def _is_queued(job_id: str) -> bool:
-    words = ["squeue", "--noheader", f"--jobs={job_id}", "--states=PENDING,RUNNING,COMPLETING"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return bool(done.stdout.strip())

@@ -21,6 +21,7 @@ pytest.register_assert_rewrite("tests.support.launch_contract")
 
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
+from tests.support.slurm_queue import is_queued  # noqa: E402
 from tests.templates import tested  # noqa: E402
 
 TESTS_DIR = Path(__file__).resolve().parents[1]
@@ -101,7 +102,7 @@ class SlurmSession:
     def output_of(self, job_id: str) -> str:
         """Wait for a job's end and return what it printed."""
         try:
-            eventually(lambda: not _is_queued(job_id), timeout_s=JOB_TIMEOUT_S)
+            eventually(lambda: not is_queued(job_id), timeout_s=JOB_TIMEOUT_S)
         finally:
             subprocess.run(["scancel", job_id], check=False)
         return self.working_dir.joinpath(f"job-{job_id}.txt").read_text(errors="replace")
@@ -176,16 +177,6 @@ def session() -> Iterator[SlurmSession]:
     session = SlurmSession("ada")
     yield session
     session.remove()
-
-
-def _is_queued(job_id: str) -> bool:
-    done = subprocess.run(
-        ["squeue", "--noheader", f"--jobs={job_id}", "--states=PENDING,RUNNING,COMPLETING"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return bool(done.stdout.strip())
 
 
 def pytest_sessionfinish(exitstatus: int) -> None:
