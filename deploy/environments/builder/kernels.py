@@ -23,6 +23,13 @@ PYTHON3_NAME = "python3"
 NAMES = ("tensorflow", "pytorch")
 R_NAME = "ir"
 MXNET_NAME = "mxnet"
+# Letters and colour of the logos, as on the cards of templates in labextension_src/src/icon.ts: all
+# of these kernels are Python, whose logo would not tell them apart.
+_TILES = {
+    "tensorflow": ("TF", "#b75500"),
+    "pytorch": ("PT", "#d84315"),
+    MXNET_NAME: ("MX", "#00695c"),
+}
 PYTHON_START = Path("portal/environments/kernel_start.py")
 R_START = Path("portal/environments/r_start.sh")
 # R's own folder for what its user installs, which R leaves out until somebody makes it. A package
@@ -177,8 +184,21 @@ def _pytorch_spec(plan: Plan) -> dict[str, Any]:
 def _write_spec(plan: Plan, name: str, spec: dict[str, Any]) -> None:
     folder = spec_dir(plan, name)
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(_logos_dir(plan), folder, ignore=shutil.ignore_patterns("*.json"))
+    if name in _TILES:
+        folder.mkdir(parents=True)
+        (folder / "logo-svg.svg").write_text(_tile(*_TILES[name]))
+    else:
+        shutil.copytree(_logos_dir(plan), folder, ignore=shutil.ignore_patterns("*.json"))
     (folder / "kernel.json").write_text(json.dumps(spec, indent=1) + "\n")
+
+
+def _tile(letters: str, colour: str) -> str:
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">'
+        f'<rect x="2" y="2" width="20" height="20" rx="4" fill="{colour}"/>'
+        '<text x="12" y="16" text-anchor="middle" font-family="sans-serif" font-weight="700" '
+        f'font-size="11" fill="#fff">{letters}</text></svg>\n'
+    )
 
 
 def _logos_dir(plan: Plan) -> Path:

@@ -9,14 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from portal.environments.entry import RARE_KERNELS
 from portal.environments.probe import probe_node
 from portal.server.errors import TemplateError
 from portal.server.home.safe_folder import NotPlainError, open_folder, read_below
 from portal.server.home.template_copies import find_template
 from portal.server.home.template_kernels import (
     Match,
-    Needs,
     OfferedKernel,
     match_kernel,
     read_needs,
@@ -39,11 +37,14 @@ _FRAMEWORKS = {
     "onnx": "ONNX",
     "r": "R",
 }
-# Need what a site has to add, as those for rare kernels do: shown if they run, else hidden.
-_RARE_FOLDERS = frozenset({"containers", "horovod"})
 _GOALS = PurePosixPath("goals.toml")
 # Needs a program that starts images, which no package contains.
 _OF_IMAGES = "containers"
+_NO_IMAGES = Match(
+    lacks="Apptainer",
+    advice="This node has neither apptainer nor singularity, which start images. Ask your "
+    "administrators for one of them.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,7 @@ def list_cards(
         kernels: The session's kernels, preferred ones first; None if they are not known.
 
     Returns:
-        Those that no kernel can run come last, and their title says what is missing; a template
-        that few sites can run is then left out.
+        Those that cannot run here come last, and their title says what is missing.
     """
     cards = [card for source in sources for card in _make_cards(source, kernels)]
     return sorted(cards, key=lambda card: bool(card.advice))
@@ -109,8 +109,8 @@ def _make_cards(
         notebook = _read_json(source, relative)
         needs = read_needs(notebook)
         match = Match(kernel=needs.kernel) if kernels is None else match_kernel(needs, kernels)
-        if kernels is not None and not _is_offered(folder, needs, match):
-            continue
+        if folder == _OF_IMAGES and not match.lacks and probe_node().container is None:
+            match = _NO_IMAGES
         framework = _FRAMEWORKS.get(folder, folder.replace("_", " ").capitalize())
         yield TemplateCard(
             name=(PurePosixPath(source.below) / relative).as_posix(),
@@ -123,13 +123,6 @@ def _make_cards(
             kernel=match.kernel,
             advice=match.advice,
         )
-
-
-def _is_offered(folder: str, needs: Needs, match: Match) -> bool:
-    is_rare = folder in _RARE_FOLDERS or needs.kernel in RARE_KERNELS
-    if match.lacks and is_rare:
-        return False
-    return folder != _OF_IMAGES or probe_node().container is not None
 
 
 def read_goals(source: TemplateSource) -> dict[str, str]:

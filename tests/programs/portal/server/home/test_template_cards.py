@@ -136,29 +136,38 @@ def test_a_card_opens_with_the_kernel_that_has_what_the_template_declares(site: 
     assert (lacking.title, lacking.kernel) == ("Digits (needs keras>=3)", "")
 
 
-@pytest.mark.parametrize("kernel", ["ir", "mxnet"])
-def test_templates_of_a_kernel_that_few_sites_have_are_offered_only_with_it(
-    site: Path, kernel: str
+@pytest.mark.parametrize("packages", [(), ("mxnet",)])
+def test_a_card_of_a_kernel_that_few_sites_have_says_to_ask_for_it(
+    site: Path, packages: tuple[str, ...]
 ) -> None:
-    (site / NAME).write_text(notebook_of(kernel))
+    (site / NAME).write_text(notebook_of("mxnet", *packages))
 
-    assert list_cards(sources(site), {"python3": kernel_with()}) == []
-    assert len(list_cards(sources(site), {kernel: kernel_with()})) == 1
+    (lacking,) = list_cards(sources(site), {"python3": kernel_with("numpy")})
+    (card,) = list_cards(sources(site), {"mxnet": kernel_with("mxnet==1.9.1")})
+
+    assert lacking.title == "Digits (needs the kernel mxnet)"
+    assert "Ask your administrators for it" in lacking.advice
+    assert (card.title, card.kernel) == ("Digits", "mxnet")
 
 
-def test_horovod_templates_are_offered_only_where_it_is_beside_tensorflow(site: Path) -> None:
+def test_a_horovod_template_says_where_it_is_not_beside_tensorflow(site: Path) -> None:
     (site / NAME).unlink()
     (site / "horovod").mkdir()
     (site / "horovod/digits.ipynb").write_text(notebook_of("tensorflow", "horovod"))
 
-    assert list_cards(sources(site), {"tensorflow": kernel_with("keras")}) == []
-    kernels = {"tensorflow": kernel_with("keras", "horovod")}
-    assert [card.name for card in list_cards(sources(site), kernels)] == ["horovod/digits.ipynb"]
+    (lacking,) = list_cards(sources(site), {"tensorflow": kernel_with("keras")})
+    (card,) = list_cards(sources(site), {"tensorflow": kernel_with("keras", "horovod")})
+
+    assert lacking.title == "Digits (needs horovod)"
+    assert (card.title, card.kernel) == ("Digits", "tensorflow")
 
 
-@pytest.mark.parametrize(("container", "n_cards"), [(None, 0), (Path("/usr/bin/apptainer"), 1)])
-def test_container_templates_are_offered_only_where_a_node_runs_them(
-    site: Path, monkeypatch: pytest.MonkeyPatch, container: Path | None, n_cards: int
+@pytest.mark.parametrize(
+    ("container", "title"),
+    [(None, "Digits (needs Apptainer)"), (Path("/usr/bin/apptainer"), "Digits")],
+)
+def test_a_container_template_says_where_a_node_starts_no_images(
+    site: Path, monkeypatch: pytest.MonkeyPatch, container: Path | None, title: str
 ) -> None:
     (site / NAME).unlink()
     (site / "containers").mkdir()
@@ -166,9 +175,10 @@ def test_container_templates_are_offered_only_where_a_node_runs_them(
     node = replace(probe_node(), container=container)
     monkeypatch.setattr("portal.server.home.template_cards.probe_node", lambda: node)
 
-    cards = list_cards(sources(site), {"tensorflow": kernel_with()})
+    (card,) = list_cards(sources(site), {"tensorflow": kernel_with()})
 
-    assert len(cards) == n_cards
+    assert card.title == title
+    assert bool(card.advice) == (container is None)
 
 
 def test_a_notebook_that_is_none_is_shown_by_its_name(site: Path) -> None:

@@ -1,0 +1,34 @@
+"""The kernels of the frameworks, as the launcher describes them."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from deploy.environments.builder.kernels import install_kernels, install_mxnet, spec_dir
+from deploy.environments.builder.plan import Plan
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    plan = Plan(prefix=tmp_path)
+    install_kernels(plan, io.StringIO())
+    install_mxnet(plan)
+    return plan
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "pytorch", "mxnet"])
+def test_a_framework_has_the_logo_of_its_templates(plan: Plan, name: str) -> None:
+    icons = (plan.source_dir / "portal/server/labextension_src/src/icon.ts").read_text()
+    tile = re.search(rf"^  {name}: \{{ letters: '(\w+)', color: '(#\w+)' \}}", icons, re.MULTILINE)
+    assert tile
+
+    folder = spec_dir(plan, name)
+
+    logo = (folder / "logo-svg.svg").read_text()
+    assert all(part in logo for part in tile.groups())
+    # Python's logo in another size would be taken where an SVG is not.
+    assert sorted(path.name for path in folder.iterdir()) == ["kernel.json", "logo-svg.svg"]
