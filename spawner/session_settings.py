@@ -61,6 +61,7 @@ class SessionSettings:
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
+        git: Whether git has a panel and is set up for notebooks and passwords.
         tools: Web tools of the site.
     """
 
@@ -86,6 +87,7 @@ class SessionSettings:
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()
+    git: bool = False
     tools: tuple[Tool, ...] = ()
 
     def to_json(self) -> str:

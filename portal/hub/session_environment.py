@@ -33,6 +33,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,
+        git=settings.git.enabled,
         tools=tuple(
             Tool(name=name, title=tool.title, command=tool.command)
             for name, tool in settings.tools.items()

@@ -28,6 +28,8 @@ from portal.server.environments.handlers import (
 )
 from portal.server.environments.tasks import Tasks
 from portal.server.full_disk import keep_readable
+from portal.server.git.panel import count_no_polling, hide_git_panel
+from portal.server.git.settings import forget_credentials, offer_git
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import TemplateCopiesHandler, TemplatesHandler
 from portal.server.home.home import Home
@@ -107,6 +109,9 @@ class PortalServer(ExtensionApp):
         leave_no_core_files()
         keep_readable(self.serverapp.contents_manager)
         self.private_dir = self._make_private_dir()
+        self.has_git = read_settings(os.environ).git
+        if self.has_git:
+            offer_git(os.environ, Path(sys.prefix), self.private_dir)
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
         self._offer_environments()
@@ -247,6 +252,10 @@ class PortalServer(ExtensionApp):
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Start what needs the event loop."""
         self._equip_terminals()
+        if self.has_git:
+            count_no_polling()
+        else:
+            hide_git_panel(self.serverapp.web_app)
         self.session.start()
         self.runs_limit.start()
         if self.saves_output:
@@ -280,6 +289,7 @@ class PortalServer(ExtensionApp):
         await self.runs_limit.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
+        await asyncio.to_thread(forget_credentials, self.private_dir)
         for folder in filter(None, (self.private_dir, self.connections_dir)):
             # Last: what has just ended kept its sockets there.
             shutil.rmtree(folder, ignore_errors=True)

@@ -208,7 +208,10 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
             # Its routes lead to every port of the node, whoever listens. A file in the user's home
             # could switch it on again.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            self.jpserver_extensions = {**found, "jupyter_server_proxy": False}
+            off = {"jupyter_server_proxy": False}
+            if not read_settings(os.environ).git:
+                off["jupyterlab_git"] = False
+            self.jpserver_extensions = {**found, **off}
 
         def _find_http_port(self) -> None:
             """Keep the port that is taken; Jupyter would look for a free one."""

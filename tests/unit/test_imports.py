@@ -62,6 +62,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "environments": (),
         "ports": (),
         "runs": ("jobs",),
+        "git": (),
         "web_tools": ("tensorboard",),
     },
     "portal/launch": {

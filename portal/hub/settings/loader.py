@@ -37,7 +37,12 @@ from portal.hub.settings.session import (
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
 from portal.hub.settings.slurm import SlurmSettings
-from portal.hub.settings.tools import EnvironmentSettings, TensorBoardSettings, ToolSettings
+from portal.hub.settings.tools import (
+    EnvironmentSettings,
+    GitSettings,
+    TensorBoardSettings,
+    ToolSettings,
+)
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError
 
@@ -75,6 +80,7 @@ class Settings:
     traffic: TrafficSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
+    git: GitSettings
     tools: dict[str, ToolSettings]
 
     @property
@@ -133,6 +139,7 @@ TABLES: dict[str, type] = {
     "traffic": TrafficSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,
+    "git": GitSettings,
 }
 
 

@@ -67,6 +67,17 @@ class TensorBoardSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GitSettings:
+    """Git in sessions."""
+
+    enabled: bool = setting(
+        "Whether JupyterLab has a Git panel, git compares notebooks by cells, and passwords for git"
+        " servers stay in the session's memory until its end.",
+        default=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
     """A web tool of the compute nodes, opened in a tab behind the login."""
 

@@ -33,6 +33,7 @@ ALL = SessionSettings(
     environments_file="/etc/environments.toml",
     image_binds=("/srv/isilon",),
     site_templates=("/srv/ours", "https://example.com/a.git"),
+    git=True,
     tools=(Tool(name="netron", title="Netron", command=("/opt/netron", "{unix_socket}")),),
 )
 

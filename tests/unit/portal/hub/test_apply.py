@@ -149,6 +149,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         runs_newest_kept=20,
         saves_output=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
+        git=True,
         tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
     )
 

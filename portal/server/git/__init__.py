@@ -1,0 +1,1 @@
+"""Git in a session: its settings, its panel, and courses that links fetch."""

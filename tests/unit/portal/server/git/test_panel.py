@@ -1,0 +1,29 @@
+"""Hiding the Git panel."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from portal.server.git.panel import EXTENSION, hide_git_panel
+
+
+def test_pages_leave_the_panel_out() -> None:
+    app = SimpleNamespace(settings={})
+
+    hide_git_panel(app)
+
+    config = app.settings["page_config_hook"](None, {"disabledExtensions": ["other"]})
+    assert config == {"disabledExtensions": ["other", EXTENSION]}
+
+
+def test_what_the_hub_adds_to_pages_stays() -> None:
+    def of_the_hub(handler: Any, config: dict[str, Any]) -> dict[str, Any]:
+        return {**config, "hubUser": handler}
+
+    app = SimpleNamespace(settings={"page_config_hook": of_the_hub})
+
+    hide_git_panel(app)
+
+    config = app.settings["page_config_hook"]("ada", {"token": ""})
+    assert config == {"token": "", "hubUser": "ada", "disabledExtensions": [EXTENSION]}
