@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,13 @@ LIBRARY_VARIABLE = "PORTAL_LIBRARY"
 KERNEL_VARIABLE = "PORTAL_KERNEL"
 # Names the folder with the ipykernel of an image that has none.
 KERNEL_PACKAGES_VARIABLE = "PORTAL_KERNEL_PACKAGES"
+# Tells `dsportal`, in a kernel of an image, how its ranks enter the same image.
+IMAGE_VARIABLE = "PORTAL_IMAGE_START"
+# `dsportal` is behind all else, as in the kernel.
+_RANK_START = (
+    "import os, sys; sys.path.append(os.environ['PORTAL_LIBRARY']); import runpy; "
+    "runpy.run_module('dsportal.worker.rank', run_name='__main__', alter_sys=True)"
+)
 # Marks our line: a module's script, for one, may print something first.
 PACKAGES_MARK = "dsportal-packages"
 # If a name is twice on the search path, the first is imported. Python before 3.8 lacks the module
@@ -93,7 +101,8 @@ class Node:
     Attributes:
         module_init: The shell script that defines `module`, or None.
         container: Path of apptainer or singularity, or None.
-        binds: Folders that are mounted into every image.
+        binds: Folders that are mounted into every image, on all nodes.
+        session_binds: Those of this node's session alone.
         python_path: PYTHONPATH for the kernels of images; None leaves the session's.
         has_gpus: Whether images get the GPUs of the session.
     """
@@ -101,6 +110,7 @@ class Node:
     module_init: Path | None = None
     container: Path | None = None
     binds: tuple[Path, ...] = ()
+    session_binds: tuple[Path, ...] = ()
     python_path: str | None = None
     has_gpus: bool = False
 
@@ -126,6 +136,7 @@ def kernel_spec(environment: Environment, node: Node) -> dict[str, Any]:
         "env": {
             **_kernel_name(environment),
             **_python_path(environment, node),
+            **_image_start(environment, node),
             **variables(environment, path="${PATH}"),
         },
         "metadata": {"debugger": is_python3 and environment.kind is not Kind.INTERPRETER},
@@ -167,6 +178,19 @@ def _python_path(environment: Environment, node: Node) -> Mapping[str, str]:
     return {"PYTHONPATH": node.python_path}
 
 
+def _image_start(environment: Environment, node: Node) -> Mapping[str, str]:
+    is_python = environment.language is Language.PYTHON
+    if environment.kind is not Kind.IMAGE or not is_python or node.python_path is None:
+        return {}
+    # The job that starts the ranks needs a PYTHONPATH of its own.
+    path = environment.variables.get("PYTHONPATH", node.python_path)
+    # Folders of this session are missing on other nodes.
+    container, *rank = enter(environment, replace(node, session_binds=()), ("-c", _RANK_START))
+    # Its messages would be among the ranks' own lines.
+    enter_quietly = ["/usr/bin/env", f"PYTHONPATH={path}", container, "--quiet", *rank]
+    return {IMAGE_VARIABLE: json.dumps({"python": sys.executable, "rank": enter_quietly})}
+
+
 def enter(environment: Environment, node: Node, arguments: Sequence[str]) -> list[str]:
     """Return a command that runs an environment's interpreter with `arguments`."""
     inside = [environment.program, *arguments]
@@ -180,7 +204,8 @@ def enter(environment: Environment, node: Node, arguments: Sequence[str]) -> lis
             words = [str(node.module_init), *environment.modules, "--", *inside]
             return [*_BASH, _LOAD_MODULES, "dsportal", *words]
         case Kind.IMAGE:
-            binds = [f"--bind={folder}" for folder in (*node.binds, *environment.binds)]
+            folders = (*node.binds, *node.session_binds, *environment.binds)
+            binds = [f"--bind={folder}" for folder in folders]
             if (beside := environment.kernel_packages) is not None:
                 binds.append(f"--bind={beside}:{beside}:ro")
             gpus = ["--nv"] if node.has_gpus else []

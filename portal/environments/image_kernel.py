@@ -1,4 +1,4 @@
-"""ipykernel for an image that has only Python: wheels that fit it, in a folder beside the image."""
+"""What a kernel needs and an image lacks: wheels that fit it, in a folder beside the image."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from portal.environments.shipped import write_stand_in
 from portal.environments.uv import PackageIndexes, find_uv, read_package_indexes, run_uv
 
 _MARK = "dsportal-image"
+_KERNEL = "ipykernel"
+# Carries functions of a notebook to ranks.
+_CARRIER = "cloudpickle"
 # Without the user's own site-packages, which apptainer mounts with the home: they may go.
 _LOOK = f"""\
 import json, platform, sys
@@ -32,10 +35,10 @@ except ImportError:
     pass
 try:
     from importlib.util import find_spec
-    has_kernel = find_spec("ipykernel") is not None
+    lacks = [name for name in ("{_KERNEL}", "{_CARRIER}") if find_spec(name) is None]
 except ImportError:
-    has_kernel = False
-look = ["%d.%d" % sys.version_info[:2], platform.machine(), platform.libc_ver(), found, has_kernel]
+    lacks = ["{_KERNEL}", "{_CARRIER}"]
+look = ["%d.%d" % sys.version_info[:2], platform.machine(), platform.libc_ver(), found, lacks]
 print("{_MARK}", json.dumps(look))
 """
 # What uv knows between the oldest and the newest.
@@ -50,13 +53,13 @@ class ImagePython:
         version: Such as "3.12".
         platform: What uv calls the platform of wheels that it can load.
         packages: What is installed, versions by name.
-        has_ipykernel: Whether ipykernel is among it.
+        lacks: What a kernel and its ranks need, and it does not have.
     """
 
     version: str
     platform: str
     packages: Mapping[str, str]
-    has_ipykernel: bool
+    lacks: tuple[str, ...]
 
 
 def parse_look(printed: str) -> ImagePython | None:
@@ -65,13 +68,13 @@ def parse_look(printed: str) -> ImagePython | None:
     answer = next((text for mark, _, text in lines if mark == _MARK), None)
     if answer is None:
         return None
-    version, machine, (libc, release), packages, has_ipykernel = json.loads(answer)
+    version, machine, (libc, release), packages, lacks = json.loads(answer)
     return ImagePython(
         version=version,
         platform=_platform(machine, release if libc == "glibc" else ""),
         # A package without a name has the key "null".
         packages={name: one for name, one in packages.items() if name != "null" and one},
-        has_ipykernel=has_ipykernel,
+        lacks=tuple(lacks),
     )
 
 
@@ -118,7 +121,9 @@ def look_into(environment: Environment, node: Node) -> ImagePython:
 
 
 def ensure_kernel(environment: Environment, node: Node, folder: Path) -> bool:
-    """Install ipykernel for an image into `folder`, if the image has a Python without it.
+    """Install what a kernel needs into `folder`, if the image has a Python without it.
+
+    Without cloudpickle the kernel starts all the same.
 
     Returns:
         Whether the folder was made, so that the environment needs it.
@@ -130,43 +135,60 @@ def ensure_kernel(environment: Environment, node: Node, folder: Path) -> bool:
     if not is_python or environment.kernel_packages is not None:
         return False
     python = look_into(environment, node)
-    if python.has_ipykernel:
+    if not python.lacks:
         return False
-    print(f"Installing ipykernel beside the image, for its Python {python.version}.", flush=True)
+    print(
+        f"Installing {' and '.join(python.lacks)} beside the image, for its Python "
+        f"{python.version}.",
+        flush=True,
+    )
     install_kernel(python, folder, find_uv(Path(sys.prefix)), read_package_indexes())
-    return True
+    return folder.is_dir()
 
 
 def install_kernel(python: ImagePython, folder: Path, uv: Path, indexes: PackageIndexes) -> None:
-    """Install ipykernel, and what it depends on and the image lacks, into a new folder.
+    """Install what an image lacks, and what that depends on, into a new folder.
 
     Versions are chosen to fit what the image has, which is imported first.
 
     Raises:
-        RegistryError: If it cannot be; then there is no folder.
+        RegistryError: If ipykernel cannot be installed; then there is no folder.
     """
     # Renamed when it is whole.
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
+    # What an earlier environment of this name has left.
+    shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="dsportal-image-") as name:
-            run_uv(
-                uv,
-                [*_install_words(python, part, Path(name)), *indexes.options, "ipykernel"],
-                indexes=indexes,
-                problem=f"ipykernel could not be installed for Python {python.version} of the "
-                "image; what uv said is above. Without a way to a package index, put the wheels "
-                "of ipykernel and of what it depends on into a folder, and name that as "
-                "find-links in ~/.config/pip/pip.conf. Or install ipykernel in the image.",
-            )
-        # What an earlier environment of this name has left.
-        shutil.rmtree(folder, ignore_errors=True)
-        part.replace(folder)
+        for package in python.lacks:
+            _install(package, python, part, uv, indexes)
+        if part.is_dir():
+            part.replace(folder)
     except OSError as error:
         raise RegistryError(f"{folder} cannot be written: {error.strerror}. Make room.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _install(
+    package: str, python: ImagePython, target: Path, uv: Path, indexes: PackageIndexes
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="dsportal-image-") as name:
+        words = [*_install_words(python, target, Path(name)), *indexes.options, package]
+        problem = (
+            f"{package} could not be installed for Python {python.version} of the image; what uv "
+            f"said is above. Without a way to a package index, put the wheels of {package} and of "
+            "what it depends on into a folder, and name that as find-links in "
+            f"~/.config/pip/pip.conf. Or install {package} in the image."
+        )
+        try:
+            run_uv(uv, words, indexes=indexes, problem=problem)
+        except RegistryError as error:
+            if package == _KERNEL:
+                raise
+            again = "The kernel works without it, but 'run' starts no ranks in it."
+            print(f"{error.message} {again}", flush=True)
 
 
 def _install_words(python: ImagePython, target: Path, folder: Path) -> list[str | Path]:

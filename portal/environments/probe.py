@@ -44,13 +44,14 @@ class EnvironmentTrial:
     packages: tuple[str, ...] | None = None
 
 
-def probe_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
+def probe_node(environ: Mapping[str, str] = os.environ, *session_binds: Path) -> Node:
     """Find what this node offers to environments.
 
     Args:
         environ: Environment of the session: PATH, MODULESHOME, LMOD_PKG, PORTAL_GPUS_SIMULATED,
             PORTAL_LIBRARY, PYTHONPATH and the session's settings.
-        binds: Further folders to mount into every image, such as that of connection files.
+        session_binds: Folders of this session to mount into every image, such as that of
+            connection files.
     """
     inits = (
         init.format_map({"MODULESHOME": "", "LMOD_PKG": "", **environ}) for init in _MODULE_INITS
@@ -68,7 +69,8 @@ def probe_node(environ: Mapping[str, str] = os.environ, *binds: Path) -> Node:
     return Node(
         module_init=next(found, None),
         container=Path(container) if container else None,
-        binds=tuple(folder for folder in (*named, *binds) if folder.is_dir()),
+        binds=tuple(folder for folder in named if folder.is_dir()),
+        session_binds=tuple(folder for folder in session_binds if folder.is_dir()),
         python_path=":".join(python_path) if library else None,
         has_gpus=environ.get("PORTAL_GPUS_SIMULATED") != "1",
     )

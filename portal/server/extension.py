@@ -53,6 +53,7 @@ from portal.server.kernels.inheritance import leave_no_core_files, prepare_envir
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.notebook_writer import NotebookWriter
+from portal.server.kernels.slurm_programs import SlurmPrograms
 from portal.server.kernels.without_packages import KernelsWithoutPackages
 from portal.server.open_notebooks import notebook_of
 from portal.server.ports.handlers import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
@@ -128,6 +129,8 @@ class PortalServer(ExtensionApp):
         )
         self.kernel_socket = NotebookSocket(self.private_dir, self.tensorboards, self.log)
         self.kernel_socket.open()
+        self.slurm_programs = SlurmPrograms(self.private_dir, self.log)
+        self.slurm_programs.open()
         shared = {"tensorboards": self.tensorboards}
         environments = {"kernels": self.kernels}
         self.environment_tasks = Tasks(
@@ -237,7 +240,8 @@ class PortalServer(ExtensionApp):
             self.private_dir / "environments",
             site=site_path(),
             home=Path.home(),
-            node=probe_node(os.environ, connections_dir),
+            # With the sockets on which kernels reach this server.
+            node=probe_node(os.environ, self.private_dir, connections_dir),
             without_packages=without_packages,
             log=self.log,
         )
@@ -284,6 +288,7 @@ class PortalServer(ExtensionApp):
             await self.notebook_writer.stop()
         # No more questions from kernels that are about to end.
         self.kernel_socket.close()
+        self.slurm_programs.close()
         await self.environment_tasks.stop()
         self.kernels.stop()
         await self.runs_limit.stop()

@@ -36,3 +36,17 @@ def make_wheel(
             archive.writestr(path, content)
     wheel.chmod(0o644)
     return wheel
+
+
+def pack_wheel(environment: Path, name: str, folder: Path) -> Path:
+    """Write a wheel of a pure Python package that is installed in an environment."""
+    (info,) = environment.glob(f"lib/python3*/site-packages/{name}-*.dist-info")
+    paths = (line.partition(",")[0] for line in (info / "RECORD").read_text().splitlines())
+    wheel = folder / f"{info.name.removesuffix('.dist-info')}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in paths:
+            # Programs in bin and compiled files are made when it is installed.
+            if not path.startswith("..") and "__pycache__" not in path:
+                archive.write(info.parent / path, path)
+    wheel.chmod(0o644)
+    return wheel

@@ -17,6 +17,7 @@ from ..rendezvous.network import LOOPBACK
 from ..slurm import commands
 from ..slurm.layout import Layout, fits_session, parse_layout
 from ..slurm.mpi import check_mpi
+from ..slurm.outside import read_image_start
 from ..slurm.sbatch import DEFAULT_WALLTIME_S, JobRequest
 from ..slurm.session import SessionAllocation, read_session
 from ..task.call import Call, call_name, make_call
@@ -118,6 +119,7 @@ def _plan(
     in_own_job: bool,
     mpi: bool,
 ) -> Plan:
+    image = read_image_start(os.environ)
     cores = session.cores_per_gpu or 1
     # Ranks of a step share the session's cores; those of a job get as many per GPU as the session.
     usable = session.n_usable_cores // shape.n_ranks
@@ -134,6 +136,7 @@ def _plan(
         in_own_job=in_own_job,
         returns_list=returns_list,
         mpi=mpi,
+        rank_start=() if image is None else image.rank,
     )
 
 
@@ -158,7 +161,10 @@ def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, wallti
         account=session.account,
         qos=session.qos,
     )
-    command = [sys.executable, "-m", f"{IMPORT_NAME}.notebook.batch", str(folder.path)]
+    # The job starts on the node itself; only its ranks are in the image of this kernel.
+    image = read_image_start(os.environ)
+    python = sys.executable if image is None else image.python
+    command = [python, "-m", f"{IMPORT_NAME}.notebook.batch", str(folder.path)]
     job_id = commands.submit(request, command)
     # At once: `attach` finds the job by it if this kernel dies.
     folder.write_job_id(job_id)

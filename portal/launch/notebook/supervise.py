@@ -22,6 +22,8 @@ from ..task.throughput import Throughput
 from .output import RankOutput
 from .progress_reader import ThroughputReader
 
+_OWN_RANK_START = (sys.executable, "-m", f"{IMPORT_NAME}.worker.rank")
+
 
 def supervise(
     folder: RunFolder,
@@ -65,7 +67,7 @@ def supervise(
         name=name,
         node=node,
         working_dir=folder.path,
-        command=[sys.executable, "-m", f"{IMPORT_NAME}.worker.rank", str(folder.path)],
+        command=[*(plan.rank_start or _OWN_RANK_START), str(folder.path)],
     )
     log_paths = [folder.log_path(rank) for rank in range(plan.n_ranks)]
     with (

@@ -16,6 +16,7 @@ from ..slurm_words.slurm.states import JobState as SlurmState
 from ..slurm_words.slurm.states import Phase, parse_state
 from .layout import explain_too_many
 from .messages import explain_never, explain_rejection
+from .outside import reach
 from .partition import SINFO_FORMAT, PartitionLimits, explain_too_large, parse_limits
 from .sbatch import JobRequest, job_environment, job_script, sbatch_argv
 
@@ -30,9 +31,10 @@ _CONSIDERED_WITHIN_S = 2.0
 _ASK_EVERY_S = 0.2
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,()]+)?:(\d+)")
 _NO_SRUN = (
-    "This kernel runs where there is no srun, which starts ranks, such as in a container image. "
-    "Choose a kernel that is no image, or write a job file with 'dsportal job new --with plain' "
-    "and start the image in it: srun apptainer exec IMAGE python3 train.py."
+    "This Python runs where there is no srun, which starts ranks, such as in an image that the "
+    "portal did not start. Add the image with 'dsportal environments add NAME --image FILE' and "
+    "choose its kernel, or start the image in a job file: srun apptainer exec IMAGE python3 "
+    "train.py."
 )
 _NO_ANSWER = "Slurm is not responding. Running jobs are not affected. Try again in a minute."
 
@@ -72,7 +74,7 @@ def check_srun() -> None:
     Raises:
         StepError: If there is no srun.
     """
-    if shutil.which("srun") is None:
+    if shutil.which(reach(["srun"])[0]) is None:
         raise StepError(_NO_SRUN)
 
 
@@ -223,7 +225,7 @@ def _state_in_accounting(job_id: int) -> JobState:
 def _slurm(argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProcess[str] | None:
     try:
         return subprocess.run(
-            argv,
+            reach(argv),
             env={**job_environment(os.environ), "LC_ALL": os.environ.get("LC_ALL", "C.UTF-8")},
             input=stdin,
             capture_output=True,

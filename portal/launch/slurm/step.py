@@ -19,6 +19,7 @@ from ..task.environment import step_environment
 from ..task.interrupts import without_interrupts
 from ..task.plan import Plan
 from .mpi import mpi_option
+from .outside import reach
 
 TERMINATE_WITHIN_S = 2.5
 KILL_WITHIN_S = 1.5
@@ -81,6 +82,10 @@ def step_argv(
     ]
 
 
+def _tied_to_this_process() -> list[str]:
+    return [sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid())]
+
+
 class JobStep:
     """A running step.
 
@@ -102,7 +107,7 @@ class JobStep:
         try:
             # In a session of its own: the interrupt button signals the notebook's process group.
             self._srun = subprocess.Popen(
-                [sys.executable, "-I", "-S", exit_with_parent.__file__, str(os.getpid()), *argv],
+                [*_tied_to_this_process(), *reach(argv)],
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -194,7 +199,7 @@ class JobStep:
     def _slurm(self, *argv: str) -> str:
         with suppress(OSError, subprocess.SubprocessError):
             return subprocess.run(
-                argv,
+                reach(argv),
                 env=self._environ,
                 capture_output=True,
                 text=True,

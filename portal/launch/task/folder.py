@@ -74,7 +74,9 @@ class RunFolder:
     def read_plan(self) -> Plan:
         """Return what every rank must know."""
         values = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        return Plan(**{**values, "module_paths": tuple(values["module_paths"])})
+        # JSON has no tuples.
+        lists = {name: tuple(values.get(name, ())) for name in ("module_paths", "rank_start")}
+        return Plan(**{**values, **lists})
 
     def write_call(self, call: object) -> None:
         """Write a `call` that cloudpickle takes, functions by value if the notebook defines them.

@@ -21,6 +21,8 @@ class Plan:
         returns_list: True if the user wants the results of all ranks.
         checkpoint_dir: Folder of the checkpoints; that of the earlier run if it is resumed.
         mpi: True if Horovod's ranks meet over MPI, False if over Gloo.
+        rank_start: Start of the command of a rank in a container image, which lacks the run's
+            folder; empty if ranks run in the Python that starts them.
     """
 
     n_ranks: int
@@ -35,6 +37,7 @@ class Plan:
     checkpoint_dir: str = ""
     returns_list: bool = False
     mpi: bool = False
+    rank_start: tuple[str, ...] = ()
 
     def with_checkpoints(self, folder: Path) -> Plan:
         """Return the plan with a folder of checkpoints, which need not exist."""

@@ -72,6 +72,22 @@ def test_an_image_with_only_python_gets_ipykernel_beside_it(
     assert image.exists()
 
 
+def test_functions_of_a_notebook_reach_ranks_if_the_index_has_cloudpickle(
+    home: Path, wheels: Path, image: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    make_wheel(wheels, "ipykernel", "7.0", IPYKERNEL, requires="other")
+
+    assert add(home, image) == 0
+    assert "cloudpickle could not be installed" in capfd.readouterr().out
+    assert environments("remove", "bare", "--yes") == 0
+
+    make_wheel(wheels, "cloudpickle", "3.0", "")
+    assert add(home, image) == 0
+
+    table = read_tables(home / OWN_PATH)["bare"]
+    assert table["packages"] == ["cloudpickle==3.0", "ipykernel==7.0", "other==1.0"]
+
+
 @pytest.mark.parametrize(
     ("versions", "sentence"),
     [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from portal.environments.command import Node, kernel_spec
 from portal.environments.entry import parse_entry
 from portal.environments.probe import probe_node
+from portal.launch.slurm.outside import read_image_start
 
 
 @pytest.mark.parametrize(("session", "images"), [("{}", ""), ("/mine:{}", "/mine")])
@@ -22,14 +24,44 @@ def test_dsportal_is_in_an_image_without_hiding_the_images_own_path(
     assert node.binds == (tmp_path,)
     assert f"--bind={tmp_path}" in spec["argv"]
     # Apptainer leaves an image's own PYTHONPATH in force if the session's is empty.
-    assert spec["env"] == {"PYTHONPATH": images}
+    assert spec["env"]["PYTHONPATH"] == images
+
+
+def test_ranks_start_in_the_image_of_their_kernel_and_without_the_folders_of_its_session() -> None:
+    table = {"image": "/srv/ngc.sif", "variables": {"PYTHONPATH": "/opt/site"}}
+    entry = parse_entry("ngc", table, where="environments.toml")
+    node = Node(
+        container=Path("/bin/apptainer"),
+        binds=(Path("/srv/isilon"),),
+        session_binds=(Path("/tmp/session"),),
+        python_path="/mine",
+        has_gpus=True,
+    )
+
+    spec = kernel_spec(entry, node)
+    start = read_image_start(spec["env"])
+
+    assert "--bind=/tmp/session" in spec["argv"]
+    assert start is not None
+    assert start.python == sys.executable
+    assert start.rank[:-1] == (
+        *("/usr/bin/env", "PYTHONPATH=/opt/site", "/bin/apptainer", "--quiet", "exec", "--nv"),
+        *("--bind=/srv/isilon", "/srv/ngc.sif", "python3", "-c"),
+    )
+    assert "run_module('dsportal.worker.rank'" in start.rank[-1]
+
+
+def test_kernels_of_r_start_no_ranks_in_their_image() -> None:
+    entry = parse_entry("r", {"image": "/srv/r.sif", "language": "r"}, where="environments.toml")
+
+    assert read_image_start(kernel_spec(entry, Node(python_path=""))["env"]) is None
 
 
 def test_an_entry_can_set_the_path_of_its_image() -> None:
     table = {"image": "/srv/ngc.sif", "variables": {"PYTHONPATH": "/opt/site"}}
     entry = parse_entry("ngc", table, where="environments.toml")
 
-    assert kernel_spec(entry, Node(python_path=""))["env"] == {"PYTHONPATH": "/opt/site"}
+    assert kernel_spec(entry, Node(python_path=""))["env"]["PYTHONPATH"] == "/opt/site"
 
 
 def test_other_kernels_keep_the_sessions_path() -> None:

@@ -18,7 +18,7 @@ APPTAINER = """#!/bin/sh
 echo "$@" >> {log}.argv
 echo "$APPTAINER_DOCKER_USERNAME $APPTAINER_DOCKER_PASSWORD" >> {log}.environ
 [ "$1" = build ] && echo image > "$4"
-[ "$1" = exec ] && echo 'dsportal-image ["3.12", "x86_64", ["glibc", "2.36"], {{}}, true]'
+[ "$1" = exec ] && echo 'dsportal-image ["3.12", "x86_64", ["glibc", "2.36"], {{}}, []]'
 exit {status}
 """
 

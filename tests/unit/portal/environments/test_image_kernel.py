@@ -28,14 +28,14 @@ def test_wheels_fit_the_image_and_not_this_machine(
     machine: str, libc: list[str], platform: str
 ) -> None:
     packages = {"numpy": "2.4", "null": "1", "odd": None}
-    answer = json.dumps(["3.12", machine, libc, packages, False])
+    answer = json.dumps(["3.12", machine, libc, packages, ["ipykernel"]])
 
     python = parse_look(f"a message of the image\ndsportal-image {answer}\n")
 
     assert python is not None
     assert (python.version, python.platform) == ("3.12", platform)
     assert python.packages == {"numpy": "2.4"}
-    assert not python.has_ipykernel
+    assert python.lacks == ("ipykernel",)
 
 
 def test_what_is_no_python_is_not_taken_for_one() -> None:
