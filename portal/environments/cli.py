@@ -37,9 +37,9 @@ from portal.environments.registry import (
     add_entry,
     check_entry,
     read_registry,
-    remove_entry,
     site_path,
 )
+from portal.environments.removal import remove_with_files
 
 
 def add_commands(commands: Any) -> None:
@@ -233,10 +233,13 @@ def remove_environment(arguments: argparse.Namespace) -> int:
     if own is not None and not arguments.yes and not _confirmed(arguments.id, files):
         print("Nothing was removed.")
         return 1
-    remove_entry(path, arguments.id)
-    for one in files:
-        _delete(one)
+    undeleted = remove_with_files(path, arguments.id, files)
     kept = own.path if own is not None and own.path not in files else None
+    for one in undeleted:
+        print(
+            f"{one} could not be deleted: a kernel may still use it. End that kernel; the next "
+            "environment that you remove there takes it along."
+        )
     print(f"Removed {arguments.id}.{f' {kept} is left as it is.' if kept else ''}")
     return 0
 
@@ -246,18 +249,6 @@ def _confirmed(id_: str, files: Sequence[Path]) -> bool:
         raise RegistryError(f"Nobody can be asked here. To remove {id_} without, add --yes.")
     what = f" and delete {' and '.join(map(str, files))}" if files else ""
     return input(f"Remove the environment {id_}{what}? [y/N] ").strip().lower() in {"y", "yes"}
-
-
-def _delete(files: Path) -> None:
-    try:
-        if files.is_dir():
-            shutil.rmtree(files)
-        else:
-            files.unlink()
-    except OSError as error:
-        raise RegistryError(
-            f"{files} cannot be deleted whole: {error.strerror}. Delete it by hand."
-        ) from error
 
 
 def check_environments(arguments: argparse.Namespace) -> int:

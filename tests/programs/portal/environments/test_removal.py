@@ -1,0 +1,102 @@
+"""Environments are removed with all of their files, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from portal.environments import removal
+from portal.environments.registry import OWN_PATH, read_tables
+from tests.support.environments import environments, folder_of
+
+
+@pytest.fixture
+def folder(home: Path) -> Path:
+    assert environments("new", "mine", "--like", "pytorch", "tiny") == 0
+    return folder_of(home, "mine")
+
+
+def entries(home: Path) -> dict[str, object]:
+    return read_tables(home / OWN_PATH)
+
+
+def test_a_removal_that_is_told_to_end_deletes_everything_first(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delete = shutil.rmtree
+
+    def told_to_end(path: Path) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        delete(path)
+
+    monkeypatch.setattr(shutil, "rmtree", told_to_end)
+
+    assert environments("remove", "mine", "--yes") == 0
+
+    assert list(folder.parent.iterdir()) == []
+    assert entries(home) == {}
+
+
+def test_what_a_killed_removal_has_left_goes_with_the_next(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path) -> None:
+        raise SystemError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(SystemError):
+            environments("remove", "mine", "--yes")
+    # The name is free again.
+    assert environments("new", "mine", "--like", "pytorch", "tiny") == 0
+
+    assert environments("remove", "mine", "--yes") == 0
+
+    assert list(folder.parent.iterdir()) == []
+    assert entries(home) == {}
+
+
+@pytest.mark.parametrize("late_files", [1, 100], ids=["for a moment", "to the end"])
+def test_a_file_that_comes_while_its_folder_is_deleted_goes_too_or_is_named(
+    folder: Path,
+    late_files: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(removal, "_TRY_EVERY_S", 0)
+    delete, late = shutil.rmtree, [*range(late_files)]
+
+    def delete_slowly(path: Path) -> None:
+        if late:
+            late.pop()
+            raise OSError(errno.ENOTEMPTY, "Directory not empty")
+        delete(path)
+
+    monkeypatch.setattr(shutil, "rmtree", delete_slowly)
+
+    assert environments("remove", "mine", "--yes") == 0
+
+    said = capsys.readouterr().out
+    assert "Removed mine." in said
+    assert ("End that kernel" in said) is (late_files > 1)
+    assert not folder.exists()
+
+
+def test_an_entry_that_cannot_be_removed_keeps_its_files(
+    home: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry = home / OWN_PATH
+    # As somebody may write it by hand.
+    table = entries(home)["mine"]
+    assert isinstance(table, dict)
+    registry.write_text(f'mine.virtualenv = "{table["virtualenv"]}"\n')
+
+    assert environments("remove", "mine", "--yes") == 1
+
+    assert "Edit the file" in capsys.readouterr().err
+    assert (folder / "bin/python").exists()
