@@ -341,6 +341,8 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     question = page.get_by_role("dialog").filter(has_text="This session has ended")
     expect(question).to_be_visible(timeout=NEWS_TIMEOUT_MS)
     picture(page, "session-ended-tab")
+    expect(page.locator("#data-scientist-portal-clock")).to_have_text("Session ended")
+    expect(page.locator("#data-scientist-portal-meter")).to_be_hidden()
     with page.context.expect_page() as opened:
         question.get_by_role("button", name="Why it ended").click()
     expect(opened.value.locator("h1")).to_have_text("Your session has ended")

@@ -5,6 +5,7 @@ import { button, Requests } from './requests.js';
 const INTERVAL_MS = 4000;
 // Every so many lists, the sizes of the folders are measured again.
 const MEASURE_EVERY = 15;
+const MOMENT = { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hour12: false };
 const STATES = {
   waiting: 'waits in the queue',
   running: 'running',
@@ -121,7 +122,7 @@ class RunsPanel extends Requests {
   infoOf(run) {
     const title = text('h2', run.label || run.function);
     title.append(text('span', STATES[run.state] ?? run.state, `chip ${run.state}`));
-    const started = new Date(run.started_s * 1000).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+    const started = new Date(run.started_s * 1000).toLocaleString('en-GB', MOMENT);
     const place = `${run.n_gpus} ${run.n_gpus === 1 ? this.gpus.replace(/s$/, '') : this.gpus}, ${count(run.n_nodes, 'node')}${run.nodes ? ` (${run.nodes})` : ''}`;
     const job = run.job_id ? `, job ${run.job_id}` : '';
     const size = run.n_bytes === null ? '' : `, ${sizeWords(run.n_bytes)}`;

@@ -244,7 +244,10 @@ def find_allotment(environment: Mapping[str, str], source: Source) -> Allotment:
         sbatch(1), OUTPUT ENVIRONMENT VARIABLES.
     """
     cores = environment.get("SLURM_CPUS_ON_NODE", "")
-    n_cores = int(cores) if cores.isdecimal() and int(cores) else os.cpu_count() or 1
+    n_cores = os.cpu_count() or 1
+    if cores.isdecimal() and int(cores):
+        # The demo's nodes promise more than the machine has; of that, a full load would look small.
+        n_cores = min(n_cores, int(cores))
     memory_mib: int | None = None
     with contextlib.suppress(OSError, ValueError):
         memory_mib = source.memory_limit_mib()

@@ -34,7 +34,7 @@ export async function fetchPortal(
     response = await ServerConnection.makeRequest(url, request, settings);
   }
   if (!response.ok) {
-    throw new Error(await sentenceOf(response));
+    throw new ServerConnection.ResponseError(response, await sentenceOf(response));
   }
   return response;
 }

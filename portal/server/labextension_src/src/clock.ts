@@ -13,11 +13,13 @@ import { ISession, ISessionState } from './session';
 const EXTEND_SESSION = 'data-scientist-portal:extend-session';
 const NEW_SESSION = 'data-scientist-portal:new-session';
 const TICK_MS = 1_000;
+const TITLE = 'Time left in this session. Click to extend it.';
+const ENDED_TITLE = 'This session no longer runs. Click to see why it ended.';
 
 function endTime(leftS: number): string {
   const end = new Date(Date.now() + leftS * 1000);
   const day = leftS > 86_400 ? end.toLocaleDateString([], { weekday: 'long' }) + ' ' : '';
-  return day + end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return day + end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 }
 
 function warningText(leftS: number): string {
@@ -37,16 +39,16 @@ class Clock {
     private readonly documents: IDocumentManager,
     statusBar: IStatusBar | null
   ) {
-    const title = 'Time left in this session. Click to extend it.';
-    this.button = new StatusButton('data-scientist-portal-clock', title, () => void this.ask());
+    this.button = new StatusButton('data-scientist-portal-clock', TITLE, () => void this.ask());
     addStatusButton(app, statusBar, this.button, 20);
     session.changed.connect((_, state) => this.take(state));
+    session.ended.connect(() => this.tick());
     window.setInterval(() => this.tick(), TICK_MS);
   }
 
   addCommands(palette: ICommandPalette | null): void {
     const { commands } = this.app;
-    const isEnabled = () => this.session.leftS() !== null;
+    const isEnabled = () => this.session.leftS() !== null && !this.session.hasEnded;
     commands.addCommand(EXTEND_SESSION, {
       label: 'Extend Session …',
       isEnabled,
@@ -76,6 +78,12 @@ class Clock {
   }
 
   private tick(): void {
+    this.button.node.title = this.session.hasEnded ? ENDED_TITLE : TITLE;
+    if (this.session.hasEnded) {
+      this.dismiss();
+      this.button.showText('Session ended');
+      return;
+    }
     const leftS = this.session.leftS();
     // From the server, which has them from warnings_minutes of [clock] in portal.toml.
     const warningsS = this.session.state?.clock.warnings_s ?? [];
@@ -119,6 +127,11 @@ class Clock {
   }
 
   private async ask(): Promise<void> {
+    if (this.session.hasEnded) {
+      // Another tab, since this one holds what is not saved.
+      window.open(this.app.serviceManager.serverSettings.baseUrl, '_blank');
+      return;
+    }
     const leftS = this.session.leftS() ?? 0;
     const { step_s: step, n_left: n } = this.session.state!.clock;
     const times = n === 1 ? 'once by' : `${n} times, each time by`;

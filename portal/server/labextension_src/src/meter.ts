@@ -50,5 +50,6 @@ export const meterPlugin: JupyterFrontEndPlugin<void> = {
         button.showText(summary(meter));
       }
     });
+    session.ended.connect(() => button.hide());
   }
 };

@@ -93,6 +93,9 @@ export type Presence = 'there' | 'ended' | 'silent';
 export interface ISession {
   readonly state: ISessionState | null;
   readonly changed: ISignal<ISession, ISessionState>;
+  /** Whether the hub has said that the session no longer runs. */
+  readonly hasEnded: boolean;
+  readonly ended: ISignal<ISession, void>;
   /** Seconds until the end, now; null where none is known. */
   leftS(): number | null;
   extend(): Promise<void>;
@@ -110,6 +113,8 @@ export const ISession = new Token<ISession>('data-scientist-portal:ISession');
 class Session implements ISession {
   state: ISessionState | null = null;
   readonly changed = new Signal<this, ISessionState>(this);
+  hasEnded = false;
+  readonly ended = new Signal<this, void>(this);
   private readAtMs = 0;
   private inputAtMs = performance.now();
   private readonly poll: Poll;
@@ -154,6 +159,7 @@ class Session implements ISession {
       this.settings
     ).catch(() => null);
     if (answer?.status === NOT_RUNNING) {
+      this.noteEnd();
       return 'ended';
     }
     // It is there for a user who is signed out, too, and asked to sign in again by the next poll.
@@ -181,11 +187,30 @@ class Session implements ISession {
 
   private async read(): Promise<void> {
     const ageS = ((performance.now() - this.inputAtMs) / 1000).toFixed(1);
-    this.take(await askPortal<ISessionState>(this.settings, `session?input_age_s=${ageS}`));
+    try {
+      this.take(await askPortal<ISessionState>(this.settings, `session?input_age_s=${ageS}`));
+    } catch (error) {
+      if (
+        error instanceof ServerConnection.ResponseError &&
+        error.response.status === NOT_RUNNING
+      ) {
+        this.noteEnd();
+      }
+      throw error;
+    }
+  }
+
+  private noteEnd(): void {
+    if (!this.hasEnded) {
+      this.hasEnded = true;
+      this.ended.emit();
+    }
   }
 
   private take(state: ISessionState): void {
     this.state = state;
+    // A tab may outlive its session, and find the next one.
+    this.hasEnded = false;
     this.readAtMs = performance.now();
     this.changed.emit(state);
   }

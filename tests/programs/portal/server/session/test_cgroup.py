@@ -57,7 +57,7 @@ def test_version_1_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
     assert isinstance(source, CgroupV1)
     assert source.read() == Usage(cpu_s=2.5, memory_bytes=200 * MIB)
     assert source.n_killed_for_memory() == 2
-    assert find_allotment({"SLURM_CPUS_ON_NODE": "16"}, source) == Allotment(16, 96 * 1024)
+    assert find_allotment({"SLURM_CPUS_ON_NODE": "1"}, source) == Allotment(1, 96 * 1024)
 
 
 def test_version_2_is_read_without_the_file_cache(tmp_path: Path, proc: Path) -> None:
@@ -77,8 +77,8 @@ def test_version_2_is_read_without_the_file_cache(tmp_path: Path, proc: Path) ->
     assert isinstance(source, CgroupV2)
     assert source.read() == Usage(cpu_s=1.5, memory_bytes=200 * MIB)
     assert source.n_killed_for_memory() == 1
-    environment = {"SLURM_CPUS_ON_NODE": "4", "PORTAL_SESSION_MEMORY_MIB": "4000"}
-    assert find_allotment(environment, source) == Allotment(4, 4000)
+    environment = {"SLURM_CPUS_ON_NODE": "1", "PORTAL_SESSION_MEMORY_MIB": "4000"}
+    assert find_allotment(environment, source) == Allotment(1, 4000)
 
 
 @pytest.mark.parametrize("path", ["/slurm/uid_1/job_421/step_batch", "/user.slice", "/"])
@@ -90,6 +90,12 @@ def test_the_group_of_another_job_is_not_read(tmp_path: Path, proc: Path, path: 
 
 def test_without_a_limit_anywhere_there_is_none() -> None:
     assert find_allotment({}, Processes("")) == Allotment(os.cpu_count() or 1, None)
+
+
+def test_a_job_has_no_more_cores_than_its_machine() -> None:
+    promised = {"SLURM_CPUS_ON_NODE": "100000"}
+
+    assert find_allotment(promised, Processes("")) == Allotment(os.cpu_count() or 1, None)
 
 
 BUSY = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass\n"
