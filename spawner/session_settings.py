@@ -62,6 +62,7 @@ class SessionSettings:
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
         git: Whether git has a panel and is set up for notebooks and passwords.
+        course_hosts: Hosts from which links may fetch courses, with a port if it is not 443.
         tools: Web tools of the site.
     """
 
@@ -88,6 +89,7 @@ class SessionSettings:
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()
     git: bool = False
+    course_hosts: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
 
     def to_json(self) -> str:

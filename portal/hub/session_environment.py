@@ -34,6 +34,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,
         git=settings.git.enabled,
+        course_hosts=settings.git.course_hosts,
         tools=tuple(
             Tool(name=name, title=tool.title, command=tool.command)
             for name, tool in settings.tools.items()

@@ -37,6 +37,12 @@ class TemplateError(PortalError):
     http_status = 400
 
 
+class CourseError(PortalError):
+    """A link to a course asks for what it may not, or the course cannot be fetched."""
+
+    http_status = 400
+
+
 class JobError(PortalError):
     """A Slurm job cannot be submitted, shown or cancelled as asked."""
 

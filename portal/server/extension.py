@@ -28,6 +28,8 @@ from portal.server.environments.handlers import (
 )
 from portal.server.environments.tasks import Tasks
 from portal.server.full_disk import keep_readable
+from portal.server.git.course import Courses
+from portal.server.git.handlers import CoursePage, CoursesHandler
 from portal.server.git.panel import count_no_polling, hide_git_panel
 from portal.server.git.settings import forget_credentials, offer_git
 from portal.server.home.files import shared_files
@@ -150,6 +152,10 @@ class PortalServer(ExtensionApp):
         self.saves_output = settings.saves_output
         runs = {"runs": Runs(Path.home())}
         self.runs_limit = RunsLimit(runs["runs"], settings, self.log)
+        courses = {
+            "courses": Courses(Path(self.serverapp.root_dir)),
+            "hosts": settings.course_hosts,
+        }
         tools = offered_tools(settings)
         key = PortKey()
         ports = {"ports": SessionPorts(), "key": key}
@@ -188,6 +194,8 @@ class PortalServer(ExtensionApp):
                 (rf"/portal/api/runs/{_ID}/stop", RunStopHandler, runs),
                 (rf"/portal/api/runs/{_ID}/output", RunOutputHandler, runs),
                 (r"/portal/runs", RunsPage),
+                (r"/portal/api/courses", CoursesHandler, courses),
+                (r"/git-pull", CoursePage),
                 (
                     rf"/{SCRIPT_ROUTE}",
                     TensorBoardScriptHandler,

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 import requests
@@ -263,6 +263,28 @@ def test_a_session_that_ended_by_itself_says_why_and_starts_again_where_the_user
     query = parse_qs(urlsplit(html.unescape(link)).query)
     assert query["gpus"] == ["3"]
     assert query["next"] == ["/hub/user/ada/lab/tree/digits.ipynb"]
+
+
+def test_a_course_link_asks_for_gpus_first_and_then_leads_to_the_course(ada: Browser) -> None:
+    course = "git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fcourse&branch=main"
+
+    form = ada.get(f"/hub/user-redirect/{course}")
+
+    (action,) = re.findall(r'id="spawn_form" action="([^"]+)"', form.text)
+    there = f"/user/ada/{course}"
+    assert parse_qs(urlsplit(html.unescape(action)).query)["next"] == [there]
+    assert "Not running" in words(ada.get("/hub/home"))
+
+    started = ada.http.post(
+        urljoin(f"{ada.hub.url}/", html.unescape(action)),
+        data={"gpus": "2", "hours": "4"},
+        timeout=30,
+    )
+
+    eventually(lambda: "Running" in words(ada.get("/hub/home")), timeout_s=10)
+    # The page of the start, or where it has led already.
+    shown = urlsplit(started.url)
+    assert ada.get(f"{shown.path}?{shown.query}").url == f"{ada.hub.url}{there}"
 
 
 def test_a_session_that_ended_at_its_time_limit_is_not_shown_as_a_problem(ada: Browser) -> None:

@@ -211,6 +211,7 @@ SESSION_OWNER = frozenset({
     r"/git/diffnotebook$",
     r"/git/known_hosts$",
     r"/git/settings$",
+    r"/git-pull$",
     r"/kernelspecs/(?P<kernel_name>[\w\.\-%]+)/(?P<path>.*)$",
     r"/lab/api/build$",
     r"/lab/api/extensions$",
@@ -240,6 +241,7 @@ SESSION_OWNER = frozenset({
     r"/port/([0-9]{1,5})(?:/.*)?$",
     # Its key stands for the login.
     r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?$",
+    r"/portal/api/courses$",
     r"/portal/api/environments$",
     r"/portal/api/environments/choices$",
     r"/portal/api/environments/own$",

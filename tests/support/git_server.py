@@ -75,12 +75,15 @@ def _handler(served: Path, *, is_open: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Hands requests to git's own CGI program."""
 
+        # With lengths: git takes a TLS connection that just ends for an attack.
+        protocol_version = "HTTP/1.1"
         wanted: ClassVar[str] = f"Basic {word}"
 
         def do_GET(self) -> None:
             if not is_open and self.headers.get("Authorization") != self.wanted:
                 self.send_response(401)
                 self.send_header("WWW-Authenticate", 'Basic realm="git"')
+                self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
             path, _, query = self.path.partition("?")
@@ -103,6 +106,7 @@ def _handler(served: Path, *, is_open: bool) -> type[BaseHTTPRequestHandler]:
             lines = [line.split(": ", 1) for line in head.decode().splitlines()]
             headers = dict(lines)
             self.send_response(int(headers.pop("Status", "200").split()[0]))
+            headers["Content-Length"] = str(len(body))
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()

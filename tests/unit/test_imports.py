@@ -62,7 +62,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "environments": (),
         "ports": (),
         "runs": ("jobs",),
-        "git": (),
+        "git": ("jobs",),
         "web_tools": ("tensorboard",),
     },
     "portal/launch": {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from portal.environments.registry import SITE_PATH
 from portal.hub.settings.schema import setting
-from portal.hub.settings.validators import check_folders, check_tool_command
+from portal.hub.settings.validators import check_folders, check_hosts, check_tool_command
 from spawner.defaults import DEFAULTS, SERVER_PROGRAM
 
 
@@ -74,6 +74,12 @@ class GitSettings:
         "Whether JupyterLab has a Git panel, git compares notebooks by cells, and passwords for git"
         " servers stay in the session's memory until its end.",
         default=True,
+    )
+    course_hosts: tuple[str, ...] = setting(
+        "Hosts from which links fetch courses by https, with the port if it is not 443. The user is"
+        " shown each course and asked first. Empty for no such links.",
+        default=("github.com", "gitlab.com"),
+        check=check_hosts,
     )
 
 

@@ -26,6 +26,21 @@ def check_address(address: str) -> None:
             raise ValueError("it must be an IP address or a host name, without a port.") from None
 
 
+def check_hosts(texts: tuple[str, ...]) -> None:
+    """Refuse anything but host names in small letters, each with or without a port.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    for text in texts:
+        name, _, port = text.partition(":")
+        is_port = port.isdecimal() if ":" in text else True
+        if not HOST_NAME.fullmatch(name) or name != name.lower() or not is_port:
+            raise ValueError(
+                f'{text!r} must look like "git.example.org" or "git.example.org:8443".'
+            )
+
+
 def check_http_url(url: str) -> None:
     """Refuse anything but an http or https URL.
 

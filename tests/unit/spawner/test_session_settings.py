@@ -34,6 +34,7 @@ ALL = SessionSettings(
     image_binds=("/srv/isilon",),
     site_templates=("/srv/ours", "https://example.com/a.git"),
     git=True,
+    course_hosts=("git.example.org",),
     tools=(Tool(name="netron", title="Netron", command=("/opt/netron", "{unix_socket}")),),
 )
 

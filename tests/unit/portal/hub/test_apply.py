@@ -150,6 +150,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         saves_output=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
         git=True,
+        course_hosts=("github.com", "gitlab.com"),
         tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
     )
 

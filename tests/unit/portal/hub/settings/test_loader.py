@@ -216,6 +216,9 @@ def test_web_tools_are_read(load: Load, minimal_toml: str) -> None:
         ('[storage]\nsite_templates = ["course"]', "neither an absolute path nor"),
         ('[storage]\nsite_templates = ["ext::sh"]', "neither an absolute path nor"),
         ('[storage]\nsite_templates = ["https://u:p@h/a.git"]', "holds a password"),
+        ('[git]\ncourse_hosts = ["https://git.example.org"]', "must look like"),
+        ('[git]\ncourse_hosts = ["Git.example.org"]', "must look like"),
+        ('[git]\ncourse_hosts = ["git.example.org:x"]', "must look like"),
         ('[environments]\nimage_binds = ["/a:/etc"]', "not an absolute path without"),
     ],
 )
