@@ -57,6 +57,7 @@ class SessionSettings:
         tensorboard_idle_s: Seconds without a request until one is stopped; 0 for never.
         runs_most_mib: Largest size of the folders of runs together in MiB; 0 for no limit.
         runs_newest_kept: Newest runs that this limit leaves alone.
+        is_shareable: Whether others than the owner may be let in.
         saves_output: Whether output is saved into notebooks whose page is gone.
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
@@ -84,6 +85,7 @@ class SessionSettings:
     tensorboard_idle_s: float = 0.0
     runs_most_mib: int = 0
     runs_newest_kept: int = 0
+    is_shareable: bool = False
     saves_output: bool = False
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()

@@ -42,6 +42,7 @@ from portal.hub.pages.failure_view import describe_ending, describe_failure
 from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_view import describe_request, describe_session
+from portal.hub.pages.sharing import end_shares, share_routes
 from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
@@ -125,6 +126,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         warning_percent=pages.storage_warning_percent,
         sessions_per_user=pages.sessions_per_user,
         notices=shared_notices(notices_path),
+        offers_sharing=settings.sharing.enabled,
     )
     # JupyterHub calls a callable with the user, so functions have to be wrapped.
     c.JupyterHub.template_vars = {
@@ -147,6 +149,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         static_route(),
         handlers.choices_route(),
         stop_route(),
+        *share_routes(is_offered=settings.sharing.enabled),
         sign_out_route(),
         *help_routes(),
         visit_route(),
@@ -231,7 +234,16 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
     spawner.options_form = make_options_form(
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
-    spawner.pre_spawn_hook = shared_drain(hub.state_dir / "drain.json").refuse
+    drain = shared_drain(hub.state_dir / "drain.json")
+
+    def before_start(spawner: Any) -> None:
+        drain.refuse(spawner)
+        # Again, in case the hub was away when the session before this one ended.
+        end_shares(spawner)
+
+    spawner.pre_spawn_hook = before_start
+    # JupyterHub keeps shares with the session's name, also over its end.
+    spawner.post_stop_hook = end_shares
     spawner.preflight = make_preflight(settings)
     spawner.session_settings = session_settings(settings)
     spawner.environment = public_variables(settings)

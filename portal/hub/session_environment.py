@@ -29,6 +29,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         tensorboard_idle_s=tensorboard.idle_minutes * SECONDS_PER_MINUTE,
         runs_most_mib=round(settings.runs.most_gib * 1024),
         runs_newest_kept=settings.runs.newest_kept,
+        is_shareable=settings.sharing.enabled,
         saves_output=settings.notebooks.save_output,
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,

@@ -71,6 +71,7 @@ from portal.server.runs.handlers import (
 )
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
+from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
 from portal.server.session.monitor import make_session_monitor
 from portal.server.session.visitors import Visitors
@@ -211,8 +212,12 @@ class PortalServer(ExtensionApp):
         self.visitors = Visitors(
             os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
         )
+        self.guests = Guests(os.environ.get("JUPYTERHUB_USER", ""), self.log)
+        self.is_shareable = settings.is_shareable and "JUPYTERHUB_USER" in os.environ
         if os.environ.get("JUPYTERHUB_USER"):
             self.visitors.watch(self.serverapp.identity_provider)
+        if self.is_shareable:
+            self.guests.watch(self.serverapp.identity_provider)
         self.session = make_session_monitor(
             self.serverapp, is_working=lambda: self.environment_tasks.is_running
         )
@@ -272,6 +277,8 @@ class PortalServer(ExtensionApp):
         self.runs_limit.start()
         if self.saves_output:
             self.notebook_writer.start()
+        if self.is_shareable:
+            self.guests.start()
 
     def _equip_terminals(self) -> None:
         terminals = self.serverapp.web_app.settings.get("terminal_manager")
@@ -299,6 +306,7 @@ class PortalServer(ExtensionApp):
         self.slurm_programs.close()
         await self.environment_tasks.stop()
         self.kernels.stop()
+        await self.guests.stop()
         await self.runs_limit.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()

@@ -54,6 +54,9 @@ full_admin_users = ["margaret"]
 announcements = "{folder}/announcements.toml"
 sessions_per_user = 2
 
+[sharing]
+enabled = true
+
 [partitions.jupyter]
 """
 

@@ -62,6 +62,8 @@ HUB: dict[str, Who] = {
     r"/hub/spawn/([^/]+)/([^/]+)$": Who.OWNER,
     r"/hub/portal/choices/([^/]+)$": Who.OWNER,
     r"/hub/portal/stop/([^/]+)(?:/([^/]+))?$": Who.OWNER,
+    r"/hub/portal/share/([^/]+)(?:/([^/]+))?$": Who.OWNER,
+    r"/hub/portal/unshare/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/remove-session/([^/]+)$": Who.USERS,
     r"/hub/portal/sign-out$": Who.USERS,
     r"/hub/api/users/([^/]+)$": Who.OWNER,

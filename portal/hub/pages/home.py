@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
 from portal.hub.pages.session_view import SessionView, describe_session
+from portal.hub.pages.sharing import Share, SharedSession, list_shared_sessions, list_shares
 from portal.hub.pages.usage_view import UsageView, describe_usage, usage_start
 from portal.hub.settings.places import Place
 from spawner.client.storage import Space
@@ -31,6 +32,8 @@ class SessionCard:
         is_active: It is running, starting or stopping.
         is_ready: It can be opened.
         number: Position on the page, from 0.
+        may_share: Colleagues may be let in.
+        shares: Those who may open it, besides its owner.
     """
 
     name: str
@@ -40,6 +43,8 @@ class SessionCard:
     is_ready: bool
     is_stopping: bool
     number: int
+    may_share: bool = False
+    shares: tuple[Share, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,7 @@ class HomeView:
 
     Attributes:
         cards: The user's sessions, the one without a name first.
+        shared: Sessions of others that the user may open.
         may_add: Another named session may be added.
         notices: Messages of administrators, the newest first.
         refresh_s: Seconds after which the page reloads its data.
@@ -89,6 +95,7 @@ class HomeView:
     storage: StorageView
     notices: tuple[Notice, ...]
     refresh_s: int
+    shared: tuple[SharedSession, ...] = ()
 
 
 class HomePage:
@@ -97,6 +104,7 @@ class HomePage:
     Args:
         warning_percent: From this on a folder counts as nearly full.
         sessions_per_user: Most sessions of one user.
+        offers_sharing: Whether colleagues may be let into sessions.
         now: Returns the present as local time of Slurm, without a zone.
     """
 
@@ -107,6 +115,7 @@ class HomePage:
         warning_percent: float,
         sessions_per_user: int,
         notices: Notices,
+        offers_sharing: bool = False,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         written = (place for place in places if not place.read_only)
@@ -114,6 +123,7 @@ class HomePage:
         self._warning_percent = warning_percent
         self._sessions_per_user = sessions_per_user
         self._notices = notices
+        self._offers_sharing = offers_sharing
         self._now = now
 
     async def describe(self, user: Any) -> HomeView:
@@ -121,6 +131,8 @@ class HomePage:
         # At once, so that the page waits for the slower one only.
         usage, storage = await asyncio.gather(self._ask_usage(user), self._ask_storage(user))
         cards = tuple(describe_cards(user))
+        if self._offers_sharing:
+            cards = tuple(_with_shares(card, user.spawners[card.name]) for card in cards)
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
             cards=cards,
@@ -129,6 +141,7 @@ class HomePage:
             storage=storage,
             notices=self._notices.of(user.name),
             refresh_s=3 if is_changing else 30,
+            shared=list_shared_sessions(user) if self._offers_sharing else (),
         )
 
     async def _ask_usage(self, user: Any) -> UsageView:
@@ -185,6 +198,10 @@ def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
         is_stopping=spawner.pending == "stop",
         number=number,
     )
+
+
+def _with_shares(card: SessionCard, spawner: Any) -> SessionCard:
+    return replace(card, may_share=card.is_ready, shares=list_shares(spawner))
 
 
 def describe_space(name: str, space: Space | None, warning_percent: float) -> Bar:

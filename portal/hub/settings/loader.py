@@ -34,6 +34,7 @@ from portal.hub.settings.session import (
     MeterSettings,
     NotebookSettings,
     RunSettings,
+    SharingSettings,
 )
 from portal.hub.settings.site import LoginSettings, SiteSettings, StorageSettings
 from portal.hub.settings.slurm import SlurmSettings
@@ -74,6 +75,7 @@ class Settings:
     culler: CullerSettings
     runs: RunSettings
     notebooks: NotebookSettings
+    sharing: SharingSettings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
     pages: PageSettings
@@ -134,6 +136,7 @@ TABLES: dict[str, type] = {
     "culler": CullerSettings,
     "runs": RunSettings,
     "notebooks": NotebookSettings,
+    "sharing": SharingSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "traffic": TrafficSettings,

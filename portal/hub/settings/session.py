@@ -185,3 +185,16 @@ class NotebookSettings:
         " minutes, and into all of them when they end.",
         default=True,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingSettings:
+    """Sessions that their users share with colleagues."""
+
+    enabled: bool = setting(
+        "Whether users may let colleagues or groups into their running sessions, who then run code"
+        " as the session's owner and can read and change all of the owner's files. What the owner's"
+        " notebooks show runs in the colleagues' browsers: set subdomain_host of [hub], too, unless"
+        " all users trust each other.",
+        default=False,
+    )

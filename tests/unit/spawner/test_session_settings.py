@@ -29,6 +29,7 @@ ALL = SessionSettings(
     tensorboard_idle_s=3600.0,
     runs_most_mib=51200,
     runs_newest_kept=20,
+    is_shareable=True,
     saves_output=True,
     environments_file="/etc/environments.toml",
     image_binds=("/srv/isilon",),

@@ -1,0 +1,107 @@
+"""Sessions shared with colleagues on the home page of a real hub, without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from tests.hub.private_hub import Browser, PrivateHub
+from tests.hub.test_overview import send, words
+from tests.support.eventually import eventually
+
+SHARE, UNSHARE = "/hub/portal/share/ada", "/hub/portal/unshare/ada"
+
+
+@pytest.fixture
+def linus(hub: PrivateHub) -> Browser:
+    browser = Browser(hub)
+    browser.log_in("linus")
+    return browser
+
+
+@pytest.fixture
+def ada(hub: PrivateHub, linus: Browser) -> Iterator[Browser]:
+    """Somebody whose session runs."""
+    browser = Browser(hub)
+    browser.log_in("ada")
+    browser.choose("ada", gpus="1")
+    hub.set_cluster(step=99)
+    eventually(lambda: "Running" in words(browser.get("/hub/home")), timeout_s=30)
+    yield browser
+    stop(browser)
+
+
+def stop(browser: Browser) -> None:
+    browser.stop("ada")
+    eventually(lambda: "Not running" in words(browser.get("/hub/home")), timeout_s=30)
+
+
+def home(browser: Browser) -> str:
+    return words(browser.get("/hub/home"))
+
+
+def access(browser: Browser) -> requests.Response:
+    """Ask the hub for a session of ada as her colleague's browser is sent to do it."""
+    return browser.get(
+        "/hub/api/oauth2/authorize?client_id=jupyterhub-user-ada&response_type=code"
+        "&redirect_uri=%2Fuser%2Fada%2Foauth_callback&code_challenge_method=S256"
+        f"&code_challenge={'x' * 43}",
+        allow_redirects=False,
+    )
+
+
+def test_a_colleague_is_let_in_until_the_owner_ends_it(ada: Browser, linus: Browser) -> None:
+    assert "The session of ada" not in home(linus)
+    assert access(linus).status_code == 403
+
+    shared = words(send(ada, SHARE, name="linus"))
+
+    assert "Shared with linus" in shared
+    assert "they can read, change and delete all your files" in shared
+    assert "The session of ada" in home(linus)
+    assert access(linus).status_code in {200, 302}
+    ended = words(send(ada, UNSHARE, kind="user", name="linus"))
+    assert "Share this session" in ended
+    assert "The session of ada" not in home(linus)
+    assert access(linus).status_code == 403
+
+
+def test_shares_end_with_the_session(ada: Browser, linus: Browser, hub: PrivateHub) -> None:
+    send(ada, SHARE, name="linus")
+    stop(ada)
+    ada.choose("ada", gpus="1")
+    hub.set_cluster(step=99)
+    eventually(lambda: "Running" in home(ada), timeout_s=30)
+
+    assert "Share this session" in home(ada)
+    assert "The session of ada" not in home(linus)
+    assert access(linus).status_code == 403
+
+
+def test_a_share_with_nobody_says_what_to_do(ada: Browser) -> None:
+    unknown = send(ada, SHARE, name="nobody")
+    assert unknown.status_code == 400
+    assert "Nobody named 'nobody' has used this portal." in words(unknown)
+    assert "This session is your own." in words(send(ada, SHARE, name="ada"))
+    assert "You are not in a group" in words(send(ada, SHARE, kind="group", name="wheel"))
+
+
+def test_only_the_owner_shares_a_session(ada: Browser, linus: Browser, hub: PrivateHub) -> None:
+    full_administrator = Browser(hub)
+    full_administrator.log_in("margaret")
+
+    for somebody in (linus, full_administrator):
+        assert send(somebody, SHARE, name="linus").status_code in {403, 404}
+    # A guest cannot let others in, or end it for them.
+    send(ada, SHARE, name="linus")
+    assert send(linus, SHARE, name="margaret").status_code in {403, 404}
+    assert send(linus, UNSHARE, kind="user", name="linus").status_code in {403, 404}
+    assert access(linus).status_code in {200, 302}
+
+
+def test_a_session_that_does_not_run_cannot_be_shared(linus: Browser) -> None:
+    refused = send(linus, "/hub/portal/share/linus", name="ada")
+    assert refused.status_code == 400
+    assert "Only a running session can be shared." in words(refused)
