@@ -33,9 +33,13 @@ START_TIMEOUT_MS = 90_000
 
 
 class PortalBelow:
-    """Proxy and hub as installed, with the settings of this machine but for ports and path."""
+    """Proxy and hub as installed, with the settings of this machine but for ports and path.
 
-    def __init__(self) -> None:
+    Args:
+        tables: Further tables of portal.toml.
+    """
+
+    def __init__(self, tables: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="portal-below-", dir="/tmp"))
         shutil.chown(self.folder, ACCOUNT, ACCOUNT)
         api_port, public_port, proxy_port = free_ports(3)
@@ -52,7 +56,7 @@ class PortalBelow:
             assert n_set == 1, key
         self.settings = self.folder / "portal.toml"
         self.settings.write_text(
-            f"{text}\n[storage.{STORAGE}]\npath = '/srv'\nlabel = 'Fast disks'\n"
+            f"{text}\n[storage.{STORAGE}]\npath = '/srv'\nlabel = 'Fast disks'\n{tables}"
         )
         token, key = secrets.token_hex(32), secrets.token_hex(32)
         self.environment = {"CONFIGPROXY_AUTH_TOKEN": token, "JUPYTERHUB_CRYPT_KEY": key}

@@ -43,6 +43,9 @@ class Guests:
             is_guest = user is not None and user.username != self._owner
             if is_guest and isinstance(handler, WebSocketHandler):
                 self._sockets.add(handler)
+            # JupyterHub puts there what refuses somebody who is logged in.
+            if user is None and "redirect" in vars(handler):
+                handler.redirect = self._refuse
             return user
 
         identity_provider.get_user = get_user
@@ -73,6 +76,13 @@ class Guests:
             if not allowed[token]:
                 self._sockets.discard(socket)
                 socket.close(reason="The owner no longer shares this session.")
+
+    def _refuse(self, *_: Any, **__: Any) -> None:
+        raise HTTPError(
+            403,
+            f"This session belongs to {self._owner} and is not shared with you, or no longer. Ask"
+            f" {self._owner} to let you in.",
+        )
 
     async def _is_allowed(self, token: str) -> bool:
         try:

@@ -104,3 +104,16 @@ async def test_what_the_hub_said_of_guests_is_forgotten_and_of_the_owner_kept(
     hub_auth.cache["token:of-ada"] = {"name": "ada", "scopes": [ACCESS]}
     await guests.check()
     assert list(hub_auth.cache.values) == ["token:of-ada"]
+
+
+async def test_somebody_who_is_not_let_in_reads_why(hub_auth: HubAuth) -> None:
+    async def get_user(handler: Any) -> None:
+        # As JupyterHub does for whoever has logged in and may not be here.
+        handler.redirect = lambda *_: None
+
+    provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
+    Guests("ada", logging.getLogger("test")).watch(provider)
+    handler = SimpleNamespace()
+    assert await provider.get_user(handler) is None
+    with pytest.raises(HTTPError, match="belongs to ada and is not shared with you"):
+        handler.redirect("/hub/login")

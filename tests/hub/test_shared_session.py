@@ -1,0 +1,100 @@
+"""A session that its owner shares, as a colleague uses it: a hub of its own on the real cluster."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.hub.test_base_url_session import START_TIMEOUT_MS, PortalBelow
+from tests.support.eventually import eventually
+from tests.support.portal_client import demo_password, sessions_of
+
+pytestmark = pytest.mark.cluster
+
+OWNER, COLLEAGUE = "ada", "grace"
+PICTURES_DIR = Path(__file__).parents[1] / "output" / "hub"
+
+
+@pytest.fixture(scope="module")
+def portal() -> Iterator[PortalBelow]:
+    """Yield a portal whose site allows sharing; no session is left behind."""
+    portal = PortalBelow("\n[sharing]\nenabled = true\n")
+    try:
+        portal.start()
+        yield portal
+    finally:
+        portal.close()
+        for job in sessions_of(OWNER):
+            subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
+        eventually(lambda: not sessions_of(OWNER), timeout_s=60)
+
+
+def log_in(chromium: Browser, portal: PortalBelow, name: str) -> BrowserContext:
+    context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(f"{portal.url}/hub/login")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(demo_password())
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{portal.url}/hub/home")
+    return context
+
+
+@pytest.fixture
+def owner(chromium: Browser, portal: PortalBelow) -> Iterator[Page]:
+    """The page of somebody whose session runs."""
+    context = log_in(chromium, portal, OWNER)
+    page = context.new_page()
+    page.goto(f"{portal.url}/hub/spawn?gpus=1")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(f"{portal.url}/user/{OWNER}/lab**", timeout=START_TIMEOUT_MS)
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def colleague(chromium: Browser, portal: PortalBelow) -> Iterator[Page]:
+    context = log_in(chromium, portal, COLLEAGUE)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.release
+def test_a_colleague_works_in_a_shared_session_until_the_owner_ends_it(
+    portal: PortalBelow, owner: Page, colleague: Page
+) -> None:
+    session = f"{portal.url}/user/{OWNER}/"
+    answer = colleague.goto(session)
+    assert answer is not None
+    assert answer.status == 403
+    owner.goto(f"{portal.url}/hub/home")
+    owner.get_by_text("Share this session").click()
+    owner.get_by_label("Login name of a colleague").fill(COLLEAGUE)
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    owner.screenshot(path=PICTURES_DIR / "sharing.png", full_page=True)
+
+    owner.get_by_role("button", name="Let in").click()
+
+    expect(owner.get_by_text(f"Shared with {COLLEAGUE}")).to_be_visible()
+    colleague.goto(f"{portal.url}/hub/home")
+    colleague.screenshot(path=PICTURES_DIR / "shared-with-you.png", full_page=True)
+    colleague.get_by_role("link", name=f"The session of {OWNER}").click()
+    # JupyterHub asks before it tells somebody's name to a session of another.
+    colleague.get_by_role("button", name="Authorize").click()
+    expect(colleague.locator(".jp-DirListing-item").first).to_be_visible(timeout=60_000)
+    colleague.screenshot(path=PICTURES_DIR / "guest.png")
+    status = f"{session}api/status"
+    assert colleague.request.get(status).status == 200
+    owner.get_by_role("button", name=f"End for {COLLEAGUE}").click()
+    expect(owner.get_by_text("Share this session")).to_be_visible()
+    eventually(lambda: colleague.request.get(status).status == 403, timeout_s=60)
+    refused = colleague.goto(f"{session}lab")
+    assert refused is not None
+    assert refused.status == 403
+    expect(colleague.locator("body")).to_contain_text(f"belongs to {OWNER} and is not shared")
+    colleague.screenshot(path=PICTURES_DIR / "ended.png")
