@@ -170,6 +170,8 @@ def render() -> str:
         "Node.js, or on request (MXNet, Netron). Their licences are not listed here; NVIDIA's "
         "libraries come under NVIDIA's own terms.",
         ", ".join(others),
+        "VS Code, on request, is code-server under MIT. `ThirdPartyNotices.txt` and the packages "
+        "in its folder name the licences of what it is made of.",
         "## Only for builds and tests",
         table({**tests, **read_npm("axe")}),
     )

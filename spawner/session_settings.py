@@ -64,6 +64,8 @@ class SessionSettings:
         site_templates: Folders and git repositories of further templates.
         git: Whether git has a panel and is set up for notebooks and passwords.
         course_hosts: Hosts from which links may fetch courses, with a port if it is not 443.
+        vscode_program: Program that starts code-server; empty for none.
+        vscode_gallery: Address of the gallery of its extensions; empty for none.
         tools: Web tools of the site.
     """
 
@@ -92,6 +94,8 @@ class SessionSettings:
     site_templates: tuple[str, ...] = ()
     git: bool = False
     course_hosts: tuple[str, ...] = ()
+    vscode_program: str = ""
+    vscode_gallery: str = ""
     tools: tuple[Tool, ...] = ()
 
     def to_json(self) -> str:

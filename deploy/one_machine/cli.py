@@ -79,8 +79,8 @@ def up(argv: Sequence[str]) -> int:
         action="append",
         default=[],
         help="add what many sites have: 'modules' (environment modules of the frameworks), "
-        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image) or 'netron' (a web "
-        "tool that shows models); may be given several times",
+        "'apptainer' (Apptainer from Debian unstable, and a kernel in an image), 'netron' (a web "
+        "tool that shows models) or 'code-server' (VS Code); may be given several times",
     )
     wanted = parser.parse_args(argv)
     if wanted.foreground and wanted.only:

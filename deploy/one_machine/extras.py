@@ -34,11 +34,16 @@ class Extra(Enum):
     MODULES = "modules"
     APPTAINER = "apptainer"
     NETRON = "netron"
+    CODE_SERVER = "code-server"
 
 
 def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
     """Return the targets of the environments' builder that the extras need."""
-    targets = {Extra.APPTAINER: ("apptainer", "image"), Extra.NETRON: ("netron",)}
+    targets = {
+        Extra.APPTAINER: ("apptainer", "image"),
+        Extra.NETRON: ("netron",),
+        Extra.CODE_SERVER: ("code-server",),
+    }
     return tuple(target for extra in Extra if extra in extras for target in targets.get(extra, ()))
 
 

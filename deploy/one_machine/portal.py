@@ -111,7 +111,8 @@ def render_settings(cluster: Cluster) -> str:
             "server": str(PREFIX_DIR / "environments" / "server"),
             "tensorboard": str(PREFIX_DIR / "environments" / "tensorboard"),
         },
-        # Sessions offer it once it is installed: deploy/up --with netron.
+        # Sessions offer both once they are installed: deploy/up --with code-server --with netron.
+        "vscode": {"program": str(PREFIX_DIR / "code-server" / "bin" / "code-server")},
         "tools.netron": {
             "title": "Netron",
             "command": [

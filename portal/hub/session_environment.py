@@ -36,6 +36,8 @@ def session_settings(settings: Settings) -> SessionSettings:
         site_templates=settings.storage.site_templates,
         git=settings.git.enabled,
         course_hosts=settings.git.course_hosts,
+        vscode_program=str(settings.vscode.program) if settings.vscode.enabled else "",
+        vscode_gallery=settings.vscode.gallery,
         tools=tuple(
             Tool(name=name, title=tool.title, command=tool.command)
             for name, tool in settings.tools.items()

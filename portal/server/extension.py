@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
 from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
+from portal.server.session.local_handlers import LOCAL_ROUTES
 from portal.server.session.monitor import make_session_monitor
 from portal.server.session.visitors import Visitors
 from portal.server.storage_links import read_storage
@@ -83,6 +85,7 @@ from portal.server.tensorboard.proxy import TensorBoardProxy
 from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard.script import TensorBoardScriptHandler
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
+from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import read_settings
 
 _ID = "([^/]+)"
@@ -157,11 +160,14 @@ class PortalServer(ExtensionApp):
             "courses": Courses(Path(self.serverapp.root_dir)),
             "hosts": settings.course_hosts,
         }
-        tools = offered_tools(settings)
         key = PortKey()
         ports = {"ports": SessionPorts(), "key": key}
         # Programs such as Dash need to know the URL path of their pages.
         os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
+        vscode = vscode_tool(
+            settings, self.private_dir, self.serverapp.root_dir, os.environ[PORT_VARIABLE]
+        )
+        tools = (*filter(None, [vscode]), *offered_tools(settings))
         self.handlers.extend(tool_handlers(tools, "/"))
         self.handlers.extend(shared_files(self.serverapp.root_dir, read_storage(os.environ)))
         self.handlers.extend(
@@ -224,6 +230,13 @@ class PortalServer(ExtensionApp):
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
         )
+        local = {"session": self.session, "page": base_url, "note_use": self._note_use}
+        self.kernel_socket.add_routes([(route, handler, local) for route, handler in LOCAL_ROUTES])
+
+    def _note_use(self) -> None:
+        # Jupyter Server reports the latest of these times to the hub.
+        times = self.serverapp.web_app.settings.setdefault("last_activity_times", {})
+        times["vscode"] = datetime.now(UTC)
 
     def _watch_executions(self) -> ExecutionWatch:
         watch = ExecutionWatch(self.log)

@@ -15,7 +15,11 @@ from deploy.environments.builder.process import SYSTEM_PATH, clean_environment, 
 # configurable-http-proxy 5 declares it in its package.json ("engines").
 OLDEST_NODE = 20
 # What the account nobody can run, every account can.
-AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--reset-env")
+NOBODY_ID = 65534
+AS_NOBODY = (
+    *("setpriv", f"--reuid={NOBODY_ID}", f"--regid={NOBODY_ID}"),
+    *("--clear-groups", "--reset-env"),
+)
 
 
 def node_version(node: Path) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from deploy.environments.builder import (
+    code_server,
     datasets,
     environment,
     extras,
@@ -133,6 +134,15 @@ TARGETS = (
         code=("proxy", "npm"),
     ),
     Target(
+        name=code_server.NAME,
+        summary="installing VS Code, about 400 MB",
+        build=code_server.install_code_server,
+        made_from=code_server.made_from,
+        results=lambda plan: [code_server.program(plan)],
+        needs=("uv", "node"),
+        code=("code_server", "npm"),
+    ),
+    Target(
         # Apart from the frameworks' kernels, which a site can leave out.
         name="python3",
         summary="describing the Python 3 kernel",
@@ -221,7 +231,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = tuple(target.name for target in TARGETS_FOR_TESTS)
-OPTIONAL = ("mxnet", "horovod-pytorch", "netron")
+OPTIONAL = ("mxnet", "horovod-pytorch", "netron", code_server.NAME)
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 # Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.
 ONLY_FOR_GPUS = ("horovod-pytorch",)

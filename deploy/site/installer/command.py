@@ -108,6 +108,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         action="store_true",
         help="TensorFlow and PyTorch without the CUDA libraries, for nodes without GPUs",
     )
+    add("--with-code-server", action="store_true", help="install VS Code for sessions, too")
     frameworks = parser.add_mutually_exclusive_group()
     frameworks.add_argument("--with-horovod", action="store_true", help="compile Horovod, too")
     frameworks.add_argument(
@@ -156,6 +157,7 @@ def requested_site(wanted: argparse.Namespace) -> Site:
         slurm_user=wanted.slurm_user,
         with_horovod=wanted.with_horovod or wanted.with_mpi,
         with_mpi=wanted.with_mpi,
+        with_code_server=wanted.with_code_server,
         # Not what suits this host: the GPUs are in the nodes.
         flavour=Flavour.CPU if wanted.cpu else Flavour.GPU,
         cuda_home=_cuda_home(wanted.cuda),

@@ -74,6 +74,7 @@ def list_environments(site: Site) -> list[Environments]:
     left_out = () if site.with_frameworks else FRAMEWORK_TARGETS
     sessions = [name for name in SESSION_TARGETS if name not in left_out]
     sessions += _horovod_targets(site)
+    sessions += ("code-server",) if site.with_code_server else ()
     return [
         Environments(
             what="hub, proxy and launcher",

@@ -24,6 +24,7 @@ class Site:
         slurm_user: Slurm's own account.
         with_horovod: Compile Horovod, which takes minutes and a compiler.
         with_mpi: Compile it with MPI as well as Gloo.
+        with_code_server: Install VS Code for sessions.
         flavour: TensorFlow and PyTorch with the CUDA libraries, or without.
         cuda_home: CUDA toolkit that Horovod is compiled with; None for the one from the index.
         with_frameworks: Install TensorFlow and PyTorch; a site can have its own instead.
@@ -38,6 +39,7 @@ class Site:
     slurm_user: str = "slurm"
     with_horovod: bool = False
     with_mpi: bool = False
+    with_code_server: bool = False
     flavour: Flavour = Flavour.GPU
     cuda_home: Path | None = None
     with_frameworks: bool = True

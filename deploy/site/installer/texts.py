@@ -106,6 +106,7 @@ def first_settings(site: Site) -> str:
         ("server", shared / "environments/server"),
         ("tensorboard", shared / "environments/tensorboard"),
         ("templates", shared / "templates"),
+        ("program", shared / "code-server/bin/code-server"),
     ):
         text, n_found = re.subn(rf'^# ({key} = )"/opt[^"]*"$', rf'\1"{path}"', text, flags=re.M)
         if n_found != 1:

@@ -43,6 +43,7 @@ from portal.hub.settings.tools import (
     GitSettings,
     TensorBoardSettings,
     ToolSettings,
+    VSCodeSettings,
 )
 from portal.hub.settings.traffic import TrafficSettings
 from spawner.errors import SettingsError
@@ -83,6 +84,7 @@ class Settings:
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
     git: GitSettings
+    vscode: VSCodeSettings
     tools: dict[str, ToolSettings]
 
     @property
@@ -143,6 +145,7 @@ TABLES: dict[str, type] = {
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,
     "git": GitSettings,
+    "vscode": VSCodeSettings,
 }
 
 

@@ -9,7 +9,12 @@ from pathlib import Path
 
 from portal.environments.registry import SITE_PATH
 from portal.hub.settings.schema import setting
-from portal.hub.settings.validators import check_folders, check_hosts, check_tool_command
+from portal.hub.settings.validators import (
+    check_folders,
+    check_gallery,
+    check_hosts,
+    check_tool_command,
+)
 from spawner.defaults import DEFAULTS, SERVER_PROGRAM
 
 
@@ -80,6 +85,23 @@ class GitSettings:
         " shown each course and asked first. Empty for no such links.",
         default=("github.com", "gitlab.com"),
         check=check_hosts,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VSCodeSettings:
+    """VS Code in a tab of a session (code-server). Nodes without the program do not offer it."""
+
+    enabled: bool = setting("Whether sessions offer it.", default=True)
+    program: Path = setting(
+        "The program on the compute nodes that starts code-server.",
+        default=Path("/opt/data-scientist-portal/code-server/bin/code-server"),
+    )
+    gallery: str = setting(
+        "Gallery of extensions, a server of Open VSX. Users' browsers and the nodes have to reach"
+        " it. Empty: none; users can still install extensions from files.",
+        default="https://open-vsx.org",
+        check=check_gallery,
     )
 
 

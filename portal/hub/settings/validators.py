@@ -52,6 +52,18 @@ def check_http_url(url: str) -> None:
         raise ValueError('it must look like "http://127.0.0.1:8001".')
 
 
+def check_gallery(url: str) -> None:
+    """Refuse anything but an http or https URL; empty is accepted.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    if url:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query:
+            raise ValueError('it must look like "https://open-vsx.org".')
+
+
 def check_networks(texts: tuple[str, ...]) -> None:
     """Refuse anything but addresses and networks.
 

@@ -44,7 +44,7 @@ class SessionHandler(_SessionHandler):
     @for_the_user
     async def get(self) -> None:
         """Describe it; `input_age_s` is the seconds since somebody typed or clicked in the tab."""
-        age_s = _parse_age(self.get_query_argument("input_age_s", ""))
+        age_s = parse_age(self.get_query_argument("input_age_s", ""))
         if age_s is not None:
             self.session.note_input(age_s)
         await self.answer(self.session.describe())
@@ -98,7 +98,8 @@ class KeepHandler(_SessionHandler):
         self.finish()
 
 
-def _parse_age(text: str) -> float | None:
+def parse_age(text: str) -> float | None:
+    """Return an age in seconds, or None for anything but a finite number of 0 or more."""
     try:
         age_s = float(text)
     except ValueError:

@@ -1,15 +1,18 @@
-"""The unix socket on which cells of the user ask this notebook server for a TensorBoard.
+"""The unix socket on which the user's programs ask this notebook server: cells, VS Code.
 
-Only the user can open it, so a cell needs no token.
+Only the user can open it, so a program needs no token.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tornado.httpserver import HTTPServer
+from tornado.log import access_log
 from tornado.netutil import bind_unix_socket
 from tornado.web import Application, RequestHandler
 
@@ -18,6 +21,7 @@ from portal.server.tensorboard.instances import TensorBoards
 
 VARIABLE = "PORTAL_SERVER_SOCKET"
 _MAX_BODY_BYTES = 64 * 1024
+_FIRST_ERROR = 400
 
 
 class NotebookSocket:
@@ -30,7 +34,8 @@ class NotebookSocket:
 
     def __init__(self, folder: Path, tensorboards: TensorBoards, log: logging.Logger) -> None:
         routes = [(r"/tensorboards", _TensorBoardsHandler, {"tensorboards": tensorboards})]
-        self._server = HTTPServer(Application(routes), max_body_size=_MAX_BODY_BYTES)
+        self._application = Application(routes, log_function=_log_refused)
+        self._server = HTTPServer(self._application, max_body_size=_MAX_BODY_BYTES)
         self._path = folder / "kernels"
         self._log = log
 
@@ -39,13 +44,27 @@ class NotebookSocket:
         try:
             self._server.add_socket(bind_unix_socket(str(self._path), mode=0o600))
         except OSError as error:
-            self._log.warning("Cells cannot ask this server for TensorBoards: %s", error)
+            self._log.warning("The user's programs cannot ask this server: %s", error)
             return
         os.environ[VARIABLE] = str(self._path)
+
+    def add_routes(self, routes: Sequence[tuple[Any, ...]]) -> None:
+        """Answer further requests.
+
+        Args:
+            routes: Pattern, handler and its arguments of each, as Tornado wants them.
+        """
+        self._application.add_handlers(".*", list(routes))
 
     def close(self) -> None:
         """Stop listening."""
         self._server.stop()
+
+
+def _log_refused(handler: RequestHandler) -> None:
+    # VS Code asks every few seconds.
+    if handler.get_status() >= _FIRST_ERROR:
+        access_log.warning("%d %s", handler.get_status(), handler.request.path)
 
 
 class _TensorBoardsHandler(RequestHandler):

@@ -4,59 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import sys
-from dataclasses import dataclass
+import re
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server_proxy.config import ServerProcess, make_handlers
+from tornado.httputil import HTTPHeaders
 
 from portal.server.authorization import for_the_user
+from portal.server.web_tools.tool import WebTool, tool_path
 from spawner.session_settings import SessionSettings
 
 _START_TIMEOUT_S = 60
-# The tool does not get the session's tokens.
-_WITHOUT_TOKENS = (
-    "/usr/bin/env",
-    *("-u", "JUPYTERHUB_API_TOKEN"),
-    *("-u", "JPY_API_TOKEN"),
-    *("-u", "JUPYTER_TOKEN"),
-)
-# "-c" instead of "-m", and without the empty entry of sys.path: nothing is imported from the
-# current folder, which may be in the user's home.
-_BEHIND_SOCKET = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from portal.server.web_tools.process import main; sys.exit(main())"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebTool:
-    """A web tool of the site.
-
-    Attributes:
-        title: Shown in the launcher.
-        command: Program and arguments, with {unix_socket} or {port}.
-        path: URL path below the notebook server. It cannot be guessed, so a page of another user on
-            the same host cannot request what the tool shows.
-    """
-
-    title: str
-    command: tuple[str, ...]
-    path: str
-
-    def argv(self) -> list[str]:
-        """Return the command that listens on a unix socket, as a template of jupyter-server-proxy.
-
-        It holds {unix_socket}; other braces are doubled.
-        """
-        if any("{unix_socket}" in word for word in self.command):
-            return [*_WITHOUT_TOKENS, *(_escaped(word) for word in self.command)]
-        # Hidden from jupyter-server-proxy, which would fill in a port of its own.
-        words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
-        bridge = [sys.executable, "-c", _BEHIND_SOCKET, str(os.getpid()), "{unix_socket}"]
-        return [*_WITHOUT_TOKENS, *bridge, *words]
+# Those of JupyterHub and Jupyter Server. A tool may set others, such as RStudio, for its own path.
+_COOKIES_OF_THE_PORTAL = re.compile(r"(__Host-)?(jupyterhub-|_xsrf|username-)")
+_SECRET_HEADERS = {"authorization", "x-xsrftoken"}
 
 
 def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
@@ -65,7 +27,7 @@ def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
         WebTool(
             title=tool.title or tool.name,
             command=tool.command,
-            path=f"portal/tools/{secrets.token_hex(12)}/{tool.name}",
+            path=tool_path(tool.name),
         )
         for tool in settings.tools
         if os.access(tool.command[0], os.X_OK)
@@ -79,17 +41,41 @@ def tool_handlers(tools: tuple[WebTool, ...], base_url: str) -> list[Any]:
     """
     processes = [
         ServerProcess(
-            name=tool.path, command=tool.argv(), unix_socket=True, timeout=_START_TIMEOUT_S
+            name=tool.path,
+            command=tool.argv(),
+            environment=tool.variables(),
+            unix_socket=True,
+            timeout=_START_TIMEOUT_S,
+            update_last_activity=tool.requests_are_use,
         )
         for tool in tools
     ]
-    handlers: list[Any] = make_handlers(base_url, processes)
-    return handlers
+    return [_without_secrets(*route) for route in make_handlers(base_url, processes)]
 
 
-def _escaped(word: str) -> str:
-    doubled = word.replace("{", "{{").replace("}", "}}")
-    return doubled.replace("{{unix_socket}}", "{unix_socket}")
+def _without_secrets(path: str, handler: Any, *arguments: Any) -> tuple[Any, ...]:
+    if not hasattr(handler, "proxy_request_headers"):
+        return path, handler, *arguments
+
+    class ToolProxy(handler):
+        """Forwards without the cookies and tokens of the portal."""
+
+        def proxy_request_headers(self) -> HTTPHeaders:
+            return harmless_headers(super().proxy_request_headers())
+
+    return path, ToolProxy, *arguments
+
+
+def harmless_headers(headers: HTTPHeaders) -> HTTPHeaders:
+    """Return the headers of a request without those that are for the portal alone."""
+    kept = HTTPHeaders()
+    for name, value in headers.get_all():
+        if name == "Cookie":
+            cookies = [cookie.strip() for cookie in value.split(";")]
+            value = "; ".join(one for one in cookies if not _COOKIES_OF_THE_PORTAL.match(one))
+        if value and name.lower() not in _SECRET_HEADERS:
+            kept.add(name, value)
+    return kept
 
 
 class ToolsHandler(APIHandler):

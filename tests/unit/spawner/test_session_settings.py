@@ -36,6 +36,8 @@ ALL = SessionSettings(
     site_templates=("/srv/ours", "https://example.com/a.git"),
     git=True,
     course_hosts=("git.example.org",),
+    vscode_program="/opt/code-server/bin/code-server",
+    vscode_gallery="https://open-vsx.org",
     tools=(Tool(name="netron", title="Netron", command=("/opt/netron", "{unix_socket}")),),
 )
 

@@ -60,6 +60,8 @@ def test_the_installer_understands_what_the_role_asks() -> None:
     assert (str(wanted.shared), wanted.users_group) == ("/srv/isilon/dsportal", "users")
     assert (wanted.version, wanted.with_horovod, wanted.with_mpi) == ("0.2.0", True, False)
     assert parse_arguments(installer_argv(data_scientist_portal_with_mpi=True)[1:]).with_mpi
+    with_code_server = installer_argv(data_scientist_portal_with_code_server=True)
+    assert parse_arguments(with_code_server[1:]).with_code_server
     assert parse_arguments(installer_argv(data_scientist_portal_cpu=True)[1:]).cpu
     assert not parse_arguments(installer_argv()[1:]).cpu
     cuda = parse_arguments(installer_argv(data_scientist_portal_cuda="/usr/local/cuda")[1:]).cuda

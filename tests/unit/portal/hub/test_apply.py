@@ -151,6 +151,8 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         environments_file="/etc/data-scientist-portal/environments.toml",
         git=True,
         course_hosts=("github.com", "gitlab.com"),
+        vscode_program="/opt/data-scientist-portal/code-server/bin/code-server",
+        vscode_gallery="https://open-vsx.org",
         tools=(Tool(name="netron", title="", command=("/opt/netron", "{unix_socket}")),),
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from portal.hub.session_environment import session_settings
 from portal.hub.settings.loader import Settings, load_settings
 from portal.hub.settings.site import TlsMode
 from spawner.errors import SettingsError
@@ -205,9 +206,18 @@ def test_web_tools_are_read(load: Load, minimal_toml: str) -> None:
     assert load(minimal_toml + table).tools["netron"].command == ("/opt/netron", "--port", "{port}")
 
 
+def test_one_line_turns_vs_code_off(load: Load, minimal_toml: str) -> None:
+    assert session_settings(load(minimal_toml)).vscode_program
+
+    off = session_settings(load(minimal_toml + "[vscode]\nenabled = false\n"))
+
+    assert off.vscode_program == ""
+
+
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
+        ('[vscode]\ngallery = "open-vsx.org"', "it must look like"),
         ('[tools.a]\ncommand = ["netron", "{port}"]', "absolute path of a program"),
         ('[tools.a]\ncommand = ["/n"]', r"must hold \{unix_socket\}, or one \{port\}"),
         ('[tools.a]\ncommand = ["/n", "{port}", "{unix_socket}"]', "must hold"),

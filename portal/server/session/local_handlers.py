@@ -1,0 +1,80 @@
+"""The session for the user's own programs, on the unix socket that only the user can open.
+
+VS Code shows the time left there, and tells when somebody uses it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tornado.web import RequestHandler
+
+from portal.server.session.handlers import parse_age
+from portal.server.session.monitor import SessionMonitor
+from spawner.errors import PortalError
+
+
+class _LocalHandler(RequestHandler):
+    """Base of these handlers.
+
+    Args:
+        page: Path of the session's page.
+        note_use: Records use of the session for the hub, which stops unused ones.
+    """
+
+    # No login: only the user can open the socket.
+    def initialize(self, session: SessionMonitor, page: str, note_use: Callable[[], None]) -> None:
+        self.session = session
+        self.page = page
+        self.note_use = note_use
+
+    async def answer(self, result: Awaitable[dict[str, Any]]) -> None:
+        """Send a result as JSON, or an error's status and sentence."""
+        try:
+            self.finish(await result)
+        except PortalError as error:
+            self.set_status(error.http_status)
+            self.finish(json.dumps({"message": error.message}))
+
+
+class LocalSessionHandler(_LocalHandler):
+    """The session's current state."""
+
+    async def get(self) -> None:
+        """Describe it; `input_age_s` is the seconds since somebody typed or clicked."""
+        age_s = parse_age(self.get_query_argument("input_age_s", ""))
+        if age_s is not None:
+            self.session.note_input(age_s)
+            self.note_use()
+        self.finish({**await self.session.describe(), "page": self.page})
+
+
+class LocalExtensionHandler(_LocalHandler):
+    """Extensions of the session."""
+
+    async def post(self) -> None:
+        """Extend the session: 200 and the time left, or an error's status and sentence."""
+
+        async def extend() -> dict[str, Any]:
+            return (await self.session.clock.extend()).as_json()
+
+        await self.answer(extend())
+
+
+class LocalKeepHandler(_LocalHandler):
+    """The user's answer to the idle warning."""
+
+    async def post(self) -> None:
+        """Keep the session: 204."""
+        self.session.keep()
+        self.note_use()
+        self.set_status(204)
+
+
+LOCAL_ROUTES = (
+    (r"/session", LocalSessionHandler),
+    (r"/session/extension", LocalExtensionHandler),
+    (r"/session/keep", LocalKeepHandler),
+)

@@ -1,0 +1,90 @@
+"""VS Code in a tab: how code-server is started so that it fits into a session."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from portal.server.web_tools.tool import WebTool, tool_path
+from spawner.session_settings import SessionSettings
+
+NAME = "vscode"
+# A unix socket's address holds 107 bytes. VS Code's names take 52 of them, such as
+# vscode-ipc-4b0a7c1e-8a5e-4d4f-9c57-6f9b0b7f5f6e.sock.
+_MAX_SOCKETS_DIR_BYTES = 107 - 52 - 1
+# The portal answers for who gets here; a file of the user's own could open a port or ask for a
+# password.
+_CONFIG = "auth: none\n"
+_ASSETS = "Microsoft.VisualStudio.Code.WebResources/{path}"
+
+
+def vscode_tool(
+    settings: SessionSettings, private_dir: Path, folder: str, port_prefix: str
+) -> WebTool | None:
+    """Return VS Code, or None if the site or this node does not have it.
+
+    Args:
+        settings: Name the program and the gallery.
+        private_dir: Folder that only the user can enter; gets the configuration and sockets.
+        folder: Opened at first.
+        port_prefix: Path in front of the number of a port of the user's programs.
+    """
+    program = settings.vscode_program
+    if not program or not os.access(program, os.X_OK) or not private_dir.is_dir():
+        return None
+    config = private_dir / "code-server.yaml"
+    config.write_text(_CONFIG)
+    command = (
+        program,
+        *("--socket", "{unix_socket}", "--socket-mode", "600", "--auth", "none"),
+        *("--config", str(config), "--session-socket", str(private_dir / "code-server")),
+        # Its own would lead to every port of the node, whoever listens.
+        "--disable-proxy",
+        *("--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"),
+        *("--app-name", "VS Code", folder),
+    )
+    return WebTool(
+        title="VS Code",
+        command=command,
+        path=tool_path(NAME),
+        environment=_environment(settings, private_dir, port_prefix),
+        # An open window asks all the time; its extension tells when somebody uses it.
+        requests_are_use=False,
+    )
+
+
+def _environment(settings: SessionSettings, private_dir: Path, port_prefix: str) -> dict[str, str]:
+    variables = {
+        "EXTENSIONS_GALLERY": json.dumps(_gallery(settings.vscode_gallery)),
+        # The portal's own way to a port, which checks who listens there.
+        "VSCODE_PROXY_URI": port_prefix + "{{port}}/",
+        # Where extensions look for kernels: the shipped ones.
+        "JUPYTER_PATH": os.pathsep.join(
+            filter(None, (os.environ.get("JUPYTER_PATH"), f"{sys.prefix}/share/jupyter"))
+        ),
+    }
+    if len(os.fsencode(private_dir)) <= _MAX_SOCKETS_DIR_BYTES:
+        # Else VS Code's sockets are in /tmp, with the rights that the user's umask leaves.
+        variables["XDG_RUNTIME_DIR"] = str(private_dir)
+    return variables
+
+
+def _gallery(address: str) -> dict[str, str]:
+    """Return the gallery in VS Code's words.
+
+    Source:
+        The default of code-server's out/server-main.js, which is for the same server.
+    """
+    base = address.rstrip("/")
+    if not base:
+        return {}
+    return {
+        "serviceUrl": f"{base}/vscode/gallery",
+        "itemUrl": f"{base}/vscode/item",
+        "extensionUrlTemplate": f"{base}/vscode/gallery/{{publisher}}/{{name}}/latest",
+        "resourceUrlTemplate": f"{base}/vscode/asset/{{publisher}}/{{name}}/{{version}}/{_ASSETS}",
+        "controlUrl": "",
+        "recommendationsUrl": "",
+    }

@@ -1,0 +1,31 @@
+"""What a web tool gets of a request."""
+
+from __future__ import annotations
+
+import pytest
+from tornado.httputil import HTTPHeaders
+
+from portal.server.web_tools.handlers import harmless_headers
+
+
+@pytest.mark.parametrize(
+    ("cookies", "kept"),
+    [
+        ("jupyterhub-user-ada=secret; jupyterhub-session-id=1; _xsrf=2", None),
+        ("_xsrf=2; user-id=ada|x=y; username-localhost-8888=3", "user-id=ada|x=y"),
+        ("__Host-jupyterhub-user-ada=secret; theme=dark", "theme=dark"),
+    ],
+)
+def test_a_tool_gets_its_own_cookies_and_none_of_the_portal(cookies: str, kept: str | None) -> None:
+    headers = HTTPHeaders({"Cookie": cookies, "Accept": "text/html"})
+
+    harmless = harmless_headers(headers)
+
+    assert harmless.get("Cookie") == kept
+    assert harmless["Accept"] == "text/html"
+
+
+def test_a_tool_gets_no_token() -> None:
+    headers = HTTPHeaders({"Authorization": "token secret", "X-XSRFToken": "2"})
+
+    assert list(harmless_headers(headers).get_all()) == []

@@ -1,0 +1,74 @@
+"""How VS Code is started in a session."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from portal.server.web_tools.tool import WebTool
+from portal.server.web_tools.vscode import vscode_tool
+from spawner.session_settings import SessionSettings
+
+SETTINGS = SessionSettings(vscode_program="/bin/sh", vscode_gallery="https://open-vsx.org/")
+PREFIX = "/user/ada/port/0123/"
+
+
+def tool_of(settings: SessionSettings, private_dir: Path) -> WebTool:
+    tool = vscode_tool(settings, private_dir, "/home/ada", PREFIX)
+    assert tool is not None
+    return tool
+
+
+@pytest.mark.parametrize("program", ["", "/opt/absent/code-server"])
+def test_a_site_or_a_node_without_it_does_not_offer_it(program: str, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, vscode_program=program)
+
+    assert vscode_tool(settings, tmp_path, "/home/ada", PREFIX) is None
+
+
+def test_a_node_without_room_for_sockets_does_not_offer_it() -> None:
+    assert vscode_tool(SETTINGS, Path(os.devnull), "/home/ada", PREFIX) is None
+
+
+def test_it_listens_on_a_socket_and_leads_to_no_port(tmp_path: Path) -> None:
+    command = tool_of(SETTINGS, tmp_path).command
+
+    assert command[:2] == ("/bin/sh", "--socket")
+    assert "--disable-proxy" in command
+    assert command[-1] == "/home/ada"
+    config = Path(command[command.index("--config") + 1])
+    assert config.read_text() == "auth: none\n"
+
+
+def test_a_port_of_a_program_is_opened_through_the_portal(tmp_path: Path) -> None:
+    environment = tool_of(SETTINGS, tmp_path).environment
+
+    assert environment["VSCODE_PROXY_URI"] == "/user/ada/port/0123/{{port}}/"
+
+
+def test_a_site_names_its_gallery_or_has_none(tmp_path: Path) -> None:
+    environment = tool_of(SETTINGS, tmp_path).environment
+    gallery = json.loads(environment["EXTENSIONS_GALLERY"])
+    assert gallery["serviceUrl"] == "https://open-vsx.org/vscode/gallery"
+
+    none = tool_of(replace(SETTINGS, vscode_gallery=""), tmp_path).environment
+
+    assert none["EXTENSIONS_GALLERY"] == "{}"
+
+
+def test_variables_survive_the_templates_of_jupyter_server_proxy(tmp_path: Path) -> None:
+    tool = tool_of(SETTINGS, tmp_path)
+
+    for name, template in tool.variables().items():
+        assert template.format() == tool.environment[name]
+
+
+def test_sockets_are_private_unless_their_address_would_be_too_long(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+
+    assert "XDG_RUNTIME_DIR" not in tool_of(SETTINGS, folder).environment
