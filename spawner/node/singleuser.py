@@ -33,6 +33,7 @@ log = logging.getLogger("dsportal")
 def main() -> None:
     """Serve one session until it is stopped."""
     _log_to_stderr()
+    logging.getLogger("tornado.general").addFilter(is_worth_logging)
     try:
         settings = read_settings(os.environ)
     except SettingsError as error:
@@ -182,6 +183,19 @@ def _log_to_stderr() -> None:
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
+
+
+def is_worth_logging(record: logging.LogRecord) -> bool:
+    """Return whether a message of Tornado's tells anything about the session.
+
+    Jupyter Server pings open tabs itself and closes one after three lost answers. Tornado reads the
+    same two settings, finds the second above the first and warns in each session. There is no value
+    that suits both: Jupyter Server would close healthy connections after the first late answer.
+
+    Source:
+        WebSocketMixin of Jupyter Server 2.21, WebSocketProtocol13.ping_timeout of Tornado 6.6.
+    """
+    return "websocket_ping_timeout" not in record.getMessage()
 
 
 def prepare_server(sock: socket.socket) -> Callable[[], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from spawner.node.port_report import Reporter, ReportError, report_stop
-from spawner.node.singleuser import bind_port, find_address, service_url
+from spawner.node.singleuser import bind_port, find_address, is_worth_logging, service_url
 
 
 class Hub(http.server.ThreadingHTTPServer):
@@ -237,3 +238,16 @@ def test_the_server_gets_its_own_address_in_the_hubs_url(address: str, url: str)
     environment = {"JUPYTERHUB_SERVICE_URL": "https://0.0.0.0:0/user/ada/"}
 
     assert service_url(environment, address, 31234) == url
+
+
+@pytest.mark.parametrize(
+    ("message", "is_logged"),
+    [
+        ("The websocket_ping_timeout (90000) cannot be longer than the websocket_ping_", False),
+        ("Connect error on fd 12: ECONNREFUSED", True),
+    ],
+)
+def test_the_log_leaves_out_only_tornados_doubt_about_pings(message: str, is_logged: bool) -> None:
+    record = logging.LogRecord("tornado.general", logging.WARNING, "", 0, message, None, None)
+
+    assert is_worth_logging(record) is is_logged
