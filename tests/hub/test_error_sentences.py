@@ -53,6 +53,14 @@ def test_a_second_start_is_refused_with_where_the_first_one_is(ada: Browser) -> 
         eventually(lambda: ada.stop("ada").status_code in {204, 404}, timeout_s=60)
 
 
+def test_a_save_after_the_end_of_the_session_is_refused_with_what_to_do(ada: Browser) -> None:
+    # JupyterLab asks for the file's time before it writes.
+    answer = ada.get("/user/ada/api/contents/a.ipynb?content=0")
+
+    assert "no longer running" not in text_of(answer, 424)
+    assert answer.json()["message"].startswith("The session is not running. Start it")
+
+
 def test_a_page_for_administrators_says_that_it_is_for_them(ada: Browser) -> None:
     page = text_of(ada.get("/hub/admin"), 403)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from jupyterhub.apihandlers import APIHandler
 from jupyterhub.handlers import BaseHandler
+from jupyterhub.handlers.base import UserUrlHandler
 from tornado.web import HTTPError
 
 _HIDDEN = "There is no such thing here, or you may not open it. The home page shows what is yours."
@@ -20,6 +21,10 @@ _RELOAD = (
 _RUNNING = (
     "The session is already running. Open it from the home page, or stop it first to start one with"
     " other options."
+)
+_NOT_RUNNING = (
+    "The session is not running. Start it from the portal's home page, then repeat this; unsaved"
+    " changes stay in a tab while it is open."
 )
 _SHARE_GONE = "This invitation to a session does not exist or has expired. Ask for a new one."
 
@@ -151,6 +156,17 @@ def register() -> None:
     for handler, is_rest in ((BaseHandler, False), (APIHandler, True)):
         if not hasattr(handler.write_error, "__wrapped__"):
             handler.write_error = _in_our_words(handler.write_error, is_rest)
+    UserUrlHandler._fail_api_request = _say_not_running
+
+
+def _say_not_running(self: UserUrlHandler, user_name: str = "", server_name: str = "") -> None:
+    """Answer a request to a session that does not run: JupyterLab shows it, such as for a save.
+
+    Source:
+        UserUrlHandler._fail_api_request of JupyterHub 6.1.1, which no exception passes through.
+    """
+    self.set_status(503 if self.app.use_legacy_stopped_server_status_code else 424)
+    self.finish({"message": _NOT_RUNNING})
 
 
 def _in_our_words(original: Callable[..., None], is_rest: bool) -> Callable[..., None]:

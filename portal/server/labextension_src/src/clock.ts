@@ -134,13 +134,16 @@ class Clock {
     }
     const leftS = this.session.leftS() ?? 0;
     const { step_s: step, n_left: n } = this.session.state!.clock;
-    const times = n === 1 ? 'once by' : `${n} times, each time by`;
+    const times = n === 1 ? 'once more' : `${n} more times`;
     const offer =
       step > 0
-        ? `You can extend it ${times} ${formatDuration(step)}, unless this site gives waiting jobs priority.`
-        : 'This site does not let you extend it further.';
-    const buttons = [Dialog.cancelButton({ label: 'Close' })];
-    buttons.push(Dialog.warnButton({ label: 'New session', actions: ['restart'] }));
+        ? `You can extend it ${times}, by ${formatDuration(step)}${n === 1 ? '' : ' each'}.`
+        : 'This site does not let you extend it further. A new session can take its place.';
+    // Apart from the others: it asks again, since it ends this session.
+    const buttons = [
+      Dialog.createButton({ label: 'New session …', actions: ['restart'] }),
+      Dialog.cancelButton({ label: 'Close' })
+    ];
     if (step > 0) {
       buttons.push(
         Dialog.okButton({ label: `Extend by ${formatDuration(step)}`, actions: ['extend'] })
