@@ -59,6 +59,8 @@ class SessionSettings:
         runs_newest_kept: Newest runs that this limit leaves alone.
         is_shareable: Whether others than the owner may be let in.
         saves_output: Whether output is saved into notebooks whose page is gone.
+        resumable_uploads: Whether large uploads continue after a lost connection.
+        archives: Whether folders can be downloaded.
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
@@ -89,6 +91,8 @@ class SessionSettings:
     runs_newest_kept: int = 0
     is_shareable: bool = False
     saves_output: bool = False
+    resumable_uploads: bool = False
+    archives: bool = False
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()

@@ -31,6 +31,8 @@ def session_settings(settings: Settings) -> SessionSettings:
         runs_newest_kept=settings.runs.newest_kept,
         is_shareable=settings.sharing.enabled,
         saves_output=settings.notebooks.save_output,
+        resumable_uploads=settings.files.resumable_uploads,
+        archives=settings.files.archives,
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,

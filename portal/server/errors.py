@@ -67,6 +67,30 @@ class NoSuchRunError(RunError):
     http_status = 404
 
 
+class UploadError(PortalError):
+    """A file cannot be uploaded to this place."""
+
+    http_status = 403
+
+
+class UploadConflictError(UploadError):
+    """The bytes do not follow what has arrived."""
+
+    http_status = 409
+
+
+class UploadTakenError(UploadError):
+    """A file of this name is there, and is not to be replaced."""
+
+    http_status = 412
+
+
+class UploadFullError(UploadError):
+    """The disk, or the user's quota, is full."""
+
+    http_status = 507
+
+
 class SilentPortError(PortalError):
     """Nothing listens on the requested port, or it does not answer."""
 

@@ -28,6 +28,7 @@ from portal.server.environments.handlers import (
     TasksHandler,
 )
 from portal.server.environments.tasks import Tasks
+from portal.server.files.handlers import Transfers, transfer_routes
 from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
 from portal.server.git.handlers import CoursePage, CoursesHandler
@@ -169,6 +170,8 @@ class PortalServer(ExtensionApp):
         )
         tools = (*filter(None, [vscode]), *offered_tools(settings))
         self.handlers.extend(tool_handlers(tools, "/"))
+        transfers = Transfers()
+        self.handlers.extend(transfer_routes(settings, transfers))
         self.handlers.extend(shared_files(self.serverapp.root_dir, read_storage(os.environ)))
         self.handlers.extend(
             [
@@ -214,6 +217,8 @@ class PortalServer(ExtensionApp):
         # JupyterLab and Notebook preload it while the user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_config["portalName"] = settings.site_name
+        page_config["portalUploads"] = settings.resumable_uploads
+        page_config["portalArchives"] = settings.archives
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         self.visitors = Visitors(
             os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
@@ -225,7 +230,8 @@ class PortalServer(ExtensionApp):
         if self.is_shareable:
             self.guests.watch(self.serverapp.identity_provider)
         self.session = make_session_monitor(
-            self.serverapp, is_working=lambda: self.environment_tasks.is_running
+            self.serverapp,
+            is_working=lambda: self.environment_tasks.is_running or transfers.is_running,
         )
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES

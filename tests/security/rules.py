@@ -262,6 +262,8 @@ SESSION_OWNER = frozenset({
     r"/portal/api/runs/([^/]+)/stop$",
     r"/portal/api/session$",
     r"/portal/api/session/extension$",
+    r"/portal/api/archive$",
+    r"/portal/api/uploads$",
     r"/portal/api/session/activity$",
     r"/portal/api/session/history$",
     r"/portal/api/session/keep$",

@@ -57,6 +57,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "session": (),
         "tensorboard": (),
         "jobs": (),
+        "files": (),
         "home": ("kernels",),
         "kernels": (),
         "environments": (),

@@ -30,6 +30,7 @@ from portal.hub.settings.session import (
     ClockSettings,
     CullerSettings,
     ExtensionSettings,
+    FileSettings,
     IdleSettings,
     MeterSettings,
     NotebookSettings,
@@ -77,6 +78,7 @@ class Settings:
     runs: RunSettings
     notebooks: NotebookSettings
     sharing: SharingSettings
+    files: FileSettings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
     pages: PageSettings
@@ -139,6 +141,7 @@ TABLES: dict[str, type] = {
     "runs": RunSettings,
     "notebooks": NotebookSettings,
     "sharing": SharingSettings,
+    "files": FileSettings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "traffic": TrafficSettings,

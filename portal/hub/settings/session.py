@@ -1,4 +1,4 @@
-"""The tables of portal.toml about sessions: their time, their use, runs and notebooks."""
+"""The tables of portal.toml about sessions: time, use, runs, notebooks, guests, files."""
 
 from __future__ import annotations
 
@@ -197,4 +197,19 @@ class SharingSettings:
         " notebooks show runs in the colleagues' browsers: set subdomain_host of [hub], too, unless"
         " all users trust each other.",
         default=False,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """Files between the user's computer and a session, in JupyterLab's file browser."""
+
+    resumable_uploads: bool = setting(
+        "Whether large uploads go to a file NAME.part in the same folder and continue after a lost"
+        " connection; otherwise JupyterLab's own upload is used.",
+        default=True,
+    )
+    archives: bool = setting(
+        "Whether a folder can be downloaded as a tar archive, made while it is sent.",
+        default=True,
     )

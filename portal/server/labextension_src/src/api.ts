@@ -3,6 +3,9 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { FORBIDDEN, isSignedOut, signIn } from './login';
 
+// A connection that is lost may not say so.
+const LONGEST_CHUNK_MS = 180_000;
+
 /** Ask the portal's part of the notebook server for JSON. Errors carry the server's sentence. */
 export async function askPortal<T>(
   settings: ServerConnection.ISettings,
@@ -25,7 +28,7 @@ export async function fetchPortal(
   body?: unknown
 ): Promise<Response> {
   const url = URLExt.join(settings.baseUrl, path);
-  const request = { method, body: body === undefined ? undefined : JSON.stringify(body) };
+  const request = requestOf(method, body);
   let response = await ServerConnection.makeRequest(url, request, settings);
   if (response.status === FORBIDDEN && (await isSignedOut(settings))) {
     if (!(await signIn(settings, method !== 'GET'))) {
@@ -37,6 +40,14 @@ export async function fetchPortal(
     throw new ServerConnection.ResponseError(response, await sentenceOf(response));
   }
   return response;
+}
+
+function requestOf(method: string, body: unknown): RequestInit {
+  if (body instanceof Blob) {
+    const headers = { 'Content-Type': 'application/octet-stream' };
+    return { method, body, headers, signal: AbortSignal.timeout(LONGEST_CHUNK_MS) };
+  }
+  return { method, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
 async function sentenceOf(response: Response): Promise<string> {

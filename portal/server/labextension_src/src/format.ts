@@ -29,3 +29,15 @@ export function formatCountdown(leftS: number): string {
     .filter(part => part)
     .join(' ');
 }
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** A number of bytes as text: "12 bytes", "4.0 MiB". */
+export function formatBytes(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? count(bytes, 'byte') : `${value.toFixed(1)} ${UNITS[unit]}`;
+}

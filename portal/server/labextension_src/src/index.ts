@@ -19,8 +19,10 @@ import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
 import { tensorBoardPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
+import { archivePlugin } from './archive';
 import { unchangedPlugin } from './unchanged';
 import { unfinishedPlugin } from './unfinished';
+import { uploadPlugin } from './upload';
 
 export default [
   tensorBoardPlugin,
@@ -45,5 +47,7 @@ export default [
   noticesPlugin,
   disconnectedPlugin,
   cellExecutorPlugin,
-  unfinishedPlugin
+  unfinishedPlugin,
+  uploadPlugin,
+  archivePlugin
 ];

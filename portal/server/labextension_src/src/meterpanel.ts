@@ -108,7 +108,7 @@ export class MeterPanel extends Widget {
       : '15 minutes ago';
     to.textContent = 'now';
     axis.append(from, to);
-    parts.push(axis, ...drawProcesses(this.activity.processes, meter.n_gpus > 0));
+    parts.push(axis, ...drawProcesses(this.activity.processes, Boolean(meter.gpus?.length)));
     this.body.replaceChildren(...parts);
   }
 }
@@ -179,13 +179,13 @@ function otherGraphs(
       most
     ),
     graph(
-      'Storage, read and written',
+      'Storage: read · write',
       `${rate(meter.disk_read_mib_s)} · ${rate(meter.disk_write_mib_s)} MiB/s`,
       disk,
       mostOf(disk, 1)
     ),
     graph(
-      'Network of the node, in and out',
+      'Node network: in · out',
       `${rate(meter.network_in_mib_s)} · ${rate(meter.network_out_mib_s)} MiB/s`,
       network,
       mostOf(network, 1)

@@ -6,7 +6,7 @@ export function drawProcesses(processes: ReadonlyArray<IProcess>, hasGpus: boole
   if (processes.length === 0) {
     return [];
   }
-  const names = ['Program', ...(hasGpus ? ['GPU memory'] : []), 'CPU', 'Memory'];
+  const names = ['Program', ...(hasGpus ? ['On GPU'] : []), 'CPU', 'Memory'];
   const table = document.createElement('table');
   table.className = 'dsp-processes';
   const head = table.createTHead().insertRow();

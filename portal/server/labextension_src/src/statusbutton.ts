@@ -26,10 +26,11 @@ const STYLE = `
   color: var(--jp-content-link-color); font: inherit; text-decoration: underline; }
 .dsp-panel .dsp-cells svg { height: 12px; }
 .dsp-panel .dsp-cells figcaption b { overflow: hidden; text-overflow: ellipsis; font-weight: 400; }
-.dsp-processes { width: 100%; margin-top: 14px; border-collapse: collapse; }
+.dsp-panel .dsp-cells figcaption span { white-space: nowrap; }
+.dsp-processes { width: 100%; font-size: var(--jp-ui-font-size0); margin-top: 14px; border-collapse: collapse; }
 .dsp-processes th { font-weight: 400; color: var(--jp-ui-font-color2); }
 .dsp-processes th, .dsp-processes td { padding: 2px 0 2px 8px; text-align: right; white-space: nowrap; }
-.dsp-processes :is(th, td):first-child { padding-left: 0; text-align: left; max-width: 110px;
+.dsp-processes :is(th, td):first-child { padding-left: 0; text-align: left; max-width: 90px;
   overflow: hidden; text-overflow: ellipsis; }
 .dsp-panel .dsp-axis { display: flex; justify-content: space-between;
   color: var(--jp-ui-font-color2); font-size: var(--jp-ui-font-size0); }

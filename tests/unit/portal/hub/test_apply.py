@@ -148,6 +148,8 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         tensorboard_idle_s=3600.0,
         runs_newest_kept=20,
         saves_output=True,
+        resumable_uploads=True,
+        archives=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
         git=True,
         course_hosts=("github.com", "gitlab.com"),

@@ -1,0 +1,1 @@
+"""Large files between the user's computer and the session: uploads that resume, whole folders."""

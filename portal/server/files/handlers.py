@@ -1,0 +1,194 @@
+"""REST API `portal/api/uploads` and the archives of folders."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jupyter_core.utils import ensure_async
+from jupyter_server.base.handlers import APIHandler, JupyterHandler
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError
+
+from portal.server.authorization import for_the_user
+from portal.server.errors import UploadError
+from portal.server.files.archive import stream_archive
+from portal.server.files.upload import MOST_CHUNK_BYTES, Upload
+from spawner.session_settings import SessionSettings
+
+# Between two chunks of a slow connection.
+_RECENT_S = 120.0
+
+
+class Transfers:
+    """Whether files are on their way: such a session is used."""
+
+    def __init__(self) -> None:
+        self._last_s = -_RECENT_S
+
+    def note(self) -> None:
+        """Note that a chunk was sent or received."""
+        self._last_s = time.monotonic()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there was a chunk lately."""
+        return time.monotonic() - self._last_s < _RECENT_S
+
+
+async def local_path(handler: JupyterHandler) -> Path:
+    """Return the file or folder that the argument `path` names, as Jupyter's file browser does.
+
+    Raises:
+        HTTPError: 404 if it is outside the file browser's root, or hidden.
+    """
+    contents = handler.contents_manager
+    path = handler.get_query_argument("path").strip("/")
+    # Jupyter refuses what leads out of its root.
+    found = Path(contents._get_os_path(path))
+    parts = [part for part in path.split("/") if part]
+    is_hidden = any(part.startswith(".") for part in parts)
+    is_hidden = is_hidden or await ensure_async(contents.is_hidden(path))
+    if is_hidden and not contents.allow_hidden:
+        raise HTTPError(404, f"{path} is hidden, and this site shows no hidden files.")
+    return found
+
+
+class UploadHandler(APIHandler):
+    """A file that is uploaded in chunks.
+
+    Arguments of all requests: `path`, `size` in bytes, `modified` in ms of Unix time.
+    """
+
+    auth_resource = "contents"
+
+    def initialize(self, transfers: Transfers) -> None:
+        """Store the arguments of the route."""
+        self.transfers = transfers
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return what is there of it."""
+        upload = await self._upload()
+        await self._answer(lambda: asdict(upload.state()))
+
+    @for_the_user
+    async def put(self) -> None:
+        """Take the bytes from `offset` on: 200 and the next offset.
+
+        Raises:
+            HTTPError: 413 if they are more than 64 MiB.
+
+        Source:
+            409 if they do not follow what has arrived, 412 if a file of this name is there and
+            `replaces` is not 1, 507 if the disk is full.
+        """
+        upload = await self._upload()
+        offset, chunk = self._number("offset"), self.request.body
+        replaces = self.get_query_argument("replaces", "") == "1"
+        if len(chunk) > MOST_CHUNK_BYTES:
+            raise HTTPError(413, f"A chunk has at most {MOST_CHUNK_BYTES} bytes.")
+        self.transfers.note()
+        await self._answer(lambda: {"offset": upload.write(offset, chunk, replaces=replaces)})
+
+    @for_the_user
+    async def delete(self) -> None:
+        """Remove what has arrived."""
+        upload = await self._upload()
+
+        def remove() -> dict[str, Any]:
+            upload.remove()
+            return {}
+
+        await self._answer(remove)
+
+    async def _upload(self) -> Upload:
+        target = await local_path(self)
+        if not target.name or not await asyncio.to_thread(target.parent.is_dir):
+            raise HTTPError(404, "The folder is not there any more. Upload into another one.")
+        if await asyncio.to_thread(target.is_dir):
+            raise HTTPError(409, f"{target.name} is a folder. Rename it, or the file.")
+        return Upload(target, self._number("size"), self._number("modified"))
+
+    def _number(self, name: str) -> int:
+        text = self.get_query_argument(name)
+        if not text.isascii() or not text.isdecimal() or len(text) > 18:
+            raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
+        return int(text)
+
+    async def _answer(self, work: Callable[[], dict[str, Any]]) -> None:
+        try:
+            self.finish(await asyncio.to_thread(work))
+        except UploadError as error:
+            self.log.warning("%s", error)
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+
+
+class ArchiveHandler(JupyterHandler):
+    """A folder as a tar archive."""
+
+    auth_resource = "contents"
+
+    def initialize(self, transfers: Transfers) -> None:
+        """Store the arguments of the route."""
+        self.transfers = transfers
+
+    @for_the_user
+    async def get(self) -> None:
+        """Send the folder `path` while it is read.
+
+        Raises:
+            HTTPError: 404 if it is not there or cannot be read.
+        """
+        folder = await local_path(self)
+        pieces = stream_archive(folder, with_hidden=self.contents_manager.allow_hidden)
+        try:
+            piece = await asyncio.to_thread(next, pieces)
+        except OSError as error:
+            raise HTTPError(404, f"{folder.name} cannot be read: {error.strerror}.") from error
+        name = quote(f"{folder.name or 'files'}.tar")
+        self.set_header("Content-Type", "application/x-tar")
+        self.set_header("Content-Disposition", f"attachment; filename*=utf-8''{name}")
+        self.set_header("Cache-Control", "no-store")
+        # Proxies such as nginx would collect it first.
+        self.set_header("X-Accel-Buffering", "no")
+        try:
+            while piece:
+                self.write(piece)
+                # Waits until the browser has taken it.
+                await self.flush()
+                self.transfers.note()
+                piece = await asyncio.to_thread(_gather, pieces)
+        except StreamClosedError:
+            self.log.info("The download of %s was given up", folder)
+        finally:
+            await asyncio.to_thread(pieces.close)
+
+
+def _gather(pieces: Iterator[bytes]) -> bytes:
+    # Many small files make one piece: a piece needs a thread's turn.
+    found: list[bytes] = []
+    n_bytes = 0
+    for piece in pieces:
+        found.append(piece)
+        n_bytes += len(piece)
+        if n_bytes >= 256 * 1024:
+            break
+    return b"".join(found)
+
+
+def transfer_routes(settings: SessionSettings, transfers: Transfers) -> list[Any]:
+    """Return the routes that the site offers."""
+    shared = {"transfers": transfers}
+    uploads = [(r"/portal/api/uploads", UploadHandler, shared)]
+    archives = [(r"/portal/api/archive", ArchiveHandler, shared)]
+    return [
+        *(uploads if settings.resumable_uploads else ()),
+        *(archives if settings.archives else ()),
+    ]

@@ -1,0 +1,201 @@
+"""Uploads that are resumed and folders that are downloaded, at a real notebook server."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import random
+import socket
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.eventually import eventually
+from tests.support.mounts import small_disk
+from tests.support.notebook_server import TOKEN, NotebookServer
+
+MIB = 1024 * 1024
+SETTINGS = {
+    "JUPYTER_NO_CONFIG": "1",
+    "PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true}',
+}
+# Not zeros, which a hole in a file would be, too.
+DATA = random.Random(1).randbytes(50 * MIB)
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    folder = tmp_path_factory.mktemp("transfers")
+    server = NotebookServer(folder, tensorboard_python, environ=SETTINGS)
+    yield server
+    server.stop()
+
+
+def ask(
+    server: NotebookServer, method: str, name: str, size: int, data: bytes = b"", **more: Any
+) -> requests.Response:
+    arguments = {"path": name, "size": size, "modified": 1, **more}
+    url = f"{server.host}/user/ada/portal/api/uploads"
+    return server.http.request(method, url, params=arguments, data=data, timeout=60)
+
+
+def offset(server: NotebookServer, name: str, size: int) -> int:
+    answer = ask(server, "GET", name, size)
+    answer.raise_for_status()
+    return int(answer.json()["offset"])
+
+
+def break_off(server: NotebookServer, name: str, at: int, chunk: bytes) -> None:
+    """Send half a chunk, and lose the connection."""
+    host, port = server.host.removeprefix("http://").split(":")
+    path = f"/user/ada/portal/api/uploads?path={name}&size={len(DATA)}&modified=1&offset={at}"
+    lines = [f"PUT {path} HTTP/1.1", f"Host: {host}:{port}", f"Authorization: token {TOKEN}"]
+    head = "\r\n".join([*lines, f"Content-Length: {len(chunk)}", "", ""])
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(head.encode() + chunk[: len(chunk) // 2])
+
+
+def test_an_upload_survives_a_lost_connection_in_its_middle(server: NotebookServer) -> None:
+    name, half, chunk = "runs/big.bin", 24 * MIB, 4 * MIB
+    for at in range(0, half, chunk):
+        ask(server, "PUT", name, len(DATA), DATA[at : at + chunk], offset=at).raise_for_status()
+    break_off(server, name, half, DATA[half : half + chunk])
+    assert offset(server, name, len(DATA)) == half
+
+    for at in range(half, len(DATA), chunk):
+        ask(server, "PUT", name, len(DATA), DATA[at : at + chunk], offset=at).raise_for_status()
+
+    sent, arrived = (hashlib.sha256(data).hexdigest() for data in (DATA, read(server, name)))
+    assert arrived == sent
+    assert not list((server.root / "runs").glob("*.part"))
+    (server.root / name).unlink()
+
+
+def read(server: NotebookServer, name: str) -> bytes:
+    return (server.root / name).read_bytes()
+
+
+def test_bytes_that_do_not_follow_are_a_conflict(server: NotebookServer) -> None:
+    answer = ask(server, "PUT", "runs/a.bin", 6, b"def", offset=3)
+
+    assert answer.status_code == 409
+    assert "0 bytes of a.bin have arrived" in answer.json()["message"]
+    assert ask(server, "DELETE", "runs/a.bin", 6).ok
+    assert not list((server.root / "runs").glob("a.bin*"))
+
+
+def test_a_name_that_is_taken_is_not_replaced_by_itself(server: NotebookServer) -> None:
+    (server.root / "runs/mine.txt").write_text("mine")
+
+    assert ask(server, "GET", "runs/mine.txt", 3).json()["is_taken"] is True
+    assert ask(server, "PUT", "runs/mine.txt", 3, b"abc", offset=0).status_code == 412
+    assert read(server, "runs/mine.txt") == b"mine"
+    assert ask(server, "PUT", "runs/mine.txt", 3, b"abc", offset=0, replaces=1).ok
+    assert read(server, "runs/mine.txt") == b"abc"
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside.txt", "runs/../../x", ".ssh/authorized_keys", "no folder/a", ""]
+)
+def test_a_place_outside_the_file_browser_is_not_there(server: NotebookServer, path: str) -> None:
+    before = sorted(server.root.parent.rglob("*outside*"))
+
+    for method, more in (("GET", {}), ("PUT", {"offset": 0}), ("DELETE", {})):
+        answer = ask(server, method, path, 3, b"abc" if more else b"", **more)
+        assert answer.status_code in {404, 409}, answer.text
+    assert sorted(server.root.parent.rglob("*outside*")) == before
+
+
+def test_numbers_that_are_none_are_refused(server: NotebookServer) -> None:
+    assert ask(server, "PUT", "runs/a", 3, b"abc", offset="-1").status_code == 400
+    assert ask(server, "PUT", "runs/a", 3, b"abc", offset="1e3").status_code == 400
+    assert ask(server, "PUT", "runs/a", 3, b"abc").status_code == 400
+
+
+def test_a_full_disk_is_told_in_words_and_the_upload_continues_when_there_is_room(
+    tmp_path: Path, tensorboard_python: Path
+) -> None:
+    (tmp_path / "home").mkdir()
+    with small_disk(tmp_path / "home") as disk:
+        server = NotebookServer(tmp_path, tensorboard_python, environ=SETTINGS)
+        try:
+            data = DATA[: 2 * MIB]
+            assert ask(server, "PUT", "runs/a.bin", len(data), data[:MIB], offset=0).ok
+            disk.fill()
+
+            refused = ask(server, "PUT", "runs/a.bin", len(data), data[MIB:], offset=MIB)
+
+            assert refused.status_code == 507
+            assert "a.bin does not fit: the disk of its folder" in refused.json()["message"]
+            assert offset(server, "runs/a.bin", len(data)) == MIB
+            disk.free()
+            assert ask(server, "PUT", "runs/a.bin", len(data), data[MIB:], offset=MIB).ok
+            assert read(server, "runs/a.bin") == data
+        finally:
+            server.stop()
+
+
+def archive(server: NotebookServer, path: str, **options: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/portal/api/archive"
+    return server.http.get(url, params={"path": path}, timeout=60, **options)
+
+
+def test_a_folder_is_downloaded_without_what_lies_outside(server: NotebookServer) -> None:
+    folder = server.root / "model 1"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub/weights.bin").write_bytes(DATA[: 3 * MIB])
+    (folder / "away").symlink_to("/etc")
+
+    answer = archive(server, "model 1")
+
+    assert answer.ok, answer.text
+    assert answer.headers["Content-Type"] == "application/x-tar"
+    assert "model%201.tar" in answer.headers["Content-Disposition"]
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as found:
+        last = found.getnames()[-1]
+        weights = found.extractfile("model 1/sub/weights.bin")
+        assert weights is not None
+        assert weights.read() == DATA[: 3 * MIB]
+        assert not any("passwd" in name for name in found.getnames())
+    assert last == "model 1/NOT-IN-THIS-ARCHIVE.txt"
+
+
+def test_a_download_needs_little_memory_and_may_be_given_up(server: NotebookServer) -> None:
+    folder = server.root / "large"
+    folder.mkdir()
+    with (folder / "a.bin").open("wb") as file:
+        # A hole: nothing is stored.
+        file.truncate(1024 * MIB)
+    before = rss_mib(server)
+
+    with archive(server, "large", stream=True) as answer:
+        taken = sum(len(answer.raw.read(MIB)) for _ in range(200))
+        during = rss_mib(server)
+
+    assert taken == 200 * MIB
+    assert during - before < 50
+    eventually(lambda: "was given up" in server.log_path.read_text(), timeout_s=30)
+
+
+def rss_mib(server: NotebookServer) -> int:
+    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // MIB
+
+
+@pytest.mark.parametrize("path", ["..", ".local", "none", "runs/first/../../.."])
+def test_a_folder_outside_the_file_browser_is_not_downloaded(
+    server: NotebookServer, path: str
+) -> None:
+    assert archive(server, path).status_code == 404
+
+
+def test_both_can_be_turned_off(notebook_server: NotebookServer) -> None:
+    assert ask(notebook_server, "GET", "a", 1).status_code == 404
+    assert archive(notebook_server, "runs").status_code == 404

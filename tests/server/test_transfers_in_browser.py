@@ -1,0 +1,150 @@
+"""A large upload that loses its connection and its page, and a folder's download, in Chromium."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import re
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, expect  # noqa: E402
+
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
+TIMEOUT_MS = 60_000
+SETTINGS = {"PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true}'}
+UPLOADS = re.compile("/portal/api/uploads")
+DATA = random.Random(2).randbytes(50 * 1024 * 1024)
+N_BEFORE_LOSS = 5
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    folder = tmp_path_factory.mktemp("transfers")
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, SETTINGS)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def context(server: NotebookServer) -> Iterator[BrowserContext]:
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        context = browser.new_context(viewport={"width": 1280, "height": 860})
+        context.set_default_timeout(TIMEOUT_MS)
+        context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        yield context
+        browser.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, server: NotebookServer) -> Iterator[Page]:
+    page = context.new_page()
+    open_folder(page, server)
+    yield page
+    page.close()
+
+
+def open_folder(page: Page, server: NotebookServer) -> None:
+    page.goto(f"{server.host}/user/ada/lab/tree/runs?reset")
+    expect(item(page, "first")).to_be_visible(timeout=TIMEOUT_MS)
+
+
+def item(page: Page, name: str) -> Locator:
+    return page.locator(".jp-DirListing-item").filter(has_text=name).first
+
+
+def choose(page: Page, path: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.locator(".jp-FileBrowser .jp-id-upload").first.click()
+    chooser.value.set_files(path)
+
+
+def picture(page: Page, name: str) -> None:
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES_DIR / f"{name}.png")
+
+
+def test_an_upload_continues_after_a_lost_connection_and_after_a_reload(
+    page: Page, server: NotebookServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "big.bin"
+    path.write_bytes(DATA)
+    sent: list[int] = []
+
+    def lose(route: Route, request: Request) -> None:
+        if request.method == "PUT":
+            sent.append(len(sent))
+        if len(sent) > N_BEFORE_LOSS:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(UPLOADS, lose)
+    choose(page, path)
+    lost = page.get_by_text("continues as soon as the session answers again")
+    expect(lost).to_be_visible(timeout=TIMEOUT_MS)
+    picture(page, "upload-lost")
+    (part,) = (server.root / "runs").glob("big.bin.*.part")
+    assert part.stat().st_size == N_BEFORE_LOSS * 4 * 1024 * 1024
+
+    # The page is left although an upload runs.
+    page.on("dialog", lambda dialog: dialog.accept())
+    open_folder(page, server)
+    page.unroute(UPLOADS)
+    chunks: list[str] = []
+    page.on("request", lambda request: chunks.append(request.url) if is_chunk(request) else None)
+    choose(page, path)
+
+    expect(page.get_by_text("big.bin", exact=True)).to_be_visible(timeout=TIMEOUT_MS)
+    arrived = (server.root / "runs/big.bin").read_bytes()
+    assert hashlib.sha256(arrived).hexdigest() == hashlib.sha256(DATA).hexdigest()
+    assert not part.exists()
+    assert f"offset={N_BEFORE_LOSS * 4 * 1024 * 1024}&" in chunks[0], "it continued"
+
+
+def is_chunk(request: Request) -> bool:
+    return request.method == "PUT" and bool(UPLOADS.search(request.url))
+
+
+def test_a_second_upload_of_the_same_name_asks(
+    page: Page, server: NotebookServer, tmp_path: Path
+) -> None:
+    (server.root / "runs/again.bin").write_text("mine")
+    path = tmp_path / "again.bin"
+    path.write_bytes(DATA[: 5 * 1024 * 1024])
+
+    choose(page, path)
+    page.get_by_role("button", name="Overwrite").click()
+
+    eventually(lambda: (server.root / "runs/again.bin").stat().st_size == 5 << 20, timeout_s=60)
+
+
+def test_a_folder_is_downloaded_from_its_context_menu(page: Page, server: NotebookServer) -> None:
+    (server.root / "runs/first/a.txt").write_text("a")
+
+    item(page, "first").click(button="right")
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Download Folder as Archive (.tar)").click()
+
+    assert download.value.suggested_filename == "first.tar"
+    with tarfile.open(download.value.path()) as archive:
+        assert archive.getnames() == ["first", "first/a.txt"]
