@@ -64,6 +64,7 @@ class SessionSettings:
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
+        mlflow_python: Python that has MLflow; empty if sessions do not offer it.
         git: Whether git has a panel and is set up for notebooks and passwords.
         course_hosts: Hosts from which links may fetch courses, with a port if it is not 443.
         vscode_program: Program that starts code-server; empty for none.
@@ -96,6 +97,7 @@ class SessionSettings:
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()
+    mlflow_python: str = ""
     git: bool = False
     course_hosts: tuple[str, ...] = ()
     vscode_program: str = ""

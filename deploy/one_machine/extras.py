@@ -35,6 +35,7 @@ class Extra(Enum):
     APPTAINER = "apptainer"
     NETRON = "netron"
     CODE_SERVER = "code-server"
+    MLFLOW = "mlflow"
 
 
 def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
@@ -43,6 +44,7 @@ def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
         Extra.APPTAINER: ("apptainer", "image"),
         Extra.NETRON: ("netron",),
         Extra.CODE_SERVER: ("code-server",),
+        Extra.MLFLOW: ("mlflow",),
     }
     return tuple(target for extra in Extra if extra in extras for target in targets.get(extra, ()))
 

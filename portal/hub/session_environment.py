@@ -36,6 +36,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,
+        mlflow_python=environments.mlflow_python if settings.mlflow.enabled else "",
         git=settings.git.enabled,
         course_hosts=settings.git.course_hosts,
         vscode_program=str(settings.vscode.program) if settings.vscode.enabled else "",

@@ -86,6 +86,7 @@ from portal.server.tensorboard.proxy import TensorBoardProxy
 from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
 from portal.server.tensorboard.script import TensorBoardScriptHandler
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
+from portal.server.web_tools.mlflow import offer_mlflow
 from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import read_settings
 
@@ -117,7 +118,9 @@ class PortalServer(ExtensionApp):
         leave_no_core_files()
         keep_readable(self.serverapp.contents_manager)
         self.private_dir = self._make_private_dir()
-        self.has_git = read_settings(os.environ).git
+        settings = read_settings(os.environ)
+        offer_mlflow(os.environ, settings)
+        self.has_git = settings.git
         if self.has_git:
             offer_git(os.environ, Path(sys.prefix), self.private_dir)
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)

@@ -1,6 +1,6 @@
-"""What administrators build only on request: Horovod with MPI as well as Gloo, and MXNet.
+"""What administrators build only on request: Horovod with MPI as well as Gloo, MXNet, and MLflow.
 
-Both stand in a folder of their own, so that the environments of the portal stay as they are. It is
+They stand in a folder of their own, so that the environments of the portal stay as they are. It is
 kept, so that Horovod is compiled once.
 """
 
@@ -19,13 +19,13 @@ from tests.templates.conftest import pytest_sessionfinish, session  # noqa: F401
 from tests.templates.test_in_sessions import portal_session  # noqa: F401
 
 FOLDER = CACHE_DIR / "optional"
-TARGETS = ("pmix", "horovod", "mxnet", "package")
+TARGETS = ("pmix", "horovod", "mxnet", "mlflow", "package")
 BUILD_TIMEOUT_S = 3000
 
 
 @pytest.fixture(scope="session")
 def plan() -> Plan:
-    """The environments tensorflow, with Horovod over MPI, and mxnet with its kernel."""
+    """The environments tensorflow, with Horovod over MPI, mxnet with its kernel, and mlflow."""
     plan = Plan(prefix=FOLDER / "prefix", log_dir=FOLDER / "log", datasets_dir=FOLDER / "datasets")
     folders = ("--prefix", plan.prefix, "--logs", plan.log_dir, "--datasets", plan.datasets_dir)
     options = ("--flavour", Flavour.CPU.value, "--with-mpi")

@@ -42,6 +42,7 @@ from portal.hub.settings.slurm import SlurmSettings
 from portal.hub.settings.tools import (
     EnvironmentSettings,
     GitSettings,
+    MlflowSettings,
     TensorBoardSettings,
     ToolSettings,
     VSCodeSettings,
@@ -85,6 +86,7 @@ class Settings:
     traffic: TrafficSettings
     environments: EnvironmentSettings
     tensorboard: TensorBoardSettings
+    mlflow: MlflowSettings
     git: GitSettings
     vscode: VSCodeSettings
     tools: dict[str, ToolSettings]
@@ -147,6 +149,7 @@ TABLES: dict[str, type] = {
     "traffic": TrafficSettings,
     "environments": EnvironmentSettings,
     "tensorboard": TensorBoardSettings,
+    "mlflow": MlflowSettings,
     "git": GitSettings,
     "vscode": VSCodeSettings,
 }

@@ -30,6 +30,10 @@ class EnvironmentSettings:
         "Environment of TensorBoard.",
         default=Path("/opt/data-scientist-portal/environments/tensorboard"),
     )
+    mlflow: Path = setting(
+        "Environment of MLflow, which sessions offer on nodes that have it.",
+        default=Path("/opt/data-scientist-portal/environments/mlflow"),
+    )
     registry: Path = setting(
         "File on the compute nodes that names further environments, each of which becomes a kernel."
         " 'dsportal environments' reads and writes it.",
@@ -52,6 +56,11 @@ class EnvironmentSettings:
         """Path of the Python that has TensorBoard."""
         return str(self.tensorboard / "bin/python")
 
+    @property
+    def mlflow_python(self) -> str:
+        """Path of the Python that has MLflow."""
+        return str(self.mlflow / "bin/python")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBoardSettings:
@@ -68,6 +77,17 @@ class TensorBoardSettings:
         default=60.0,
         lowest=1,
         highest=10080,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MlflowSettings:
+    """MLflow's pages in sessions, on the folder `~/mlruns`."""
+
+    enabled: bool = setting(
+        "Whether sessions offer MLflow on nodes that have its environment, which"
+        " 'deploy/environments/build mlflow' makes, and kernels log there.",
+        default=True,
     )
 
 

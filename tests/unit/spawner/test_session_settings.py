@@ -36,6 +36,7 @@ ALL = SessionSettings(
     environments_file="/etc/environments.toml",
     image_binds=("/srv/isilon",),
     site_templates=("/srv/ours", "https://example.com/a.git"),
+    mlflow_python="/opt/mlflow/bin/python",
     git=True,
     course_hosts=("git.example.org",),
     vscode_program="/opt/code-server/bin/code-server",

@@ -3,7 +3,7 @@ export const CHUNK_BYTES = 4 * 1024 * 1024;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Where the chunks go. Its errors have a `status` if the server answered. */
+/** Where the chunks go. Its errors have a `response` if the server answered. */
 export interface ITransport {
   /** How many bytes have arrived. */
   offset(): Promise<number>;
@@ -54,6 +54,6 @@ export async function sendFile(
 
 /** Whether the next try may succeed: nothing answered, a proxy did, or other bytes were expected. */
 export function mayPass(error: unknown): boolean {
-  const status = (error as { status?: unknown }).status;
+  const status = (error as { response?: { status?: unknown } }).response?.status;
   return typeof status !== 'number' || [408, 409, 424, 429, 500, 502, 503, 504].includes(status);
 }

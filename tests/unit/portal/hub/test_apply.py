@@ -151,6 +151,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         resumable_uploads=True,
         archives=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
+        mlflow_python="/opt/data-scientist-portal/environments/mlflow/bin/python",
         git=True,
         course_hosts=("github.com", "gitlab.com"),
         vscode_program="/opt/data-scientist-portal/code-server/bin/code-server",
