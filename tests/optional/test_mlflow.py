@@ -23,6 +23,7 @@ from tests.support.tensorboard_contract import listening_inodes, sockets_of  # n
 PAGE_TIMEOUT_MS = 120_000
 TRAINING = """
 import mlflow
+from portal.launch.worker.progress import report
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 images, labels = load_digits(return_X_y=True)
@@ -31,9 +32,13 @@ with mlflow.start_run(run_name="digits-of-ada"):
     mlflow.log_param("alpha", model.alpha)
     for epoch in range(3):
         model.partial_fit(images[:1500], labels[:1500], classes=range(10))
+        report(step=epoch + 1, steps=3, images=1500, loss=1 / (epoch + 1))
         mlflow.log_metric("accuracy", model.score(images[1500:], labels[1500:]), step=epoch)
     mlflow.log_text("kept", "note.txt")
-print("logged to", mlflow.get_tracking_uri())
+    run_id = mlflow.active_run().info.run_id
+mlflow.flush_async_logging()
+(first, *_) = mlflow.MlflowClient().get_metric_history(run_id, "loss")
+print("reported", first.step, first.value, "logged to", mlflow.get_tracking_uri())
 """
 
 
@@ -71,7 +76,7 @@ def logged(server, mlflow_python):
 
 
 def test_a_training_logs_to_the_folder_in_the_home(server, logged):
-    assert f"logged to file://{server.root}/mlruns" in logged
+    assert f"reported 1 1.0 logged to file://{server.root}/mlruns" in logged
 
 
 def test_a_training_of_digits_shows_on_the_page(server, logged, chromium):  # noqa: F811

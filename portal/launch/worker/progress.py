@@ -23,6 +23,7 @@ from typing import SupportsFloat
 from ..errors import LaunchError
 from ..rendezvous.client import StoreClient
 from ..task.throughput import Sample
+from .mlflow_log import MlflowLog
 
 SCOPE = "progress"
 SEND_EVERY_S = 1.0
@@ -110,6 +111,7 @@ class Reporter:
 
 
 _reporters: list[Reporter] = []
+_mlflow = MlflowLog()
 
 
 def report(
@@ -121,8 +123,9 @@ def report(
 ) -> None:
     """Report the progress of this rank; the cell that started the run shows all ranks in one bar.
 
-    Costs a few microseconds, so every step may call it. Outside a run it does nothing, so that the
-    same function can be tried in the notebook itself.
+    Costs a few microseconds, so every step may call it. Outside a run there is no bar, so that
+    the same function can be tried in the notebook itself. If this process has started a run of
+    MLflow, loss and images/s go there, too.
 
     Args:
         step: Steps done, from 1; None counts the calls.
@@ -132,6 +135,7 @@ def report(
     """
     for reporter in _reporters:
         reporter.note(step, steps, images, loss)
+    _mlflow.note(step, images, loss)
 
 
 def begin(address: str, rank: int) -> Reporter:
