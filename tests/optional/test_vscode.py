@@ -1,0 +1,192 @@
+"""VS Code in a session, with the real code-server in a browser: used, unused, and by others."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import Page, expect  # noqa: E402
+
+from deploy.environments.builder.code_server import NAME, program  # noqa: E402
+from deploy.environments.builder.plan import Plan  # noqa: E402
+from deploy.environments.builder.process import clean_environment  # noqa: E402
+from tests.optional.conftest import BUILD_TIMEOUT_S, FOLDER  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.notebook_server import TOKEN, NotebookServer, descendants  # noqa: E402
+from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+TIMEOUT_MS = 120_000
+USER, ANOTHER_USER = 12345, 65534
+WALLTIME_S = 1790
+IDLE_AFTER_S = 20.0
+# VS Code calls a window active for a minute after it was used.
+UNUSED_TIMEOUT_S = 300
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
+
+
+@pytest.fixture(scope="session")
+def code_server() -> Path:
+    """The program, in a folder that users can read."""
+    plan = Plan(prefix=FOLDER / NAME, log_dir=FOLDER / "log", datasets_dir=FOLDER / "datasets")
+    folders = ("--prefix", plan.prefix, "--logs", plan.log_dir, "--datasets", plan.datasets_dir)
+    done = subprocess.run(
+        [plan.recipes_dir / "build", *folders, NAME],
+        env=clean_environment(),
+        timeout=BUILD_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0
+    return program(plan)
+
+
+@pytest.fixture(scope="module")
+def server(code_server: Path, tensorboard_python: Path) -> Iterator[NotebookServer]:
+    """A session of an ordinary user with one GPU and half an hour left, stopped when idle."""
+    settings = {
+        "meter_interval_s": 1.0,
+        "idle_after_s": IDLE_AFTER_S,
+        "idle_warning_s": 3600.0,
+        "idle_cpu_percent": 50.0,
+        "warnings_s": [1800, 300],
+        "vscode_program": str(code_server),
+    }
+    environ = {
+        "JUPYTER_NO_CONFIG": "1",
+        "PORTAL_WALLTIME_S": str(WALLTIME_S),
+        "CUDA_VISIBLE_DEVICES": "2",
+        "PORTAL_SETTINGS": json.dumps(settings),
+    }
+    with tempfile.TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        user_id = USER if os.getuid() == 0 else None
+        server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=user_id)
+        for path in (folder, server.root, server.tmp_dir):
+            path.chmod(0o755)
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def page(server: NotebookServer) -> Iterator[Page]:
+    """VS Code's window, in which the folder of the home is trusted once it has a terminal."""
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(TIMEOUT_MS)
+        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+        page.goto(address(server))
+        yield page
+        browser.close()
+
+
+def address(server: NotebookServer) -> str:
+    (tool,) = server.http.get(f"{server.host}/user/ada/portal/api/tools", timeout=10).json()
+    assert tool["title"] == "VS Code"
+    return f"{server.host}{tool['url']}"
+
+
+def idle_of(server: NotebookServer) -> dict[str, Any]:
+    url = f"{server.host}/user/ada/portal/api/session"
+    return dict(server.http.get(url, timeout=10).json()["idle"])
+
+
+def run_in_terminal(page: Page, command: str) -> None:
+    page.locator(".terminal-wrapper.active").click()
+    page.keyboard.type(f"{command}\n")
+
+
+def test_the_time_left_is_told_and_the_warning_is_shown(page: Page) -> None:
+    expect(page.locator(".statusbar")).to_contain_text(" min left", timeout=TIMEOUT_MS)
+
+    toast = page.locator(".notifications-toasts")
+    expect(toast).to_contain_text("This session ends in", timeout=TIMEOUT_MS)
+    expect(toast.get_by_role("button", name="Open the session")).to_be_visible()
+
+
+def test_the_session_is_opened_at_the_portals_address(page: Page, server: NotebookServer) -> None:
+    with page.context.expect_page() as opened:
+        page.locator(".statusbar").get_by_text(" min left").click()
+
+    assert opened.value.url.startswith(f"{server.host}/user/ada/")
+    opened.value.close()
+
+
+def test_a_terminal_has_the_gpus_of_the_session_and_no_token(
+    page: Page, server: NotebookServer
+) -> None:
+    page.keyboard.press("Control+Backquote")
+    page.get_by_role("button", name="Trust Folder").click()
+    expect(page.locator(".terminal-wrapper.active")).to_be_visible()
+
+    run_in_terminal(page, "echo gpu $CUDA_VISIBLE_DEVICES, token $JUPYTERHUB_API_TOKEN. > said")
+
+    said = server.root / "said"
+    eventually(lambda: said.exists() and said.read_text() == "gpu 2, token .\n", timeout_s=60)
+
+
+def test_a_file_is_edited_and_saved(page: Page, server: NotebookServer) -> None:
+    file = server.root / "train.py"
+    run_in_terminal(page, "touch train.py; code-server train.py")
+    expect(page.get_by_role("tab", name="train.py")).to_be_visible()
+    page.locator(".editor-instance .view-lines").click()
+
+    page.keyboard.type("epochs = 3")
+    page.keyboard.press("Control+S")
+
+    eventually(lambda: file.read_text().strip() == "epochs = 3", timeout_s=60)
+
+
+def test_it_leads_to_no_port_of_the_node(page: Page, server: NotebookServer) -> None:
+    for path in ("proxy/22/", "absproxy/22/"):
+        answer = server.http.get(f"{address(server)}{path}", timeout=30)
+        assert answer.status_code in {403, 404}, path
+
+    pids = descendants(server.process.pid)
+    assert sockets_of(pids) & listening_inodes() == set()
+
+
+def test_a_stranger_is_sent_to_the_login(page: Page, server: NotebookServer) -> None:
+    argv = ["curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}"]
+    done = subprocess.run([*argv, address(server)], capture_output=True, text=True, check=False)
+
+    assert done.stdout == "302"
+
+
+@needs_root
+def test_another_user_of_the_node_reaches_no_socket(page: Page, server: NotebookServer) -> None:
+    lines = Path("/proc/net/unix").read_text().splitlines()[1:]
+    own = sockets_of([server.process.pid, *descendants(server.process.pid)])
+    fields = [line.split() for line in lines]
+    paths = {words[7] for words in fields if len(words) > 7 and words[6] in own}
+    files = [path for path in paths if path.startswith("/")]
+    assert any("vscode-ipc" in path for path in files), "the terminals' own"
+
+    for path in files:
+        argv = ["curl", "--silent", "--max-time", "5", "--unix-socket", path, "http://x/"]
+        stranger = subprocess.run(argv, user=ANOTHER_USER, extra_groups=[], capture_output=True)
+        assert (stranger.returncode, stranger.stdout) == (7, b""), f"curl connected to {path}"
+
+
+def test_an_open_window_keeps_the_session_only_while_somebody_uses_it(
+    page: Page, server: NotebookServer
+) -> None:
+    eventually(lambda: idle_of(server)["state"] == "warned", timeout_s=UNUSED_TIMEOUT_S)
+    toast = page.locator(".notifications-toasts")
+    expect(toast).to_contain_text("Nothing happens in this session", timeout=TIMEOUT_MS)
+
+    page.keyboard.press("ArrowUp")
+
+    eventually(lambda: idle_of(server)["state"] == "used", timeout_s=60)
