@@ -55,6 +55,8 @@ class SessionSettings:
         tensorboard_python: Python that has TensorBoard; empty for the notebook server's own.
         tensorboard_limit: Most TensorBoards at once; 0 for no limit.
         tensorboard_idle_s: Seconds without a request until one is stopped; 0 for never.
+        ssh_limit: Most ssh connections at once; 0 for none.
+        ssh_forwards_ports: Whether `ssh -L` may lead to TCP ports.
         runs_most_mib: Largest size of the folders of runs together in MiB; 0 for no limit.
         runs_newest_kept: Newest runs that this limit leaves alone.
         is_shareable: Whether others than the owner may be let in.
@@ -88,6 +90,8 @@ class SessionSettings:
     tensorboard_python: str = ""
     tensorboard_limit: int = 0
     tensorboard_idle_s: float = 0.0
+    ssh_limit: int = 0
+    ssh_forwards_ports: bool = False
     runs_most_mib: int = 0
     runs_newest_kept: int = 0
     is_shareable: bool = False

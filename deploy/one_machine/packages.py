@@ -27,13 +27,23 @@ CLUSTER_PACKAGES = (
     "ldap-utils",
     "nslcd",
     "libnss-ldapd",
+    "openssh-server",
     "openssl",
     "sudo",
     "iproute2",
     "python3-venv",
 )
-# Daemons that these packages bring a unit for. deploy/up runs its own, with its own settings.
-UNITS = ("slurmctld", "slurmd", "slurmdbd", "munge", "slapd", "nslcd")
+# Daemons that these packages bring a unit for, and the packages that bring them. deploy/up runs its
+# own, with its own settings, and sessions start their own sshd.
+UNITS = {
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "slurmdbd": "slurmdbd",
+    "munge": "munge",
+    "slapd": "slapd",
+    "nslcd": "nslcd",
+    "ssh": "openssh-server",
+}
 
 # Source: the templates of Debian's slapd 2.5 and libnss-ldapd 0.9.12 (debconf-show). Without an
 # answer slapd makes a database of its own and libnss-ldapd edits /etc/nsswitch.conf.
@@ -112,7 +122,7 @@ def install_packages(missing: Sequence[str]) -> None:
             # The package lists may be missing or outdated.
             run((*APT_GET, "update"), environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
             run(install, environment=quiet, timeout_s=INSTALL_TIMEOUT_S)
-    disable_units([unit for unit in UNITS if unit in missing])
+    disable_units([unit for unit, package in UNITS.items() if package in missing])
 
 
 @contextlib.contextmanager

@@ -27,6 +27,8 @@ def session_settings(settings: Settings) -> SessionSettings:
         tensorboard_python=environments.tensorboard_python,
         tensorboard_limit=tensorboard.limit,
         tensorboard_idle_s=tensorboard.idle_minutes * SECONDS_PER_MINUTE,
+        ssh_limit=settings.ssh.limit,
+        ssh_forwards_ports=settings.ssh.forwards_ports,
         runs_most_mib=round(settings.runs.most_gib * 1024),
         runs_newest_kept=settings.runs.newest_kept,
         is_shareable=settings.sharing.enabled,

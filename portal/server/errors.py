@@ -101,3 +101,15 @@ class ForeignPortError(PortalError):
     """What listens on the requested port belongs to another user or session."""
 
     http_status = 403
+
+
+class SshError(PortalError):
+    """The session cannot be reached over ssh; the text says why."""
+
+    http_status = 503
+
+
+class SshLimitError(SshError):
+    """The session already has as many connections as it may have."""
+
+    http_status = 409

@@ -78,6 +78,10 @@ from portal.server.session.handlers import ROUTES
 from portal.server.session.local_handlers import LOCAL_ROUTES
 from portal.server.session.monitor import make_session_monitor
 from portal.server.session.visitors import Visitors
+from portal.server.ssh.connections import SshConnections
+from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
+from portal.server.ssh.handlers import SshSocket
+from portal.server.ssh.terminal_warnings import warn_terminals
 from portal.server.storage_links import read_storage
 from portal.server.tensorboard.handlers import TensorBoardHandler, TensorBoardsHandler
 from portal.server.tensorboard.instances import TensorBoards
@@ -239,6 +243,15 @@ class PortalServer(ExtensionApp):
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
         )
+        self.ssh = SshConnections(
+            limit=settings.ssh_limit,
+            forwards_ports=settings.ssh_forwards_ports,
+            environ=os.environ,
+            log=self.log,
+        )
+        self.handlers.append(
+            (SSH_ROUTE, SshSocket, {"connections": self.ssh, "session": self.session})
+        )
         local = {"session": self.session, "page": base_url, "note_use": self._note_use}
         self.kernel_socket.add_routes([(route, handler, local) for route, handler in LOCAL_ROUTES])
 
@@ -296,6 +309,7 @@ class PortalServer(ExtensionApp):
         else:
             hide_git_panel(self.serverapp.web_app)
         self.session.start()
+        self.ssh_warnings = asyncio.create_task(warn_terminals(self.ssh, self.session))
         self.runs_limit.start()
         if self.saves_output:
             self.notebook_writer.start()
@@ -330,6 +344,9 @@ class PortalServer(ExtensionApp):
         self.kernels.stop()
         await self.guests.stop()
         await self.runs_limit.stop()
+        self.ssh_warnings.cancel()
+        await asyncio.gather(self.ssh_warnings, return_exceptions=True)
+        await self.ssh.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
         await asyncio.to_thread(forget_credentials, self.private_dir)

@@ -32,7 +32,7 @@ SAMPLES = (
     (r"(robots\.txt)", "robots.txt"),
     (r"(favicon\.ico)", "favicon.ico"),
     (r"(user|services)", "user"),
-    (r"(users|gallery|frameworks|reasons)", "users"),
+    (r"(users|gallery|ssh|frameworks|reasons)", "users"),
     (r"(?!/hub/).*", "/x"),
     (r"(/.*|)", "/x"),
     (r"(/.*)?", "/x"),

@@ -32,7 +32,8 @@ HUB: dict[str, Who] = {
     r"/hub/logo$": Who.ANYBODY,
     # Whoever cannot log in may need them.
     r"/hub/help/?$": Who.ANYBODY,
-    r"/hub/help/(users|gallery|frameworks|reasons)$": Who.ANYBODY,
+    r"/hub/help/(users|gallery|ssh|frameworks|reasons)$": Who.ANYBODY,
+    r"/hub/help/dsportal-ssh\.pyz$": Who.ANYBODY,
     r"/hub/help/images/(.*)$": Who.ANYBODY,
     # Where the proxy leads who asks for a session that does not run.
     r"/hub/user/(?P<user_name>[^/]+)(?P<user_path>/.*)?$": Who.ANYBODY,
@@ -274,6 +275,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/tools$",
     r"/portal/jobs$",
     r"/portal/runs$",
+    r"/portal/ssh$",
     r"/portal/tensorboard.js$",
     r"/portal/tensorboards/([^/]+)(/.*)?$",
     r"/terminals/(.*)$",

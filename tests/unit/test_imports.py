@@ -20,6 +20,8 @@ FORBIDDEN = {
     "portal/hub": ("portal.server", "portal.launch", "notebook_templates", *FRAMEWORKS),
     "portal/server": ("portal.hub", "portal.launch", "batchspawner", "tensorflow", "keras"),
     "portal/environments": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
+    # On a laptop there is only Python.
+    "portal/laptop": ("spawner", "portal.hub", "portal.server", "portal.launch", "tornado"),
     "portal/packages": ("portal.hub", "portal.server", "portal.launch", "jupyter_server"),
     "portal/launch": ("portal.hub", "portal.server", "jupyterhub", "jupyter_server"),
     "portal/data": ("portal.hub", "portal.server", "portal.launch", "spawner", "jupyter_server"),
@@ -62,6 +64,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "kernels": (),
         "environments": (),
         "ports": (),
+        "ssh": ("session",),
         "runs": ("jobs",),
         "git": ("jobs",),
         "web_tools": ("tensorboard",),

@@ -16,8 +16,10 @@ from markdown_it.token import Token
 # Links to the documentation's own files, so that there is one text.
 GUIDES_DIR = Path(__file__).parents[1] / "guides"
 # The first is the page of the plain address.
-GUIDES = ("users", "gallery", "frameworks", "reasons")
+GUIDES = ("users", "gallery", "ssh", "frameworks", "reasons")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+# Stands for the site's own address.
+_EXAMPLE_URL = "https://portal.example.com"
 _LISTED_LEVELS = (2, 3)
 
 _ACCESSIBLE = {
@@ -59,9 +61,16 @@ class Guide:
 
 
 @functools.cache
-def read_guide(name: str, url: str) -> Guide:
-    """Return one of GUIDES; the address of all guides ends in "/"."""
-    return render((GUIDES_DIR / f"{name}.md").read_text(encoding="utf-8"), url)
+def read_guide(name: str, url: str, portal_url: str = "") -> Guide:
+    """Return one of GUIDES.
+
+    Args:
+        name: Name of its file.
+        url: Address of all guides, which ends in "/".
+        portal_url: Address of the portal, for commands that users copy; empty if it is not known.
+    """
+    text = (GUIDES_DIR / f"{name}.md").read_text(encoding="utf-8")
+    return render(text.replace(_EXAMPLE_URL, portal_url.rstrip("/") or _EXAMPLE_URL), url)
 
 
 def render(markdown: str, url: str) -> Guide:

@@ -9,6 +9,7 @@ from tornado.web import StaticFileHandler
 
 from portal.hub.network.refusals import refuse_nul
 from portal.hub.pages.guide import GUIDES, GUIDES_DIR, read_guide
+from portal.hub.pages.ssh_client import SshClientHandler
 
 ROUTE = "/help"
 
@@ -19,7 +20,8 @@ class HelpHandler(BaseHandler):
     async def get(self, name: str | None = None) -> None:
         """Show the guide of that name, or the users' guide."""
         url = f"{self.hub.base_url}{ROUTE.lstrip('/')}/"
-        guide = read_guide(name or GUIDES[0], url)
+        public_url = self.settings.get("public_url")
+        guide = read_guide(name or GUIDES[0], url, public_url.geturl() if public_url else "")
         others = [(url + other, read_guide(other, url).title) for other in GUIDES]
         page = await self.render_template("help.html", guide=guide, guides=others)
         self.finish(page)
@@ -48,6 +50,7 @@ def help_routes() -> list[tuple[Any, ...]]:
     images = (GUIDES_DIR / "images").resolve()
     return [
         (rf"{ROUTE}/?", HelpHandler),
+        (rf"{ROUTE}/dsportal-ssh\.pyz", SshClientHandler),
         (rf"{ROUTE}/({'|'.join(GUIDES)})", HelpHandler),
         (rf"{ROUTE}/images/(.*)", HelpImageHandler, {"path": str(images)}),
     ]

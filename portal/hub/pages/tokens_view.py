@@ -168,6 +168,11 @@ def _permissions(scopes: Collection[str]) -> Iterable[Permission]:
         words="The same, and open them: run code, read and write your files.",
         scopes="servers!user access:servers!user",
     )
+    yield Permission(
+        title="Connect my own editor",
+        words="Open sessions that run, with VS Code, PyCharm or ssh on my machine; start none.",
+        scopes="access:servers!user",
+    )
     if "read:metrics" in scopes:
         yield Permission(
             title="Read the metrics",

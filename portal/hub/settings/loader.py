@@ -43,6 +43,7 @@ from portal.hub.settings.tools import (
     EnvironmentSettings,
     GitSettings,
     MlflowSettings,
+    SshSettings,
     TensorBoardSettings,
     ToolSettings,
     VSCodeSettings,
@@ -89,6 +90,7 @@ class Settings:
     mlflow: MlflowSettings
     git: GitSettings
     vscode: VSCodeSettings
+    ssh: SshSettings
     tools: dict[str, ToolSettings]
 
     @property
@@ -152,6 +154,7 @@ TABLES: dict[str, type] = {
     "mlflow": MlflowSettings,
     "git": GitSettings,
     "vscode": VSCodeSettings,
+    "ssh": SshSettings,
 }
 
 

@@ -1,4 +1,4 @@
-"""The tables of portal.toml about a session's tools: environments, TensorBoard, web tools."""
+"""The tables of portal.toml about a session's tools: environments, TensorBoard, ssh, web tools."""
 
 # ruff: noqa: RUF009 - setting() returns a dataclass field, not a shared value
 
@@ -122,6 +122,27 @@ class VSCodeSettings:
         " it. Empty: none; users can still install extensions from files.",
         default="https://open-vsx.org",
         check=check_gallery,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshSettings:
+    """Connections over ssh from users' own machines, through the portal's login.
+
+    Offered on nodes that have sshd, Debian's openssh-server. No port is opened, and sshd need not
+    run there: a session starts one of its own for each connection.
+    """
+
+    limit: int = setting(
+        "Most connections at once in a session; an editor takes one or a few. 0 switches ssh off.",
+        default=16,
+        lowest=0,
+        highest=200,
+    )
+    forwards_ports: bool = setting(
+        "Whether 'ssh -L' may lead to TCP ports, as a shell of the session can. Unix sockets are"
+        " always forwarded; PyCharm needs ports, VS Code can do without.",
+        default=True,
     )
 
 

@@ -69,6 +69,10 @@ RUN = (
     RunBy(r"dsportal (un)?drain.*", "tests/hub/test_operations.py", '"drain"'),
     RunBy(r"dsportal sessions stop .*", "tests/hub/test_operations.py", '"sessions", "stop"'),
     RunBy(r"echo .*extra-server.txt", "tests/deploy/test_site_packages.py", "extra"),
+    RunBy(
+        r"curl -LO .*/dsportal-ssh\.pyz", "tests/support/laptop.py", "/hub/help/dsportal-ssh.pyz"
+    ),
+    RunBy(r"python3 dsportal-ssh\.pyz setup .*", "tests/support/laptop.py", '"setup"'),
     RunBy(r"squeue", "tests/slurm/conftest.py", '"squeue"'),
     RunBy(r"curl .*/hub/api/users/.*", "tests/hub/test_sessions_by_rest.py", "/server"),
     RunBy(

@@ -146,6 +146,8 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         tensorboard_python="/opt/data-scientist-portal/environments/tensorboard/bin/python",
         tensorboard_limit=8,
         tensorboard_idle_s=3600.0,
+        ssh_limit=16,
+        ssh_forwards_ports=True,
         runs_newest_kept=20,
         saves_output=True,
         resumable_uploads=True,

@@ -98,7 +98,12 @@ def test_the_least_is_offered_first_and_metrics_only_to_who_may_read_them() -> N
     offered = [permission.scopes for permission in view().permissions]
     of_administrators = [p.scopes for p in view(scopes={"read:metrics": True}).permissions]
 
-    assert offered == ["servers!user", "servers!user access:servers!user", ""]
+    assert offered == [
+        "servers!user",
+        "servers!user access:servers!user",
+        "access:servers!user",
+        "",
+    ]
     assert "read:metrics" in of_administrators
 
 

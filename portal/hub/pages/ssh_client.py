@@ -1,0 +1,50 @@
+"""The program that users run on their own machines for ssh to their sessions, as one file."""
+
+from __future__ import annotations
+
+import functools
+import io
+import zipfile
+from pathlib import Path
+
+from jupyterhub.handlers import BaseHandler
+
+SOURCES_DIR = Path(__file__).parents[2] / "laptop"
+_PACKAGE = "dsportal_ssh"
+_MAIN = f"import sys\n\nfrom {_PACKAGE}.cli import main\n\nsys.exit(main())\n"
+
+
+@functools.cache
+def build_archive() -> bytes:
+    """Return the program as an archive that Python runs; the same bytes for the same sources.
+
+    Source:
+        https://docs.python.org/3/library/zipapp.html
+    """
+    archive = io.BytesIO(b"")
+    # Where a shell can start it by its name.
+    archive.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(_entry("__main__.py"), _MAIN)
+        for path in sorted(SOURCES_DIR.glob("*.py")):
+            file.writestr(_entry(f"{_PACKAGE}/{path.name}"), path.read_bytes())
+    return archive.getvalue()
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    # With the format's first moment as its time.
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+class SshClientHandler(BaseHandler):
+    """Serves it to anybody, as it serves the guides: what opens a session is the token."""
+
+    async def get(self) -> None:
+        """Send the archive as a download."""
+        self.set_header("Content-Type", "application/octet-stream")
+        self.set_header("Content-Disposition", 'attachment; filename="dsportal-ssh.pyz"')
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Cache-Control", "no-cache")
+        self.finish(build_archive())

@@ -1,0 +1,69 @@
+"""A user's laptop: the portal's program for ssh, as its help page offers it, and OpenSSH's own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import requests
+
+from tests.support.portal_client import ADDRESS
+
+TIMEOUT_S = 90
+NAME = "gpu-session"
+
+
+class Laptop:
+    """A home folder with what the portal's program makes in it."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {**os.environ, "HOME": str(home)}
+        self.archive = home / "dsportal-ssh.pyz"
+        got = requests.get(f"{ADDRESS}/hub/help/dsportal-ssh.pyz", timeout=30)
+        got.raise_for_status()
+        self.archive.write_bytes(got.content)
+
+    def set_up(self, token: str) -> subprocess.CompletedProcess[str]:
+        """Run the one command that users run."""
+        return self.run(sys.executable, str(self.archive), "setup", ADDRESS, text=f"{token}\n")
+
+    def proxy(self) -> subprocess.CompletedProcess[str]:
+        """Run what ssh runs, without an ssh that says anything."""
+        return self.run(sys.executable, str(self.archive), "proxy", NAME)
+
+    def ssh(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run ssh with these options and this command; the host stands where "HOST" is."""
+        return self.run("ssh", *self.options, *words, text=text)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of ssh, scp and sftp that stand for ~/.ssh/config of this home."""
+        return ("-F", str(self.home / ".ssh/config"), "-o", "BatchMode=yes")
+
+    def run(self, *argv: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a program here."""
+        return subprocess.run(
+            argv,
+            env=self.environment,
+            cwd=self.home,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    def start(self, *argv: str) -> subprocess.Popen[str]:
+        """Start a program here that stays."""
+        return subprocess.Popen(
+            argv,
+            env=self.environment,
+            cwd=self.home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
