@@ -79,6 +79,8 @@ def stanza(host: Host, user: str, *, python: str, script: Path) -> str:
         f"HostKeyAlias {host.name}",
         "StrictHostKeyChecking yes",
         "UpdateHostKeys no",
+        # So that ssh ends when the network is gone; too little to count as use of the session.
+        "ServerAliveInterval 30",
     ]
     body = "".join(f"    {line}\n" for line in lines)
     return (

@@ -227,6 +227,8 @@ class PortalServer(ExtensionApp):
         page_config["portalUploads"] = settings.resumable_uploads
         page_config["portalArchives"] = settings.archives
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
+        # Where ssh is offered, the Help menu says how.
+        page_config["portalSsh"] = "yes" if settings.ssh_limit else ""
         self.visitors = Visitors(
             os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
         )

@@ -1,7 +1,7 @@
 """The way of an ssh connection into the session: a WebSocket that carries its bytes.
 
-The client says `{"public_key": "..."}`; the answer is `{"host_key": "...", "user": "..."}`, or
-`{"message": "..."}` and the end. Everything after that is ssh, as binary messages.
+The client says `{"public_key": "..."}`; the answer is `{"host_key": "..."}`, or `{"message": "..."}`
+and the end. Everything after that is ssh, as binary messages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import pwd
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -91,8 +90,7 @@ class SshSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
             return
         self.connection = connection
         # Before the first bytes of sshd, which begins to speak by itself.
-        account = pwd.getpwuid(os.getuid()).pw_name
-        await self._tell({"host_key": self.connections.host_key, "user": account})
+        await self._tell({"host_key": self.connections.host_key})
         self.log.info(
             "ssh from %s: %d connections now",
             forwarded_addresses(self.request),

@@ -1,5 +1,6 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
 import { ILauncher } from '@jupyterlab/launcher';
 
 import { hubUrl } from './hub';
@@ -7,8 +8,9 @@ import { helpIcon } from './icon';
 import { PALETTE_CATEGORY } from './palette';
 
 const OPEN_HELP = 'data-scientist-portal:open-help';
+const CONNECT_EDITOR = 'data-scientist-portal:connect-editor';
 
-/** The users' guide, which the hub serves: Help menu, launcher, palette. */
+/** The users' guide and that to ssh, which the hub serves: Help menu, launcher, palette. */
 export const helpPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:help',
   description: "Opens the portal's guide.",
@@ -23,6 +25,16 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
       isVisible: () => url !== null,
       execute: () => void window.open(url ?? '', '_blank')
     });
+    const sshUrl = PageConfig.getOption('portalSsh') ? hubUrl('help/ssh') : null;
+    app.commands.addCommand(CONNECT_EDITOR, {
+      label: 'Connect Your Own Editor…',
+      caption: 'VS Code, PyCharm or ssh on your own machine, in this session',
+      isVisible: () => sshUrl !== null,
+      execute: () => void window.open(sshUrl ?? '', '_blank')
+    });
+    if (sshUrl !== null) {
+      palette?.addItem({ command: CONNECT_EDITOR, category: PALETTE_CATEGORY });
+    }
     if (url !== null) {
       launcher?.add({ command: OPEN_HELP, category: 'Other', rank: 9 });
       palette?.addItem({ command: OPEN_HELP, category: PALETTE_CATEGORY });

@@ -25,6 +25,14 @@ def test_a_page_has_its_title_and_parts_with_anchors() -> None:
     assert "<h1" not in guide.html
 
 
+def test_commands_to_copy_have_the_portals_own_address() -> None:
+    shown = read_guide("ssh", URL, "https://gpus.example.org/").html
+
+    assert "setup https://gpus.example.org\n" in shown
+    assert "https://gpus.example.org/hub/help/dsportal-ssh.pyz" in shown
+    assert "setup https://portal.example.com\n" in read_guide("ssh", URL).html
+
+
 @pytest.mark.parametrize(
     ("markdown", "html"),
     [

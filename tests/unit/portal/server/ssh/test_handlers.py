@@ -1,0 +1,53 @@
+"""Who may connect over ssh."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from portal.server.ssh.handlers import SshSocket
+
+TOKEN = {"Authorization": "token a"}
+
+
+class Authorizer:
+    def __init__(self, is_open: bool) -> None:
+        self.is_open = is_open
+
+    async def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+        assert (action, resource) == ("execute", "ssh")
+        return self.is_open
+
+
+async def refusal(user: str | None, headers: dict[str, str], *, is_open: bool = True) -> str:
+    handler: Any = SimpleNamespace(
+        current_user=None if user is None else SimpleNamespace(username=user),
+        request=SimpleNamespace(headers=headers),
+        authorizer=Authorizer(is_open),
+        auth_resource=SshSocket.auth_resource,
+    )
+    return await SshSocket._refusal(handler)
+
+
+@pytest.fixture(autouse=True)
+def owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTERHUB_USER", "ada")
+
+
+async def test_the_owner_with_a_token_may() -> None:
+    assert await refusal("ada", TOKEN) == ""
+
+
+async def test_a_cookie_alone_does_not_suffice() -> None:
+    assert "needs a token" in await refusal("ada", {"Cookie": "a"})
+    assert "needs a token" in await refusal(None, TOKEN)
+
+
+async def test_a_colleague_or_administrator_whom_jupyterhub_lets_in_may_not() -> None:
+    assert "only its owner" in await refusal("grace", TOKEN)
+
+
+async def test_a_token_that_may_not_use_the_session_is_told_so() -> None:
+    assert "may not open the session" in await refusal("ada", TOKEN, is_open=False)
