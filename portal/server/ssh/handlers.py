@@ -1,7 +1,7 @@
 """The way of an ssh connection into the session: a WebSocket that carries its bytes.
 
-The client says `{"public_key": "..."}`; the answer is `{"host_key": "..."}`, or `{"message": "..."}`
-and the end. Everything after that is ssh, as binary messages.
+The client says `{"public_key": "..."}`; the answer is `{"host_key": "..."}`, or the end after
+`{"message": "..."}`. Everything after that is ssh, as binary messages.
 """
 
 from __future__ import annotations
