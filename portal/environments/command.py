@@ -162,6 +162,8 @@ def variables(environment: Environment, *, path: str) -> Mapping[str, str]:
         own["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(environment.path)
     if environment.kernel_packages is not None:
         own[KERNEL_PACKAGES_VARIABLE] = str(environment.kernel_packages)
+        # Where the folder is removed meanwhile, its mount goes and Python would make it again.
+        own["PYTHONDONTWRITEBYTECODE"] = "1"
     return own | dict(environment.variables)
 
 

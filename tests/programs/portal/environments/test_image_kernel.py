@@ -51,8 +51,13 @@ def add(home: Path, image: Path) -> int:
 
 
 def test_an_image_with_only_python_gets_ipykernel_beside_it(
-    home: Path, wheels: Path, image: Path, capfd: pytest.CaptureFixture[str]
+    home: Path,
+    wheels: Path,
+    image: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     make_wheel(wheels, "ipykernel", "7.0", IPYKERNEL, requires="other")
 
     assert add(home, image) == 0, capfd.readouterr()
@@ -64,6 +69,9 @@ def test_an_image_with_only_python_gets_ipykernel_beside_it(
     assert table["packages"] == ["ipykernel==7.0", "other==1.0"]
     assert {path.name for path in beside.glob("*.py")} == {"ipykernel.py"}
     assert f"--bind={beside}:{beside}:ro" in (home / "called").read_text()
+    # The folder can be removed while a kernel imports from it, which ends the mount that protects
+    # it; Python would make it again for its bytecode.
+    assert not list(beside.rglob("__pycache__"))
     capfd.readouterr()
     assert environments("check", "bare") == 0, capfd.readouterr()
 
