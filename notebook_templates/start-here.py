@@ -54,7 +54,7 @@ print_storage()
 # %% [markdown]
 # The status bar at the bottom shows time, GPUs and memory while you work. If the time runs out, a
 # message offers to extend the session. Stop it when you are done, so that others get the GPUs:
-# *File*, *Hub Control Panel*, *Stop My Server*.
+# *Control Panel*, *Stop My Server*.
 #
 # ## A first training
 #

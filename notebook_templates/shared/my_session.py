@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsportal.slurm.session import SessionAllocation, read_session
+from dsportal.slurm_words.amounts import format_time_left
+from dsportal.slurm_words.slurm.units import parse_time_left
 
 _GIB = 2**30
 
@@ -23,7 +25,7 @@ class Storage:
         name: What users call it.
         path: Where it is.
         free_bytes: What can still be written there.
-        total_bytes: What it holds in all.
+        total_bytes: What its users can fill: less than the disk if the system keeps a reserve.
         use: What it is for.
     """
 
@@ -63,18 +65,19 @@ def list_storage() -> list[Storage]:
     for name, path, use in places:
         if path.is_dir():
             usage = shutil.disk_usage(path)
-            found.append(Storage(name, path, usage.free, usage.total, use))
+            found.append(Storage(name, path, usage.free, usage.used + usage.free, use))
     return found
 
 
 def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
-    """Return how long the session goes on, and the memory that it has.
+    """Return how long the session continues, and the memory that it has.
 
     Args:
         session: The session.
 
     Returns:
-        Slurm's time, such as "7:41:12" or "1-02:00:00", and "96 GiB"; "unknown" where it says none.
+        The time as the status bar shows it, such as "7 h 41 min", and "96 GB", in units of 1,024
+        as everywhere in the portal; "unknown" if Slurm says none.
 
     Source:
         squeue(1), --Format, fields TimeLeft and tres-alloc, Slurm 22.05.
@@ -85,13 +88,15 @@ def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
         asked = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return "unknown", "unknown"
-    left, _, resources = asked.stdout.strip().partition(" ")
+    time_left, _, resources = asked.stdout.strip().partition(" ")
+    left_s = parse_time_left(time_left)
+    left = format_time_left(left_s) if left_s is not None else time_left.lower()
     memory = re.search(r"\bmem=([\d.]+)([KMGT]?)", resources)
     if memory is None:
         return left or "unknown", "unknown"
     # Slurm's units are powers of 1,024.
     mib = float(memory[1]) * {"K": 1 / 1024, "G": 1024, "T": 1024**2}.get(memory[2], 1)
-    return left or "unknown", f"{mib / 1024:,.0f} GiB" if mib >= 1024 else f"{mib:,.0f} MiB"
+    return left or "unknown", f"{mib / 1024:,.0f} GB" if mib >= 1024 else f"{mib:,.0f} MB"
 
 
 def print_session() -> None:
@@ -125,5 +130,5 @@ def _gpu_names(session: SessionAllocation) -> str:
 def print_storage() -> None:
     """Print how much can be written to each place, and what it is for."""
     for place in list_storage():
-        free = f"{place.free_bytes / _GIB:,.0f} of {place.total_bytes / _GIB:,.0f} GiB free"
+        free = f"{place.free_bytes / _GIB:,.0f} of {place.total_bytes / _GIB:,.0f} GB free"
         print(f"{place.name:10} {free:>26}: {place.use}")
