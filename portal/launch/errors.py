@@ -37,7 +37,16 @@ class SessionError(LaunchError):
 
 
 class StepError(LaunchError):
-    """Slurm did not start the ranks, or ended them."""
+    """Slurm did not start the ranks, or ended them.
+
+    Args:
+        message: As for every `LaunchError`.
+        is_refused: True if Slurm took nothing; False if it may still start the ranks.
+    """
+
+    def __init__(self, message: str, *, is_refused: bool = False) -> None:
+        super().__init__(message)
+        self.is_refused = is_refused
 
 
 class UnaveragedError(LaunchError):

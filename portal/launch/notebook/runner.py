@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..checkpoint import find_checkpoints
-from ..errors import LaunchError
+from ..errors import LaunchError, SessionError, StepError
 from ..import_name import IMPORT_NAME
 from ..rendezvous.network import LOOPBACK
 from ..slurm import commands
@@ -101,13 +101,17 @@ def run(
     try:
         folder.write_call(call)
     except LaunchError:
-        # Nothing was started, so no list of runs should have it.
-        shutil.rmtree(folder.path, ignore_errors=True)
+        _forget(folder)
         raise
     if in_own_job:
         started = _submit(folder, shape, session, walltime_s)
         return started.wait(show) if wait else started
     return _run_step(folder, plan, session, n_shown=plan.n_ranks if show == "all" else 1)
+
+
+def _forget(folder: RunFolder) -> None:
+    """Remove the folder of a run that was not started, so that no list of runs has it."""
+    shutil.rmtree(folder.path, ignore_errors=True)
 
 
 def _plan(
@@ -165,7 +169,13 @@ def _submit(folder: RunFolder, shape: Layout, session: SessionAllocation, wallti
     image = read_image_start(os.environ)
     python = sys.executable if image is None else image.python
     command = [python, "-m", f"{IMPORT_NAME}.notebook.batch", str(folder.path)]
-    job_id = commands.submit(request, command)
+    try:
+        job_id = commands.submit(request, command)
+    except (SessionError, StepError) as error:
+        # Without an answer the job may be in the queue, and then needs its folder.
+        if isinstance(error, SessionError) or error.is_refused:
+            _forget(folder)
+        raise
     # At once: `attach` finds the job by it if this kernel dies.
     folder.write_job_id(job_id)
     plan = folder.read_plan()

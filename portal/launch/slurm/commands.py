@@ -98,7 +98,7 @@ def submit(request: JobRequest, command: Sequence[str]) -> int:
     if done.returncode != 0 or job_id is None:
         # Slurm's own message does not say how many GPUs a node has.
         too_many = explain_too_many(request.shape, most_gpus_per_node(request.partition))
-        raise StepError(too_many or explain_rejection(done.stderr))
+        raise StepError(too_many or explain_rejection(done.stderr), is_refused=True)
     _refuse_for_ever(request, int(job_id[1]))
     return int(job_id[1])
 

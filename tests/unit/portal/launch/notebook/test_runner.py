@@ -7,7 +7,8 @@ from threading import Lock
 
 import pytest
 
-from portal.launch import LaunchError, run
+from portal.launch import LaunchError, SessionError, StepError, run
+from portal.launch.slurm import commands
 
 
 def test_a_function_that_cannot_be_sent_leaves_no_folder(
@@ -21,3 +22,29 @@ def test_a_function_that_cannot_be_sent_leaves_no_folder(
         run(lambda: lock, gpus=1)
 
     assert list((tmp_path / "portal-runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "n_folders"),
+    [
+        (SessionError("You asked for 3 nodes; the partition has 2."), 0),
+        (StepError("You asked for 5 GPUs on 1 node; no node has more.", is_refused=True), 0),
+        # The job may be in the queue all the same.
+        (StepError("Slurm is not responding."), 1),
+    ],
+)
+def test_a_job_that_slurm_refuses_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: LaunchError, n_folders: int
+) -> None:
+    def refuse(*_: object) -> int:
+        raise error
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(commands, "check_srun", lambda: None)
+    monkeypatch.setattr(commands, "submit", refuse)
+
+    with pytest.raises(type(error)):
+        run(print, gpus=1, wait=False)
+
+    assert len(list((tmp_path / "portal-runs").iterdir())) == n_folders
