@@ -63,6 +63,7 @@ class SessionSettings:
         saves_output: Whether output is saved into notebooks whose page is gone.
         resumable_uploads: Whether large uploads continue after a lost connection.
         archives: Whether folders can be downloaded.
+        previews: Whether models and tables are shown.
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
@@ -98,6 +99,7 @@ class SessionSettings:
     saves_output: bool = False
     resumable_uploads: bool = False
     archives: bool = False
+    previews: bool = False
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()

@@ -35,6 +35,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         saves_output=settings.notebooks.save_output,
         resumable_uploads=settings.files.resumable_uploads,
         archives=settings.files.archives,
+        previews=settings.files.previews,
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,

@@ -91,6 +91,12 @@ class UploadFullError(UploadError):
     http_status = 507
 
 
+class PreviewError(PortalError):
+    """A file cannot be shown; the text says why."""
+
+    http_status = 422
+
+
 class SilentPortError(PortalError):
     """Nothing listens on the requested port, or it does not answer."""
 

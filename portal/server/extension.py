@@ -226,6 +226,7 @@ class PortalServer(ExtensionApp):
         page_config["portalName"] = settings.site_name
         page_config["portalUploads"] = settings.resumable_uploads
         page_config["portalArchives"] = settings.archives
+        page_config["portalPreviews"] = settings.previews
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         # Where ssh is offered, the Help menu says how.
         page_config["portalSsh"] = "yes" if settings.ssh_limit else ""

@@ -264,6 +264,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/session$",
     r"/portal/api/session/extension$",
     r"/portal/api/archive$",
+    r"/portal/api/preview$",
     r"/portal/api/uploads$",
     r"/portal/api/session/activity$",
     r"/portal/api/session/history$",

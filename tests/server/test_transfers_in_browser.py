@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import re
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,10 +25,16 @@ CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-network
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 TIMEOUT_MS = 60_000
-SETTINGS = {"PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true}'}
+SETTINGS = {"PORTAL_SETTINGS": '{"resumable_uploads": true, "archives": true, "previews": true}'}
 UPLOADS = re.compile("/portal/api/uploads")
 DATA = random.Random(2).randbytes(50 * 1024 * 1024)
 N_BEFORE_LOSS = 5
+FILES = """
+import pandas, torch
+rows = {"number": range(1000), "name": [f"digit {n}" for n in range(1000)]}
+pandas.DataFrame(rows).to_parquet("table.parquet")
+torch.save(torch.nn.Linear(4, 3).state_dict(), "net.pt")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +155,20 @@ def test_a_folder_is_downloaded_from_its_context_menu(page: Page, server: Notebo
     assert download.value.suggested_filename == "first.tar"
     with tarfile.open(download.value.path()) as archive:
         assert archive.getnames() == ["first", "first/a.txt"]
+
+
+def test_a_table_and_a_checkpoint_show_what_is_in_them(page: Page, server: NotebookServer) -> None:
+    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    subprocess.run([str(python), "-c", FILES], check=True, cwd=server.root / "runs", timeout=300)
+    page.get_by_role("button", name="Refresh the file browser").click()
+
+    item(page, "table.parquet").dblclick()
+    shown = page.locator(".dsp-preview")
+    expect(shown).to_contain_text("1,000 rows, 2 columns", timeout=TIMEOUT_MS)
+    expect(shown.get_by_role("cell", name="digit 99")).to_be_visible()
+    picture(page, "preview-parquet")
+
+    item(page, "net.pt").dblclick()
+    net = shown.filter(has_text="2 tensors, 15 values in all.")
+    expect(net).to_contain_text("[3, 4]", timeout=TIMEOUT_MS)
+    picture(page, "preview-pytorch")

@@ -213,3 +213,8 @@ class FileSettings:
         "Whether a folder can be downloaded as a tar archive, made while it is sent.",
         default=True,
     )
+    previews: bool = setting(
+        "Whether the file browser shows what is in models and Parquet files. Nothing in them is"
+        " executed.",
+        default=True,
+    )

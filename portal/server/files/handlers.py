@@ -16,8 +16,9 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
-from portal.server.errors import UploadError
+from portal.server.errors import PreviewError, UploadError
 from portal.server.files.archive import stream_archive
+from portal.server.files.preview import preview
 from portal.server.files.upload import MOST_CHUNK_BYTES, Upload
 from spawner.session_settings import SessionSettings
 
@@ -171,6 +172,24 @@ class ArchiveHandler(JupyterHandler):
             await asyncio.to_thread(pieces.close)
 
 
+class PreviewHandler(APIHandler):
+    """What is in a model or table."""
+
+    auth_resource = "contents"
+
+    @for_the_user
+    async def get(self) -> None:
+        """Describe the file `path`: 422 and the reason if it cannot be shown."""
+        path = await local_path(self)
+        try:
+            shown = await asyncio.to_thread(preview, path)
+        except PreviewError as error:
+            self.set_status(error.http_status)
+            self.finish({"message": error.message})
+            return
+        self.finish(shown.as_json())
+
+
 def _gather(pieces: Iterator[bytes]) -> bytes:
     # Many small files make one piece: a piece needs a thread's turn.
     found: list[bytes] = []
@@ -188,7 +207,9 @@ def transfer_routes(settings: SessionSettings, transfers: Transfers) -> list[Any
     shared = {"transfers": transfers}
     uploads = [(r"/portal/api/uploads", UploadHandler, shared)]
     archives = [(r"/portal/api/archive", ArchiveHandler, shared)]
+    previews = [(r"/portal/api/preview", PreviewHandler)]
     return [
+        *(previews if settings.previews else ()),
         *(uploads if settings.resumable_uploads else ()),
         *(archives if settings.archives else ()),
     ]

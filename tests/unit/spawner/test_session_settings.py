@@ -35,6 +35,7 @@ ALL = SessionSettings(
     saves_output=True,
     resumable_uploads=True,
     archives=True,
+    previews=True,
     environments_file="/etc/environments.toml",
     image_binds=("/srv/isilon",),
     site_templates=("/srv/ours", "https://example.com/a.git"),

@@ -13,6 +13,7 @@ import { meterPlugin } from './meter';
 import { missingKernelPlugin } from './missingkernel';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
+import { previewPlugin } from './preview';
 import { runningPlugin } from './running';
 import { runsPlugin } from './runs';
 import { sessionPlugin } from './session';
@@ -49,5 +50,6 @@ export default [
   cellExecutorPlugin,
   unfinishedPlugin,
   uploadPlugin,
-  archivePlugin
+  archivePlugin,
+  previewPlugin
 ];

@@ -152,6 +152,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         saves_output=True,
         resumable_uploads=True,
         archives=True,
+        previews=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
         mlflow_python="/opt/data-scientist-portal/environments/mlflow/bin/python",
         git=True,
