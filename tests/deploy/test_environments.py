@@ -195,6 +195,17 @@ def test_jupyterlab_neither_offers_a_rebuild_nor_fetches_news() -> None:
     assert "@jupyterhub/jupyter-server-proxy" in page["disabledExtensions"]
 
 
+def test_several_people_in_a_document_are_off_unless_a_session_is_shared() -> None:
+    page = json.loads(as_nobody([SERVER / "bin/python", "-c", PAGE]))
+
+    assert {"@jupyter/collaboration-extension", "@jupyter/docprovider-extension"} <= {
+        *page["disabledExtensions"]
+    }
+    config = SERVER / "etc/jupyter/jupyter_server_config.d/portal.json"
+    extensions = json.loads(config.read_text())["ServerApp"]["jpserver_extensions"]
+    assert extensions["jupyter_server_ydoc"] is extensions["jupyter_server_fileid"] is False
+
+
 def test_the_buttons_of_the_portal_are_known_to_jupyterlab() -> None:
     page = json.loads(as_nobody([SERVER / "bin/python", "-c", PAGE]))
     extensions = SERVER / "share/jupyter/labextensions"
