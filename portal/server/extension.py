@@ -19,6 +19,7 @@ from traitlets import Float
 from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
+from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
 from portal.server.environments.handlers import (
     ChoicesHandler,
@@ -129,6 +130,10 @@ class PortalServer(ExtensionApp):
             offer_git(os.environ, Path(sys.prefix), self.private_dir)
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
+        self.is_shareable = read_settings(os.environ).is_shareable
+        self.collaborates = self.is_shareable and load_collaboration(
+            self.serverapp, self.private_dir
+        )
         self._offer_environments()
         self.serverapp.web_app.add_transform(PlainHeaders)
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
@@ -234,11 +239,10 @@ class PortalServer(ExtensionApp):
             os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
         )
         self.guests = Guests(os.environ.get("JUPYTERHUB_USER", ""), self.log)
-        self.is_shareable = settings.is_shareable and "JUPYTERHUB_USER" in os.environ
         if os.environ.get("JUPYTERHUB_USER"):
             self.visitors.watch(self.serverapp.identity_provider)
-        if self.is_shareable:
-            self.guests.watch(self.serverapp.identity_provider)
+            if self.is_shareable:
+                self.guests.watch(self.serverapp.identity_provider)
         self.session = make_session_monitor(
             self.serverapp,
             is_working=lambda: self.environment_tasks.is_running or transfers.is_running,
@@ -316,7 +320,9 @@ class PortalServer(ExtensionApp):
         self.runs_limit.start()
         if self.saves_output:
             self.notebook_writer.start()
-        if self.is_shareable:
+        if self.collaborates:
+            offer_labextensions(serverapp.web_app.settings)
+        if self.is_shareable and "JUPYTERHUB_USER" in os.environ:
             self.guests.start()
 
     def _equip_terminals(self) -> None:

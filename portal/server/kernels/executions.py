@@ -193,6 +193,18 @@ class Executions:
                 self.forget(earlier.id)
         self._executions[execution.id] = execution
 
+    def claim(self, execution_id: str, tab: str) -> bool:
+        """Let a tab show a cell whose own tab is gone, so that of several only one does.
+
+        Returns:
+            Whether it may; not if another tab shows the cell, or there is no such cell.
+        """
+        execution = self._executions.get(execution_id)
+        if execution is None or (self.is_open(execution.tab) and execution.tab != tab):
+            return False
+        execution.tab = tab
+        return True
+
     def publish(self, parent_id: str, kind: str, content: Message, metadata: Message) -> None:
         """Take a message that the kernel published.
 

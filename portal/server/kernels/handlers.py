@@ -78,6 +78,14 @@ class ExecutionHandler(APIHandler):
         self.watch = watch
 
     @for_the_user
+    async def post(self, kernel_id: str, execution_id: str) -> None:
+        """Let `tab` show it, whose own tab is gone: 204, or 409 if another one does."""
+        tab = self.get_query_argument("tab", "")
+        may_show = self.watch.executions(kernel_id).claim(execution_id, tab)
+        self.set_status(204 if may_show else 409)
+        self.finish()
+
+    @for_the_user
     async def delete(self, kernel_id: str, execution_id: str) -> None:
         """Forget it, since a notebook was saved with its output: 204."""
         self.watch.executions(kernel_id).forget(execution_id)

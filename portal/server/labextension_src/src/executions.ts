@@ -1,5 +1,6 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { Kernel, KernelMessage, ServerConnection } from '@jupyterlab/services';
 import { PromiseDelegate } from '@lumino/coreutils';
@@ -41,6 +42,8 @@ interface IPanel extends Widget {
 }
 
 const INTERVAL_MS = 1_000;
+/** Whether several pages show one and the same document; empty without Jupyter's collaboration. */
+const IS_SHARED = PageConfig.getOption('disableRTC') === 'false';
 
 /** Stands for the request that an earlier tab sent, so that JupyterLab itself shows the output. */
 class EarlierRequest {
@@ -95,7 +98,7 @@ class EarlierExecutions {
       others
         .filter(each => !each.has_tab && !this.shown.has(each.id))
         .forEach(each => void this.show(kernel, each));
-      if (!others.some(each => each.has_tab)) {
+      if (!IS_SHARED && !others.some(each => each.has_tab)) {
         return;
       }
       await pause(3 * INTERVAL_MS);
@@ -104,6 +107,11 @@ class EarlierExecutions {
 
   private async show(kernel: Kernel.IKernelConnection, execution: IExecution): Promise<void> {
     this.shown.add(execution.id);
+    // Output that two pages add to the document that they share would be there twice.
+    if (IS_SHARED && !(await this.claim(kernel, execution.id))) {
+      this.shown.delete(execution.id);
+      return;
+    }
     const cell = this.cellOf(execution);
     if (cell === undefined) {
       this.tellLost(execution);
@@ -188,6 +196,13 @@ class EarlierExecutions {
       }
     }
     return [];
+  }
+
+  private async claim(kernel: Kernel.IKernelConnection, id: string): Promise<boolean> {
+    const tab = encodeURIComponent(kernel.clientId);
+    const path = `portal/api/kernels/${kernel.id}/executions/${encodeURIComponent(id)}?tab=${tab}`;
+    const answer = await fetchPortal(this.settings, path, 'POST').catch(() => undefined);
+    return answer?.ok ?? false;
   }
 
   private async forgetOwn(): Promise<void> {

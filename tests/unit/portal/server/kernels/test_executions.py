@@ -169,3 +169,19 @@ def test_a_saved_notebook_has_what_ended_in_its_tab(executions: Executions) -> N
     assert states(executions) == {"e1": "done", "e2": "queued"}
     executions.forget_of_tab("tab")
     assert states(executions) == {"e2": "queued"}
+
+
+def test_of_several_tabs_one_shows_a_cell_whose_own_is_gone(executions: Executions) -> None:
+    send(executions)
+    executions.open_tab("second")
+    executions.open_tab("third")
+    assert not executions.claim("e1", "second"), "its own tab is there"
+    executions.close_tab("tab")
+    assert executions.claim("e1", "second")
+    assert not executions.claim("e1", "third")
+    executions.close_tab("second")
+    assert executions.claim("e1", "third")
+    assert not executions.claim("gone", "third")
+    status(executions, "e1", "idle")
+    (listed,) = executions.as_json()
+    assert not listed["is_missed"]

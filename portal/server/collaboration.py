@@ -1,0 +1,74 @@
+"""Several people in one document: Jupyter's collaboration, in sessions that may be shared.
+
+Its extensions of the server and of JupyterLab are installed, and off until a session loads them
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from traitlets.config import Config
+
+SERVER_EXTENSIONS = ("jupyter_server_fileid", "jupyter_server_ydoc")
+LABEXTENSIONS = ("@jupyter/collaboration-extension", "@jupyter/docprovider-extension")
+# What these two leave out or put in place of JupyterLab's: its file browser's drive, which is
+# replaced; their executor of cells would be in the place of ours.
+_DISABLED = (
+    "@jupyterlab/filebrowser-extension:defaultFileBrowser",
+    "@jupyter/docprovider-extension:notebook-cell-executor",
+)
+PageConfig = dict[str, Any]
+
+
+def load_collaboration(serverapp: Any, private_dir: Path) -> bool:
+    """Load the extensions of the server.
+
+    Args:
+        serverapp: The notebook server, which loads its extensions now.
+        private_dir: Gets the history of open documents, which would be in the home or in the
+            working folder otherwise. It ends with the session; documents are saved as files.
+
+    Returns:
+        Whether they are installed, which a site with an environment of its own may have left out.
+    """
+    serverapp.update_config(
+        Config(
+            {
+                "BaseFileIdManager": {"db_path": ":memory:"},
+                "SQLiteYStore": {"db_path": str(private_dir / "documents.db")},
+                "YDocExtension": {
+                    "session_store_path": str(private_dir / "collaboration-sessions.json")
+                },
+            }
+        )
+    )
+    manager = serverapp.extension_manager
+    # One that a configuration of the user has switched on is there already.
+    wanted = [name for name in SERVER_EXTENSIONS if name not in manager.linked_extensions]
+    if not all(manager.add_extension(name, enabled=True) for name in wanted):
+        return False
+    for name in wanted:
+        manager.link_extension(name)
+        manager.load_extension(name)
+    return True
+
+
+def offer_labextensions(settings: MutableMapping[str, Any]) -> None:
+    """Have pages load the extensions of JupyterLab.
+
+    Args:
+        settings: Those of the server's web application. Whatever sets the `page_config_hook`, as
+            JupyterHub does, has to have done so.
+    """
+    hook: Callable[[Any, PageConfig], PageConfig] | None = settings.get("page_config_hook")
+
+    def enable(handler: Any, page_config: PageConfig) -> PageConfig:
+        changed = page_config if hook is None else hook(handler, page_config)
+        disabled = [*changed.get("disabledExtensions", ()), *_DISABLED]
+        changed["disabledExtensions"] = [name for name in disabled if name not in LABEXTENSIONS]
+        return changed
+
+    settings["page_config_hook"] = enable

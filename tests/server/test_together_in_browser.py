@@ -1,0 +1,143 @@
+"""A notebook of a session that may be shared, in two browsers at once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+import requests
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
+from playwright.sync_api import Browser, BrowserContext, Page, expect  # noqa: E402
+
+from tests.server.test_cells_in_browser import (  # noqa: E402
+    CHROMIUM,
+    CHROMIUM_FLAGS,
+    PICTURES_DIR,
+    SERVER_PYTHON,
+    TIMEOUT_MS,
+    WAITING_CELL,
+    expect_output,
+    expect_prompt,
+    open_notebook,
+    start_cell,
+)
+from tests.support.eventually import eventually  # noqa: E402
+from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+
+ADDRESS = "lab/workspaces/together/tree/waits.ipynb?reset"
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    told = json.dumps({"is_shareable": True, "saves_output": True})
+    folder = tmp_path_factory.mktemp("together")
+    # The hub gives both to sessions; without the second one, a room is looked up before the login.
+    environ = {
+        "PORTAL_SETTINGS": told,
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    }
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ=environ)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not os.access(CHROMIUM, os.X_OK):
+        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+def enter(browser: Browser, server: NotebookServer) -> BrowserContext:
+    context = browser.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(TIMEOUT_MS)
+    context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    return context
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", "api/collaboration/session/waits.ipynb"),
+        ("GET", "api/collaboration/room/json:notebook:x"),
+        ("GET", "api/collaboration/timeline/json:notebook:x"),
+        ("PUT", "api/collaboration/undo_redo/json:notebook:x"),
+        ("PUT", "api/collaboration/fork/json:notebook:x"),
+        ("GET", "api/fileid/id?path=waits.ipynb"),
+    ],
+)
+def test_a_stranger_is_refused(server: NotebookServer, method: str, path: str) -> None:
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    headers = {**upgrade, "Sec-WebSocket-Key": "eA=="} if "room" in path else {}
+    answer = requests.request(
+        method,
+        f"{server.host}/user/ada/{path}",
+        headers=headers,
+        json={},
+        timeout=30,
+        allow_redirects=False,
+    )
+    is_to_the_login = answer.headers.get("Location", "").startswith("/user/ada/login")
+    assert answer.status_code in {403, 405} or is_to_the_login
+
+
+def output_lines(page: Page) -> list[str]:
+    area = page.locator(".jp-CodeCell .jp-OutputArea").first
+    return [line for line in area.inner_text().splitlines() if line.startswith("epoch")]
+
+
+@pytest.mark.release
+def test_two_people_edit_a_notebook_and_its_output_survives_both_pages(
+    browser: Browser, server: NotebookServer
+) -> None:
+    path = server.root / "waits.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    cells = [new_code_cell(WAITING_CELL, id="waits"), new_code_cell("best = 0", id="next")]
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    first, second = enter(browser, server), enter(browser, server)
+    owner = open_notebook(first, server, ADDRESS)
+    # In Notebook, which shares the document with JupyterLab.
+    colleague = open_notebook(second, server, "notebooks/waits.ipynb")
+    start_cell(owner)
+    expect_output(colleague, "epoch 1")
+
+    # Both see what the other writes, and where.
+    colleague.locator(".jp-CodeCell .cm-content").last.click()
+    colleague.keyboard.press("Control+End")
+    colleague.keyboard.type("  # seen by grace")
+    expect(owner.locator(".jp-CodeCell .cm-content").last).to_contain_text("# seen by grace")
+    expect(owner.locator(".cm-ySelectionCaret, .jp-remote-cursor").first).to_be_attached()
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    owner.screenshot(path=PICTURES_DIR / "together.png")
+
+    # The page that sent the cell goes, and the other one continues its output; then that goes, too.
+    owner.close(run_before_unload=False)
+    first.close()
+    (server.root / "go").touch()
+    expect_output(colleague, "epoch 2")
+    expect_output(colleague, "42")
+    eventually(lambda: output_lines(colleague) == ["epoch 1", "epoch 2"], timeout_s=30)
+    eventually(lambda: "epoch 2" in path.read_text(), timeout_s=30)
+    second.close()
+    third = enter(browser, server)
+    again = open_notebook(third, server, ADDRESS)
+    expect_output(again, "42")
+    expect_prompt(again, "[1]:")
+    assert output_lines(again) == ["epoch 1", "epoch 2"]
+    third.close()
+    left = [each.name for each in server.root.rglob("*") if "ystore" in each.name]
+    assert not left, "the history of documents is in the session's private folder"
