@@ -149,6 +149,15 @@ def test_a_file_is_edited_and_saved(page: Page, server: NotebookServer) -> None:
     eventually(lambda: file.read_text().strip() == "epochs = 3", timeout_s=60)
 
 
+def test_none_of_its_extensions_misses_a_module(page: Page, server: NotebookServer) -> None:
+    logs = (server.root / ".local/share/code-server/logs").glob("*/exthost*/remoteexthost.log")
+    text = "".join(log.read_text() for log in logs)
+
+    assert "ExtensionService#_doActivateExtension vscode.git" in text
+    assert "Cannot find module" not in text
+    assert "Cannot find package" not in text
+
+
 def test_it_leads_to_no_port_of_the_node(page: Page, server: NotebookServer) -> None:
     for path in ("proxy/22/", "absproxy/22/"):
         answer = server.http.get(f"{address(server)}{path}", timeout=30)

@@ -57,6 +57,8 @@ def vscode_tool(
 
 def _environment(settings: SessionSettings, private_dir: Path, port_prefix: str) -> dict[str, str]:
     variables = {
+        # What the Python extension starts unless its user chooses another.
+        "PORTAL_PYTHON": sys.executable,
         "EXTENSIONS_GALLERY": json.dumps(_gallery(settings.vscode_gallery)),
         # The portal's own way to a port, which checks who listens there.
         "VSCODE_PROXY_URI": port_prefix + "{{port}}/",

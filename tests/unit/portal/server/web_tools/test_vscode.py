@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def test_it_listens_on_a_socket_and_leads_to_no_port(tmp_path: Path) -> None:
 def test_a_port_of_a_program_is_opened_through_the_portal(tmp_path: Path) -> None:
     environment = tool_of(SETTINGS, tmp_path).environment
 
+    assert environment["PORTAL_PYTHON"] == sys.executable
     assert environment["VSCODE_PROXY_URI"] == "/user/ada/port/0123/{{port}}/"
 
 
