@@ -115,6 +115,12 @@ TARGETS_FOR_TESTS = (
         "/usr/lib/x86_64-linux-gnu/libpmix.so",
     ),
     _debian_target(
+        "desktop",
+        "installing TigerVNC and noVNC, for the test of a desktop in a tab",
+        ["tigervnc-standalone-server", "novnc", "python3-tornado", "xauth", "xterm"],
+        "/usr/bin/Xtigervnc",
+    ),
+    _debian_target(
         "packaging",
         "installing what builds and signs packages, for the tests of a release",
         ["rpm", "gnupg", "openssh-client"],
