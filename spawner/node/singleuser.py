@@ -219,10 +219,11 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
 
         def find_server_extensions(self) -> None:
             super().find_server_extensions()
-            # Its routes lead to every port of the node, whoever listens. A file in the user's home
-            # could switch it on again.
+            # A file in the user's home could switch them on again. The routes of the first lead to
+            # every port of the node, whoever listens; those of the second fetch whatever a link
+            # names, unasked.
             found: dict[str, bool] = self.jpserver_extensions  # type: ignore[has-type]
-            off = {"jupyter_server_proxy": False}
+            off = {"jupyter_server_proxy": False, "nbgitpuller": False}
             if not read_settings(os.environ).git:
                 off["jupyterlab_git"] = False
             self.jpserver_extensions = {**found, **off}

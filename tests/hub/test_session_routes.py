@@ -21,7 +21,9 @@ pytestmark = pytest.mark.cluster
 
 USER = "grace"
 # A file that many a guide has people write.
-SWITCHED_ON = {"ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True}}}
+SWITCHED_ON = {
+    "ServerApp": {"jpserver_extensions": {"jupyter_server_proxy": True, "nbgitpuller": True}}
+}
 LISTENER = """
 import os, socket, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
@@ -211,6 +213,22 @@ def test_an_own_programs_page_needs_the_login_and_what_it_loads_the_key_alone(
     assert stranger.status_code == 302
     assert session.token not in told
     assert own_program.arrived() == told
+
+
+@pytest.mark.parametrize("path", ["git-pull/api", "git-sync", "interact"])
+def test_a_link_alone_fetches_nothing_into_the_home(session: Session, path: str) -> None:
+    answer = session.ask(f"{path}?repo=file:///srv/isilon&targetpath=fetched")
+
+    assert answer.status_code == 404
+    assert not (Path(pwd.getpwnam(USER).pw_dir) / "fetched").exists()
+
+
+def test_a_course_link_is_shown_in_a_session(session: Session) -> None:
+    page = session.ask("git-pull?repo=https://github.com/a/course")
+    link = session.ask("portal/api/courses?repo=https://github.com/a/course").json()
+
+    assert "Open this course?" in page.text
+    assert link["folder"] == "course"
 
 
 def test_a_log_stays_under_its_limit_and_keeps_the_end(session: Session) -> None:

@@ -45,6 +45,8 @@ SAMPLES = (
     (r"([0-9a-f]{32})", "0" * 32),
     (r"(?:/.*)?", "/x"),
 )
+# A web tool, whose key is another one in each session.
+TOOL = re.compile(r"/portal/tools/[0-9a-f]{24}/[a-z0-9-]+")
 GROUP = re.compile(r"\((?:\?P<\w+>)?([^()]*)\)\??")
 
 
@@ -154,7 +156,7 @@ def _run(
 def _routes(found: list[dict[str, Any]], name: str, prefix: str = "") -> list[Route]:
     routes = {
         Route(
-            pattern=one["pattern"].removeprefix(prefix),
+            pattern=TOOL.sub("/portal/tools/KEY/NAME", one["pattern"].removeprefix(prefix)),
             handler=one["handler"],
             methods=tuple(one["methods"]),
             path=sample(one["pattern"], name),

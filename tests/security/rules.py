@@ -279,6 +279,8 @@ SESSION_OWNER = frozenset({
     r"/portal/ssh$",
     r"/portal/tensorboard.js$",
     r"/portal/tensorboards/([^/]+)(/.*)?$",
+    r"/portal/tools/KEY/NAME$",
+    r"/portal/tools/KEY/NAME/(.*)$",
     r"/terminals/(.*)$",
     r"/terminals/(\w+)$",
     r"/terminals/websocket/(\w+)$",
