@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -26,6 +26,8 @@ with socket.create_server(("127.0.0.1", 0)) as listening:
     connection, _ = listening.accept()
     connection.sendall(b"of the session")
 """
+# Nobody else sleeps as long.
+LONG_SLEEP = ["sleep", "31556952"]
 # Answers each line on a unix socket, as the server of an editor would.
 LISTENER = """
 import os, socket, sys
@@ -34,6 +36,7 @@ with socket.socket(socket.AF_UNIX) as listening:
     listening.listen()
     print("listens", flush=True)
     connection, _ = listening.accept()
+    os.unlink(sys.argv[1])
     connection.sendall(b"of the session: " + connection.recv(100))
 """
 
@@ -128,14 +131,15 @@ def test_files_are_copied_both_ways(laptop: Laptop) -> None:
 
 def test_a_port_of_the_node_is_forwarded(laptop: Laptop) -> None:
     command = f"exec python3 -c '{PORT_PROGRAM}'"
-    running = laptop.start("ssh", *laptop.options, NAME, command)
-    try:
-        assert running.stdout is not None
-        port = int(running.stdout.readline())
+    with laptop.running("ssh", *laptop.options, NAME, command) as program:
+        port = int(first_line(program))
 
         assert said(laptop.ssh("-W", f"localhost:{port}", NAME)) == "of the session"
-    finally:
-        end(running)
+
+
+def first_line(program: subprocess.Popen[str]) -> str:
+    assert program.stdout is not None
+    return program.stdout.readline()
 
 
 def test_no_port_is_opened_on_the_node(laptop: Laptop) -> None:
@@ -149,19 +153,14 @@ def test_a_socket_of_an_editors_server_is_forwarded(laptop: Laptop) -> None:
     there, here = "/tmp/dsp-ssh-test.sock", laptop.home / "here.sock"
     forward = ("-o", "StreamLocalBindUnlink=yes", "-L", f"{here}:{there}")
     command = f"rm -f {there}; exec python3 -c '{LISTENER}' {there}"
-    running = laptop.start("ssh", *laptop.options, *forward, NAME, command)
-    try:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "listens\n"
+    with laptop.running("ssh", *laptop.options, *forward, NAME, command) as program:
+        assert first_line(program) == "listens\n"
         with socket.socket(socket.AF_UNIX) as editor:
             editor.settimeout(30)
             editor.connect(str(here))
             editor.sendall(b"hello")
             assert editor.recv(100) == b"of the session: hello"
-        assert running.wait(timeout=30) == 0
-    finally:
-        running.kill()
-        running.communicate()
+        assert program.wait(timeout=30) == 0
 
 
 def test_a_wrong_host_is_noticed(laptop: Laptop, tmp_path: Path) -> None:
@@ -230,24 +229,29 @@ def test_a_cookie_alone_opens_nothing(client: PortalClient, session: None) -> No
     assert "needs a token" in answer.json()["message"]
 
 
-def end(running: subprocess.Popen[str]) -> None:
-    running.send_signal(signal.SIGKILL)
-    running.communicate()
+def sleeping() -> list[Path]:
+    """Return the processes that run the long sleep, whatever their number on their node is."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if path.read_text().split("\0")[:-1] == LONG_SLEEP:
+                found.append(path)
+    return found
 
 
-def test_the_end_of_the_session_ends_the_connection(
+def test_the_end_of_the_session_ends_the_connection_and_what_it_has_started(
     client: PortalClient, token: str, laptop: Laptop
 ) -> None:
-    running = laptop.start("ssh", *laptop.options, NAME, "echo here; cat")
-    assert running.stdout is not None
-    assert running.stdout.readline() == "here\n"
+    # Its sshd would leave this one behind.
+    command = "echo here; exec " + " ".join(LONG_SLEEP)
+    with laptop.running("ssh", *laptop.options, NAME, command) as program:
+        assert first_line(program) == "here\n"
+        eventually(sleeping, timeout_s=30)
 
-    stop(client, token)
+        stop(client, token)
 
-    try:
-        assert running.wait(timeout=60) == 255
-    finally:
-        end(running)
+        assert program.wait(timeout=60) != 0
+    eventually(lambda: not sleeping(), timeout_s=30)
     assert "Your session does not run" in laptop.proxy().stderr
     start(client, token)
     # With the host key of the new session, and without a question.

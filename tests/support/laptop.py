@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import requests
@@ -56,9 +58,10 @@ class Laptop:
             check=False,
         )
 
-    def start(self, *argv: str) -> subprocess.Popen[str]:
-        """Start a program here that stays."""
-        return subprocess.Popen(
+    @contextmanager
+    def running(self, *argv: str) -> Iterator[subprocess.Popen[str]]:
+        """Yield a program that stays; its output has its errors, too."""
+        program = subprocess.Popen(
             argv,
             env=self.environment,
             cwd=self.home,
@@ -67,3 +70,8 @@ class Laptop:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        try:
+            yield program
+        finally:
+            program.kill()
+            program.communicate()

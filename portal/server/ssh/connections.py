@@ -17,6 +17,7 @@ from typing import Any
 
 from portal.server.errors import SshError, SshLimitError
 from portal.server.private_dir import make_private_dir
+from portal.server.ssh.programs import end_programs
 from portal.server.ssh.sshd import (
     LOGIN_PROGRAM,
     check_public_key,
@@ -179,9 +180,10 @@ class SshConnections:
             await connection.close()
 
     async def stop(self) -> None:
-        """End all of them, and remove the keys."""
+        """End all of them with what they have started, and remove the keys."""
         self._limit = 0
         await asyncio.gather(*(self.close(one) for one in tuple(self._open)))
+        await asyncio.to_thread(end_programs, self._environ.get("SLURM_JOB_ID", ""))
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
