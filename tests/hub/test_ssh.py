@@ -242,8 +242,9 @@ def sleeping() -> list[Path]:
 def test_the_end_of_the_session_ends_the_connection_and_what_it_has_started(
     client: PortalClient, token: str, laptop: Laptop
 ) -> None:
-    # Its sshd would leave this one behind.
-    command = "echo here; exec " + " ".join(LONG_SLEEP)
+    # Its connection ends, and leaves it behind.
+    said(laptop.ssh(NAME, " ".join(["exec", "nohup", *LONG_SLEEP, ">/dev/null", "2>&1", "&"])))
+    command = "echo here; cat"
     with laptop.running("ssh", *laptop.options, NAME, command) as program:
         assert first_line(program) == "here\n"
         eventually(sleeping, timeout_s=30)
