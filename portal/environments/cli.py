@@ -22,7 +22,6 @@ from portal.environments.image import (
     read_key,
 )
 from portal.environments.image_kernel import ensure_kernel
-from portal.environments.locked import is_locked
 from portal.environments.locked_commands import (
     IntermixedParser,
     add_locked_commands,
@@ -31,6 +30,7 @@ from portal.environments.locked_commands import (
 from portal.environments.own import files_made_here, kernel_folder, size_mib
 from portal.environments.place import find_place, variables_of
 from portal.environments.probe import EnvironmentTrial, probe_node, try_environment
+from portal.environments.record import is_locked
 from portal.environments.registry import (
     OWN_PATH,
     SITE_PATH,
@@ -40,6 +40,7 @@ from portal.environments.registry import (
     site_path,
 )
 from portal.environments.removal import remove_with_files
+from portal.environments.share_commands import add_share_commands
 
 
 def add_commands(commands: Any) -> None:
@@ -57,6 +58,7 @@ def add_commands(commands: Any) -> None:
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(run=remove_environment)
     add_locked_commands(actions)
+    add_share_commands(actions)
 
 
 def _describe_add(parser: argparse.ArgumentParser) -> None:

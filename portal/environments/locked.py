@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from portal.environments.errors import RegistryError
+from portal.environments.record import read_group, write_record
 from portal.environments.sharing import share
 from portal.environments.shipped import shipped_environment, write_stand_ins
 from portal.environments.uv import PackageIndexes, run_uv
 from portal.packages.overlay import Overlay
 from portal.whole_file import write_whole
 
-RECORD = "dsportal-environment.json"
 REQUIREMENTS = "requirements.in"
 LOCK = "requirements.lock"
 # What a kernel needs, and what %pip runs.
@@ -62,41 +60,6 @@ class Builder:
         # A file that is linked with uv's cache has the same group and mode there.
         mode = {"UV_LINK_MODE": "copy"} if self.is_shared else {}
         run_uv(self.uv, words, indexes=self.indexes, problem=problem, variables=mode)
-
-
-def is_locked(folder: Path) -> bool:
-    """Return whether a folder is an environment that `make_locked` made."""
-    return (folder / RECORD).is_file()
-
-
-def read_like(folder: Path) -> str:
-    """Return the shipped kernel that a locked environment builds on, or "".
-
-    Raises:
-        RegistryError: If its record cannot be read.
-    """
-    return str(_read_record(folder)["like"])
-
-
-def read_group(folder: Path) -> int | None:
-    """Return the group that a locked environment is shared with, or None.
-
-    Raises:
-        RegistryError: If its record cannot be read.
-    """
-    group = _read_record(folder).get("group")
-    return group if isinstance(group, int) else None
-
-
-def _read_record(folder: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads((folder / RECORD).read_text("utf-8"))
-        return {**record, "like": record["like"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RegistryError(
-            f"{folder / RECORD} cannot be read. Make the environment again: dsportal environments "
-            "remove NAME, then dsportal environments new NAME."
-        ) from error
 
 
 def requirements_text(files: Iterable[Path], packages: Iterable[str]) -> str:
@@ -145,8 +108,7 @@ def make_locked(
         lock = _compile(folder, requirements, base, builder)
         _keep(folder, requirements, lock)
         _sync(folder, builder)
-        record = {"like": base.like} | ({} if group is None else {"group": group})
-        write_whole(folder / RECORD, f"{json.dumps(record)}\n".encode())
+        write_record(folder, base.like, group)
         if group is not None:
             share(folder, group)
     except BaseException as error:

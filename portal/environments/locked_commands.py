@@ -17,14 +17,12 @@ from portal.environments.locked import (
     Base,
     Builder,
     export_locked,
-    is_locked,
     make_locked,
-    read_group,
-    read_like,
     requirements_text,
     update_locked,
 )
 from portal.environments.probe import probe_node, try_environment
+from portal.environments.record import is_locked, read_group, read_like
 from portal.environments.registry import (
     OWN_PATH,
     add_entry,
@@ -124,7 +122,7 @@ def make_environment(arguments: argparse.Namespace) -> int:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     if group is not None:
-        _tell_group(folder, group)
+        tell_group(folder, group)
     print(
         f"{arguments.id}: works on this machine. Running sessions offer it as a kernel within a "
         "minute."
@@ -132,7 +130,8 @@ def make_environment(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_group(folder: Path, group: int) -> None:
+def tell_group(folder: Path, group: int) -> None:
+    """Print how the members of a group take an environment, and what keeps them out of it."""
     name = group_name(group)
     print(f"Others in the group {name} take it with: dsportal environments add {folder}")
     for path in (folder, folder / "bin/python"):
@@ -164,7 +163,7 @@ def update_environment(arguments: argparse.Namespace) -> int:
     Raises:
         RegistryError: If it is none, or no newer versions can be installed.
     """
-    environment = _own(arguments.id)
+    environment = own_environment(arguments.id)
     folder = environment.path
     if folder is None or not is_locked(folder):
         raise RegistryError(
@@ -207,7 +206,7 @@ def export_text(id_: str) -> str:
     Raises:
         RegistryError: If it is not one of the user's own, or does not work here.
     """
-    environment = _own(id_)
+    environment = own_environment(id_)
     if environment.path is None or not is_locked(environment.path):
         return "".join(f"{package}\n" for package in _tried(environment))
     like = read_like(environment.path)
@@ -215,7 +214,12 @@ def export_text(id_: str) -> str:
     return (first if like else "") + export_locked(environment.path)
 
 
-def _own(id_: str) -> Environment:
+def own_environment(id_: str) -> Environment:
+    """Return an environment of the user's by its short name.
+
+    Raises:
+        RegistryError: If there is none.
+    """
     own = [one for one in read_registry(site_path(), Path.home()).environments if one.is_own]
     found = next((one for one in own if one.id == id_), None)
     if found is None:

@@ -10,7 +10,7 @@ from typing import Any
 from portal.environments.entry import Environment, Kind
 from portal.environments.errors import RegistryError
 from portal.environments.image import OWN_FOLDER
-from portal.environments.locked import is_locked, read_group
+from portal.environments.record import is_locked, read_group
 from portal.environments.registry import read_registry, site_path
 from portal.environments.sharing import group_name
 from portal.packages.installed import size_bytes

@@ -10,8 +10,8 @@ from typing import Any
 
 from portal.environments.entry import Kind
 from portal.environments.errors import RegistryError
-from portal.environments.locked import is_locked, read_like
 from portal.environments.locked_commands import variables_like
+from portal.environments.record import is_locked, read_like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

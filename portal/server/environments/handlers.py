@@ -15,6 +15,7 @@ from portal.environments.errors import RegistryError
 from portal.environments.locked_commands import export_text
 from portal.environments.own import own_environments
 from portal.environments.probe import probe_node
+from portal.environments.sharing import own_groups
 from portal.packages.cli import kernels as shipped_kernels
 from portal.server.authorization import for_the_user
 from portal.server.environments.order import parse_order
@@ -51,11 +52,12 @@ class ChoicesHandler(_EnvironmentsAPIHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Return the names of the shipped kernels, and whether this node has apptainer."""
+        """Return shipped kernels, the user's groups, and whether this node has apptainer."""
 
         def read() -> dict[str, Any]:
             return {
                 "kernels": [kernel.name for kernel in shipped_kernels(Path(sys.prefix))],
+                "groups": own_groups(),
                 "has_container": probe_node().container is not None,
             }
 

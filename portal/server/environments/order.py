@@ -24,6 +24,8 @@ class Action(Enum):
     ADD_IMAGE = "add"
     UPDATE = "update"
     REMOVE = "remove"
+    SHARE = "share"
+    UNSHARE = "unshare"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,15 @@ def parse_order(body: Any, root: Path) -> Order:
     id_ = _text(table, "name")
     if not id_:
         raise RegistryError("Give the environment a short name, such as nlp.")
-    builders = {Action.NEW: _new, Action.ADD_IMAGE: _image, Action.UPDATE: _update}
-    words = builders[action](table, root) if action in builders else ["--yes"]
+    builders = {
+        Action.NEW: _new,
+        Action.ADD_IMAGE: _image,
+        Action.UPDATE: _update,
+        Action.REMOVE: lambda *_: ["--yes"],
+        Action.SHARE: _share,
+        Action.UNSHARE: lambda *_: [],
+    }
+    words = builders[action](table, root)
     return Order(action=action, id=id_, words=(action.value, id_, *words))
 
 
@@ -129,6 +138,11 @@ def _image(table: Mapping[str, Any], root: Path) -> list[str]:
 
 def _update(table: Mapping[str, Any], _: Path) -> list[str]:
     return list(parse_packages(_text(table, "packages", is_long=True)))
+
+
+def _share(table: Mapping[str, Any], _: Path) -> list[str]:
+    group = _text(table, "group")
+    return [f"--with={group}"] if group else []
 
 
 def _title(table: Mapping[str, Any]) -> list[str]:

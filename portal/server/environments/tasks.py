@@ -46,6 +46,8 @@ STEPS = {
         ("Trying the kernel", "Trying the kernel."),
     ),
     Action.REMOVE: (("Removing", ""),),
+    Action.SHARE: (("Sharing", ""),),
+    Action.UNSHARE: (("Taking back", ""),),
 }
 
 

@@ -5,7 +5,7 @@ import { askPortal, fetchPortal } from './api';
 /** A command on an environment that runs or ran: see portal/server/environments/tasks.py. */
 export interface ITask {
   readonly id: string;
-  readonly action: 'new' | 'add' | 'update' | 'remove';
+  readonly action: 'new' | 'add' | 'update' | 'remove' | 'share' | 'unshare';
   /** Short name of the environment. */
   readonly name: string;
   readonly kernel: string;
@@ -20,6 +20,8 @@ export interface ITask {
 export interface IChoices {
   /** Names of the shipped kernels. */
   readonly kernels: ReadonlyArray<string>;
+  /** Names of the user's groups. */
+  readonly groups: ReadonlyArray<string>;
   readonly has_container: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import { KernelSpec } from '@jupyterlab/services';
 
-import { IChoices, ITask } from './environmentclient';
+import { IChoices, IOwnEnvironment, ITask, Order } from './environmentclient';
 import { EnvironmentTasks } from './environmenttasks';
 import { Form, IField, Values } from './form';
 import { watchTask } from './taskdialog';
@@ -18,6 +18,9 @@ const TITLE: IField = {
   label: 'Name in the launcher',
   hint: 'If empty, the short name'
 };
+
+/** What was asked for last and did not succeed, for the next try. */
+const unfinished = new Map<'new' | 'add', Values>();
 
 /** Ask for a new environment, make it, and return its kernel, or null if there is none. */
 export async function makeEnvironment(
@@ -92,6 +95,37 @@ export async function addImage(tasks: EnvironmentTasks): Promise<string | null> 
   return choices && ask(tasks, 'Add an image', 'Add it', fields, {}, 'add', true);
 }
 
+/** Ask for the group that shares an environment, or whether it is taken back; the order, or null. */
+export async function askGroup(
+  tasks: EnvironmentTasks,
+  { id, name, group }: IOwnEnvironment
+): Promise<Order | null> {
+  const choices = await readChoices(tasks);
+  if (choices === null) {
+    return null;
+  }
+  const groups = group && !choices.groups.includes(group) ? [group] : [];
+  const names = [...choices.groups, ...groups].map(one => [one, one] as const);
+  const field: IField = {
+    key: 'group',
+    label: 'Group',
+    kind: 'choice',
+    choices: group ? [...names, ['', 'Nobody: it is mine alone again']] : names,
+    hint: 'Its members can use the environment, but not change it'
+  };
+  const { button, value } = await showDialog({
+    title: `Share ${name}`,
+    body: new Form([field], group ? { group } : {}),
+    buttons: [Dialog.cancelButton(), Dialog.okButton({ label: group ? 'Change it' : 'Share it' })]
+  });
+  if (!button.accept || !value) {
+    return null;
+  }
+  return value.group
+    ? { action: 'share', name: id, group: value.group }
+    : { action: 'unshare', name: id };
+}
+
 async function readChoices(tasks: EnvironmentTasks): Promise<IChoices | null> {
   try {
     return await tasks.client.choices();
@@ -111,6 +145,9 @@ async function ask(
   offersNotebook: boolean
 ): Promise<string | null> {
   let error = '';
+  if (Object.keys(values).length === 0) {
+    values = unfinished.get(action) ?? {};
+  }
   for (;;) {
     const { button, value } = await showDialog({
       title,
@@ -120,15 +157,24 @@ async function ask(
     if (!button.accept || !value) {
       return null;
     }
+    values = value;
+    unfinished.set(action, value);
     let task: ITask;
     try {
       task = await tasks.start({ ...value, action });
     } catch (problem) {
-      values = value;
       error = (problem as Error).message;
       continue;
     }
-    const { state, kernel } = await watchTask(tasks, task, offersNotebook);
-    return state === 'done' ? kernel : null;
+    const ended = await watchTask(tasks, task, { notebook: offersNotebook, again: true });
+    if (ended.state === 'done') {
+      unfinished.delete(action);
+      return ended.kernel;
+    }
+    if (!ended.isWantedAgain) {
+      return null;
+    }
+    // The output has been read, and is no longer on the screen.
+    error = ended.sentence.replace(/; what \w+ said is above/, '');
   }
 }

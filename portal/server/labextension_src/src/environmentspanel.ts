@@ -4,6 +4,7 @@ import { Widget } from '@lumino/widgets';
 
 import { IListing, IOwnEnvironment, ITask, Order } from './environmentclient';
 import { EnvironmentTasks } from './environmenttasks';
+import { askGroup } from './environmentforms';
 import { environmentIcon } from './icon';
 import { saveAsNew } from './newfile';
 import { watchTask } from './taskdialog';
@@ -78,12 +79,15 @@ export class EnvironmentsPanel extends Widget {
     const size = one.size_mib === null ? '' : `${one.size_mib.toFixed(1)} MiB`;
     const line = row([one.name, one.place, size, state + shared], 'td');
     const cell = document.createElement('td');
-    Object.assign(cell.style, { textAlign: 'left', whiteSpace: 'nowrap' });
+    Object.assign(cell.style, { textAlign: 'left', minWidth: '20em' });
     if (isOffered) {
       cell.append(this.action('Open a notebook', one, () => this.tasks.openNotebook(one.kernel)));
     }
     if (one.is_locked && one.is_deleted) {
       cell.append(this.action('Update', one, () => this.run({ action: 'update', name: one.id })));
+    }
+    if (one.is_locked && one.is_deleted) {
+      cell.append(this.action('Share …', one, () => this.share(one)));
     }
     if (!one.is_gone) {
       cell.append(this.action('Export', one, () => this.exportPackages(one)));
@@ -104,7 +108,14 @@ export class EnvironmentsPanel extends Widget {
   }
 
   private async run(order: Order): Promise<void> {
-    await watchTask(this.tasks, await this.tasks.start(order), false);
+    await watchTask(this.tasks, await this.tasks.start(order));
+  }
+
+  private async share(one: IOwnEnvironment): Promise<void> {
+    const order = await askGroup(this.tasks, one);
+    if (order !== null) {
+      await this.run(order);
+    }
   }
 
   private async exportPackages({ id }: IOwnEnvironment): Promise<void> {
@@ -136,6 +147,8 @@ function row(texts: ReadonlyArray<string>, kind: 'td' | 'th'): HTMLTableRowEleme
       Object.assign(cell.style, { overflowWrap: 'anywhere', minWidth: '12em' });
     } else if (HEADINGS[i] === 'Size') {
       cell.style.whiteSpace = 'nowrap';
+    } else if (HEADINGS[i] === 'State') {
+      cell.style.minWidth = '9em';
     }
     line.append(cell);
   });

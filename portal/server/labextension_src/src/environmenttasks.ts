@@ -102,7 +102,7 @@ export class EnvironmentTasks {
     };
     Notification.success(doneText(task), {
       autoClose: false,
-      actions: task.action === 'remove' ? [] : [open]
+      actions: ['new', 'add', 'update'].includes(task.action) ? [open] : []
     });
   }
 }
@@ -110,6 +110,10 @@ export class EnvironmentTasks {
 /** What is told when a task has succeeded. */
 export function doneText({ action, name }: ITask): string {
   switch (action) {
+    case 'share':
+      return `The environment ${name} is shared.`;
+    case 'unshare':
+      return `The environment ${name} is yours alone again.`;
     case 'remove':
       return `The environment ${name} is removed.`;
     case 'update':

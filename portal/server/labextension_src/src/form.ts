@@ -1,5 +1,7 @@
 import { Widget } from '@lumino/widgets';
 
+import { addStyle } from './style';
+
 export interface IField {
   readonly key: string;
   readonly label: string;
@@ -10,6 +12,21 @@ export interface IField {
   readonly pattern?: string;
   readonly isRequired?: boolean;
 }
+
+/** JupyterLab cuts long dialogs off, and gives text areas the colours of the browser. */
+const STYLE = `
+.dsp-form { min-width: 30em; }
+.jp-Dialog:has(.dsp-form) .jp-Dialog-content { max-height: 94vh; }
+.dsp-form textarea, .dsp-form select {
+  box-sizing: border-box;
+  width: 100%;
+  border: 1px solid var(--jp-border-color1);
+  background: var(--jp-input-background);
+  color: var(--jp-ui-font-color0);
+  font-family: var(--jp-code-font-family);
+}
+.dsp-form .jp-select-wrapper, .dsp-form select { margin-bottom: 0; font-family: inherit; }
+`;
 
 export type Values = Record<string, string | boolean>;
 
@@ -23,7 +40,8 @@ export class Form extends Widget {
   /** An `error` is shown above the fields. */
   constructor(fields: ReadonlyArray<IField>, values: Readonly<Values>, error = '') {
     super();
-    this.node.style.minWidth = '30em';
+    addStyle('dsp-form', STYLE);
+    this.addClass('dsp-form');
     if (error) {
       const text = document.createElement('p');
       text.textContent = error;
@@ -77,7 +95,6 @@ function makeInput({ kind, choices, pattern, isRequired }: IField) {
   if (kind === 'text') {
     const area = document.createElement('textarea');
     area.rows = 4;
-    area.style.width = '100%';
     return area;
   }
   const input = document.createElement('input');
@@ -87,6 +104,7 @@ function makeInput({ kind, choices, pattern, isRequired }: IField) {
   if (kind === 'check') {
     // Dialogs draw each input as a box for text.
     Object.assign(input.style, { appearance: 'auto', width: 'auto', height: 'auto' });
+    input.style.accentColor = 'var(--jp-brand-color1)';
   }
   if (pattern) {
     input.pattern = pattern;

@@ -115,6 +115,7 @@ function choice(value: string, text: string): HTMLElement {
   Object.assign(label.style, { display: 'block', margin: '4px 8px' });
   // Dialogs draw each input as a box for text.
   Object.assign(input.style, { appearance: 'auto', width: 'auto', height: 'auto' });
+  input.style.accentColor = 'var(--jp-brand-color1)';
   label.append(input, ' ', text);
   return label;
 }

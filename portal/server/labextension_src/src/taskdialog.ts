@@ -6,7 +6,15 @@ import { doneText, EnvironmentTasks } from './environmenttasks';
 
 const POLL_MS = 1_000;
 const OPEN = 'Open a notebook';
-const TITLES = { new: 'Making', add: 'Adding', update: 'Updating', remove: 'Removing' };
+const AGAIN = 'Change it and try again';
+const TITLES = {
+  new: 'Making',
+  add: 'Adding',
+  update: 'Updating',
+  remove: 'Removing',
+  share: 'Sharing',
+  unshare: 'Taking back'
+};
 
 /** Progress and output of a task. */
 class TaskView extends Widget {
@@ -21,9 +29,8 @@ class TaskView extends Widget {
   ) {
     super();
     this.bar.style.width = '100%';
+    Object.assign(this.node.style, { width: '52em', maxWidth: '80vw' });
     Object.assign(this.log.style, {
-      width: '42em',
-      maxWidth: '80vw',
       height: '16em',
       overflow: 'auto',
       whiteSpace: 'pre-wrap',
@@ -34,7 +41,8 @@ class TaskView extends Widget {
     this.log.setAttribute('aria-label', 'Output');
     this.bar.setAttribute('aria-label', 'Progress');
     this.step.setAttribute('role', 'status');
-    this.node.append(this.step, this.bar, this.log);
+    // Of one that has ended, the sentence is the last line of its output.
+    this.node.append(...(task.state === 'running' ? [this.step, this.bar] : []), this.log);
     void this.follow();
   }
 
@@ -64,26 +72,43 @@ class TaskView extends Widget {
   }
 }
 
+export interface IOffers {
+  /** To open a notebook, if it is done. */
+  readonly notebook?: boolean;
+  /** To ask for it again, if it failed. */
+  readonly again?: boolean;
+}
+
 /**
  * Show a task until it has ended, also in the background, and return how it ended.
  *
- * Who looked at it until its end can open a notebook then, if that is offered.
+ * Who looked at it until its end can take up what is offered then.
  */
 export async function watchTask(
   tasks: EnvironmentTasks,
   task: ITask,
-  offersNotebook: boolean
-): Promise<ITask> {
+  offers: IOffers = {}
+): Promise<ITask & { readonly isWantedAgain: boolean }> {
   const end = tasks.end(task.id);
   const isEnded = await showProgress(tasks, task);
   const ended = await end;
+  let isWantedAgain = false;
   if (isEnded && ended.state === 'failed') {
-    await showDialog({
+    const again = offers.again ? [Dialog.okButton({ label: AGAIN })] : [];
+    const { button } = await showDialog({
       title: `${TITLES[task.action]} the environment ${task.name} failed`,
       body: new TaskView(tasks, ended),
-      buttons: [Dialog.cancelButton({ label: 'Close' })]
+      buttons: [Dialog.cancelButton({ label: 'Close' }), ...again]
     });
-  } else if (isEnded && ended.state === 'done' && offersNotebook) {
+    isWantedAgain = button.accept;
+  } else if (isEnded && ended.state === 'done' && task.action === 'share') {
+    // What the others have to do.
+    await showDialog({
+      title: doneText(ended),
+      body: new TaskView(tasks, ended),
+      buttons: [Dialog.okButton({ label: 'Close' })]
+    });
+  } else if (isEnded && ended.state === 'done' && offers.notebook) {
     const { button } = await showDialog({
       title: `The environment ${task.name}`,
       body: doneText(ended),
@@ -93,7 +118,7 @@ export async function watchTask(
       tasks.openNotebook(ended.kernel);
     }
   }
-  return ended;
+  return { ...ended, isWantedAgain };
 }
 
 /** Whether the task has ended while the dialog was open. */

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from portal.environments import locked
+from portal.environments.own import own_environments
 from portal.environments.registry import OWN_PATH, read_tables
 from tests.support.environments import environments, folder_of
 
@@ -103,3 +104,64 @@ def test_a_group_that_is_not_there_is_refused_before_anything_is_made(
         in capfd.readouterr().err
     )
     assert not folder_of(home, "mine").exists()
+
+
+def test_an_environment_that_is_there_is_shared_and_taken_back(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert environments("new", "mine", "--folder", project, "tiny") == 0
+    folder = project / "mine"
+    use = (folder / "bin/python", "-c", "import tiny; print(tiny.version)")
+    # As uv leaves it where its cache is on the same file system.
+    (module,) = folder.rglob("tiny.py")
+    cached = project / "cached.py"
+    os.link(module, cached)
+    before = cached.stat()
+
+    assert environments("share", "mine") == 0
+    assert as_nobody(*use).stdout == "1.0\n"
+    said = capfd.readouterr().out
+    assert f"Others in the group nogroup take it with: dsportal environments add {folder}" in said
+    (listed,) = own_environments(Path.home())
+    assert listed.group == "nogroup"
+
+    assert environments("unshare", "mine") == 0
+    with pytest.raises(PermissionError):
+        as_nobody(*use)
+    assert "the group nogroup cannot use it any more" in capfd.readouterr().out
+    assert folder.stat().st_mode & 0o077 == 0
+    (listed,) = own_environments(Path.home())
+    assert listed.group == ""
+    assert environments("check", "mine") == 0
+
+    after = cached.stat()
+    assert (after.st_gid, after.st_mode) == (before.st_gid, before.st_mode)
+    assert environments("unshare", "mine") == 1
+    assert "mine is not shared." in capfd.readouterr().err
+
+
+def test_another_group_takes_the_place_of_the_first(project: Path) -> None:
+    assert environments("new", "mine", "--folder", project, "--share=nogroup", "tiny") == 0
+    folder = project / "mine"
+
+    assert environments("share", "mine", "--with", "root") == 0
+
+    assert folder.stat().st_gid == 0
+    with pytest.raises(PermissionError):
+        as_nobody(folder / "bin/python", "-c", "1")
+
+
+def test_only_what_was_made_here_is_shared(
+    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert environments("add", "found", "--virtualenv", "/v", "--untried") == 0
+    assert environments("share", "found") == 1
+    assert "they add it by its path" in capfd.readouterr().err
+
+    assert environments("new", "mine", "--like", "pytorch") == 0
+    assert environments("share", "mine", "--with", "no-such-group") == 1
+    assert "Name one of yours with --with=GROUP: " in capfd.readouterr().err
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert environments("share", "mine") == 1
+    assert "belongs to somebody else" in capfd.readouterr().err

@@ -41,6 +41,9 @@ ROOT = Path("/home/ada")
         ),
         ({"action": "update", "name": "nlp", "packages": "wandb"}, "update nlp wandb"),
         ({"action": "remove", "name": "nlp"}, "remove nlp --yes"),
+        ({"action": "share", "name": "nlp", "group": "course"}, "share nlp --with=course"),
+        ({"action": "share", "name": "nlp"}, "share nlp"),
+        ({"action": "unshare", "name": "nlp"}, "unshare nlp"),
     ],
 )
 def test_a_dialog_becomes_the_words_of_a_command(body: dict[str, Any], words: str) -> None:
@@ -56,7 +59,7 @@ def test_a_title_may_have_blanks() -> None:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (None, "Name the action to take, one of: new, add, update, remove."),
+        (None, "Name the action to take, one of: new, add, update, remove, share, unshare."),
         ({"action": "delete", "name": "nlp"}, "Name the action"),
         ({"action": ["new"], "name": "nlp"}, "Name the action"),
         ({"action": "new"}, "Give the environment a short name"),
