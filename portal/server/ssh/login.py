@@ -49,7 +49,8 @@ def greeting(ends_s: float | None, now_s: float) -> str:
     if ends_s is None:
         return "You are in your session. This connection ends with it."
     hours, minutes = divmod(max(0, int(ends_s - now_s)) // 60, 60)
-    left = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    parts = (f"{hours} h" if hours else "", f"{minutes} min" if minutes or not hours else "")
+    left = " ".join(filter(None, parts))
     return f"You are in your session, which ends in {left}, and this connection with it."
 
 

@@ -21,7 +21,8 @@ def test_the_session_decides_but_for_what_belongs_to_the_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left_s", "words"), [(27600, "7 h 40 min"), (150, "2 min"), (0, "0 min"), (-5, "0 min")]
+    ("left_s", "words"),
+    [(27600, "7 h 40 min"), (28800, "8 h"), (150, "2 min"), (0, "0 min"), (-5, "0 min")],
 )
 def test_a_terminal_begins_with_the_time_that_is_left(left_s: int, words: str) -> None:
     assert f"ends in {words}, and this connection with it" in greeting(1000.0 + left_s, 1000.0)
