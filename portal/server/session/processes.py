@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +16,8 @@ import psutil
 from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8
+# The file that tells a kernel where to listen, of whatever language it is.
+_CONNECTION = re.compile(r"(^|/)kernel-[0-9a-f-]+\.json$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +115,11 @@ class ProcessReader:
                 with process.oneshot():
                     key = (pid, process.create_time())
                     times = process.cpu_times()
-                    named = name_of(process.cmdline(), process.name())
+                    named = (
+                        "Notebook server"
+                        if pid == os.getpid()
+                        else name_of(process.cmdline(), process.name())
+                    )
                     held[key] = (named, process.memory_info().rss // MIB)
                     cpu_s[key] = times.user + times.system
                 with contextlib.suppress(psutil.Error, OSError):
@@ -153,7 +161,7 @@ def name_of(command: list[str], name: str) -> str:
         command: Its arguments; empty if they cannot be read.
         name: As the system calls it.
     """
-    if any(word.startswith("ipykernel") for word in command):
+    if any(word.startswith("ipykernel") or _CONNECTION.search(word) for word in command):
         return "Kernel"
     if command and PurePath(command[0]).name.startswith("python"):
         words = [word for word in command[1:] if not word.startswith("-") or word == "-c"]

@@ -179,13 +179,13 @@ function otherGraphs(
       most
     ),
     graph(
-      'Storage: read · write',
+      'Read · written',
       `${rate(meter.disk_read_mib_s)} · ${rate(meter.disk_write_mib_s)} MiB/s`,
       disk,
       mostOf(disk, 1)
     ),
     graph(
-      'Node network: in · out',
+      'Network in · out',
       `${rate(meter.network_in_mib_s)} · ${rate(meter.network_out_mib_s)} MiB/s`,
       network,
       mostOf(network, 1)

@@ -57,6 +57,9 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
     ("command", "name"),
     [
         (["/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "k.json"], "Kernel"),
+        (["python", "-c", "code", "-f", "/run/user/kernel-0a1b-2c.json"], "Kernel"),
+        (["R", "--args", "/run/user/kernel-0a1b-2c.json"], "Kernel"),
+        (["python", "plot-kernel.py", "my-kernel.json"], "plot-kernel.py"),
         (["/env/bin/python", "-u", "/home/ada/train.py", "--epochs", "3"], "train.py"),
         (["python3", "-c", "pass"], "Python"),
         (["python3"], "python3"),
