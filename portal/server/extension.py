@@ -21,38 +21,23 @@ from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
-from portal.server.environments.handlers import (
-    ChoicesHandler,
-    ExportHandler,
-    OwnEnvironmentsHandler,
-    TaskHandler,
-    TasksHandler,
-)
+from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
 from portal.server.files.handlers import Transfers, transfer_routes
 from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
-from portal.server.git.handlers import CoursePage, CoursesHandler
+from portal.server.git.handlers import course_routes
 from portal.server.git.panel import count_no_polling, hide_git_panel
 from portal.server.git.settings import forget_credentials, offer_git
 from portal.server.home.files import shared_files
-from portal.server.home.handlers import TemplateCopiesHandler, TemplatesHandler
+from portal.server.home.handlers import template_routes
 from portal.server.home.home import Home
 from portal.server.hub_api import HubApi
-from portal.server.jobs.handlers import (
-    JobHandler,
-    JobOutputHandler,
-    JobPreviewHandler,
-    JobsHandler,
-)
-from portal.server.jobs.page import PAGES_DIR, JobsPage, RunsPage
+from portal.server.jobs.handlers import job_routes
+from portal.server.jobs.page import PAGES_DIR
 from portal.server.jobs.queue import JobQueue
 from portal.server.kernels.execution_watch import ExecutionWatch
-from portal.server.kernels.handlers import (
-    EnvironmentsHandler,
-    ExecutionHandler,
-    ExecutionsHandler,
-)
+from portal.server.kernels.handlers import kernel_routes
 from portal.server.kernels.import_path import drop_relative_paths, offer_library
 from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
@@ -61,17 +46,10 @@ from portal.server.kernels.notebook_writer import NotebookWriter
 from portal.server.kernels.slurm_programs import SlurmPrograms
 from portal.server.kernels.without_packages import KernelsWithoutPackages
 from portal.server.open_notebooks import notebook_of
-from portal.server.ports.handlers import KEYED_ROUTE, KeyedPortHandler, PortHandler, PortKey
-from portal.server.ports.handlers import ROUTE as PORT_ROUTE
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
-from portal.server.ports.listeners import SessionPorts
+from portal.server.ports.handlers import PortKey, port_routes
 from portal.server.private_dir import make_private_dir
-from portal.server.runs.handlers import (
-    RunHandler,
-    RunOutputHandler,
-    RunsHandler,
-    RunStopHandler,
-)
+from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
 from portal.server.session.guests import Guests
@@ -84,18 +62,13 @@ from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
 from portal.server.ssh.handlers import SshSocket
 from portal.server.ssh.terminal_warnings import warn_terminals
 from portal.server.storage_links import read_storage
-from portal.server.tensorboard.handlers import TensorBoardHandler, TensorBoardsHandler
+from portal.server.tensorboard.handlers import tensorboard_routes
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
-from portal.server.tensorboard.proxy import TensorBoardProxy
-from portal.server.tensorboard.script import ROUTE as SCRIPT_ROUTE
-from portal.server.tensorboard.script import TensorBoardScriptHandler
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
 from portal.server.web_tools.mlflow import offer_mlflow
 from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import read_settings
-
-_ID = "([^/]+)"
 
 
 class PortalServer(ExtensionApp):
@@ -130,7 +103,7 @@ class PortalServer(ExtensionApp):
             offer_git(os.environ, Path(sys.prefix), self.private_dir)
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
-        self.is_shareable = read_settings(os.environ).is_shareable
+        self.is_shareable = settings.is_shareable
         self.collaborates = self.is_shareable and load_collaboration(
             self.serverapp, self.private_dir
         )
@@ -150,82 +123,45 @@ class PortalServer(ExtensionApp):
         self.kernel_socket.open()
         self.slurm_programs = SlurmPrograms(self.private_dir, self.log)
         self.slurm_programs.open()
-        shared = {"tensorboards": self.tensorboards}
-        environments = {"kernels": self.kernels}
         self.environment_tasks = Tasks(
             self.private_dir / "environment-tasks", on_end=self._offer_changes, log=self.log
         )
-        made = {"tasks": self.environment_tasks, "root_dir": self.serverapp.root_dir}
-        executions = {"watch": self._watch_executions()}
+        watch = self._watch_executions()
         self.notebook_writer = NotebookWriter(
-            executions["watch"],
+            watch,
             partial(notebook_of, self.serverapp.session_manager),
             self.serverapp.contents_manager,
             self.log,
         )
-        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
-        jobs = {"queue": queue, "root_dir": self.serverapp.root_dir}
         settings = read_settings(os.environ)
         self.saves_output = settings.saves_output
-        runs = {"runs": Runs(Path.home())}
-        self.runs_limit = RunsLimit(runs["runs"], settings, self.log)
-        courses = {
-            "courses": Courses(Path(self.serverapp.root_dir)),
-            "hosts": settings.course_hosts,
-        }
+        runs = Runs(Path.home())
+        self.runs_limit = RunsLimit(runs, settings, self.log)
         key = PortKey()
-        ports = {"ports": SessionPorts(), "key": key}
         # Programs such as Dash need to know the URL path of their pages.
         os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
         vscode = vscode_tool(
             settings, self.private_dir, self.serverapp.root_dir, os.environ[PORT_VARIABLE]
         )
         tools = (*filter(None, [vscode]), *offered_tools(settings))
-        self.handlers.extend(tool_handlers(tools, "/"))
         transfers = Transfers()
-        self.handlers.extend(transfer_routes(settings, transfers))
-        self.handlers.extend(shared_files(self.serverapp.root_dir, read_storage(os.environ)))
-        self.handlers.extend(
-            [
-                (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
-                (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
-                (r"/portal/api/environments", EnvironmentsHandler, environments),
-                (r"/portal/api/environments/choices", ChoicesHandler, made),
-                (r"/portal/api/environments/own", OwnEnvironmentsHandler, made),
-                (r"/portal/api/environments/own/([^/]+)/export", ExportHandler, made),
-                (r"/portal/api/environments/tasks", TasksHandler, made),
-                (r"/portal/api/environments/tasks/([^/]+)", TaskHandler, made),
-                (rf"/portal/api/kernels/{_ID}/executions", ExecutionsHandler, executions),
-                (rf"/portal/api/kernels/{_ID}/executions/{_ID}", ExecutionHandler, executions),
-                (
-                    r"/portal/api/templates",
-                    TemplatesHandler,
-                    {"home": self.home, "kernels": self.kernels},
-                ),
-                (r"/portal/api/templates/copies", TemplateCopiesHandler, {"home": self.home}),
-                (r"/portal/api/jobs", JobsHandler, jobs),
-                (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
-                (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
-                (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
-                (r"/portal/api/tools", ToolsHandler, {"tools": tools}),
-                (PORT_ROUTE, PortHandler, ports),
-                (KEYED_ROUTE, KeyedPortHandler, ports),
-                (r"/portal/jobs", JobsPage),
-                (r"/portal/api/runs", RunsHandler, runs),
-                (rf"/portal/api/runs/{_ID}", RunHandler, runs),
-                (rf"/portal/api/runs/{_ID}/stop", RunStopHandler, runs),
-                (rf"/portal/api/runs/{_ID}/output", RunOutputHandler, runs),
-                (r"/portal/runs", RunsPage),
-                (r"/portal/api/courses", CoursesHandler, courses),
-                (r"/git-pull", CoursePage),
-                (
-                    rf"/{SCRIPT_ROUTE}",
-                    TensorBoardScriptHandler,
-                    {"script": self.tensorboards.script},
-                ),
-                (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
-            ]
-        )
+        root_dir = self.serverapp.root_dir
+        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
+        for routes in (
+            tool_handlers(tools, "/"),
+            [(r"/portal/api/tools", ToolsHandler, {"tools": tools})],
+            transfer_routes(settings, transfers),
+            shared_files(root_dir, read_storage(os.environ)),
+            tensorboard_routes(self.tensorboards),
+            kernel_routes(self.kernels, watch),
+            environment_routes(self.environment_tasks, root_dir),
+            template_routes(self.home, self.kernels),
+            job_routes(queue, root_dir),
+            run_routes(runs),
+            port_routes(key),
+            course_routes(Courses(Path(root_dir)), settings.course_hosts),
+        ):
+            self.handlers.extend(routes)
         # JupyterLab and Notebook preload it while the user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
         page_config["portalName"] = settings.site_name

@@ -145,3 +145,15 @@ class TaskHandler(_EnvironmentsAPIHandler):
         if await self.await_result(cancel()):
             self.set_status(204)
             self.finish()
+
+
+def environment_routes(tasks: Tasks, root_dir: str) -> list[Any]:
+    """Return the routes; `root_dir` is the folder at the top of the file browser."""
+    made = {"tasks": tasks, "root_dir": root_dir}
+    return [
+        (r"/portal/api/environments/choices", ChoicesHandler, made),
+        (r"/portal/api/environments/own", OwnEnvironmentsHandler, made),
+        (r"/portal/api/environments/own/([^/]+)/export", ExportHandler, made),
+        (r"/portal/api/environments/tasks", TasksHandler, made),
+        (r"/portal/api/environments/tasks/([^/]+)", TaskHandler, made),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
@@ -75,3 +76,11 @@ class CoursesHandler(APIHandler):
     def _refuse(self, error: PortalError) -> None:
         self.set_status(error.http_status)
         self.finish({"message": error.message})
+
+
+def course_routes(courses: Courses, hosts: Collection[str]) -> list[Any]:
+    """Return the routes; `hosts` are those from which links may fetch courses."""
+    return [
+        (r"/portal/api/courses", CoursesHandler, {"courses": courses, "hosts": hosts}),
+        (r"/git-pull", CoursePage),
+    ]

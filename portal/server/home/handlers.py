@@ -141,3 +141,11 @@ def _offered(spec: Mapping[str, Any], packages: tuple[str, ...] | None) -> Offer
         language=str(spec.get("language", "python")),
         packages=packages_beside(program) if packages is None else parse_packages(packages),
     )
+
+
+def template_routes(home: Home, kernels: Kernels) -> list[Any]:
+    """Return the routes of templates and of users' copies of them."""
+    return [
+        (r"/portal/api/templates", TemplatesHandler, {"home": home, "kernels": kernels}),
+        (r"/portal/api/templates/copies", TemplateCopiesHandler, {"home": home}),
+    ]

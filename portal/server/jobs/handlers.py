@@ -7,12 +7,13 @@ import os
 from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.authorization import for_the_user
 from portal.server.errors import JobError
+from portal.server.jobs.page import JobsPage
 from portal.server.jobs.queue import JobQueue
 from spawner.errors import PortalError
 
@@ -128,3 +129,15 @@ class JobOutputHandler(_JobsAPIHandler):
         output = await self.await_result(self.queue.read_output(job_id, offset))
         if output is not None:
             self.finish(json.dumps(asdict(output)))
+
+
+def job_routes(queue: JobQueue, root_dir: str) -> list[Any]:
+    """Return the routes; `root_dir` is the folder at the top of the file browser."""
+    jobs = {"queue": queue, "root_dir": root_dir}
+    return [
+        (r"/portal/api/jobs", JobsHandler, jobs),
+        (r"/portal/api/jobs/preview", JobPreviewHandler, jobs),
+        (r"/portal/api/jobs/([^/]+)", JobHandler, jobs),
+        (r"/portal/api/jobs/([^/]+)/output", JobOutputHandler, jobs),
+        (r"/portal/jobs", JobsPage),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
@@ -91,3 +92,13 @@ class ExecutionHandler(APIHandler):
         self.watch.executions(kernel_id).forget(execution_id)
         self.set_status(204)
         self.finish()
+
+
+def kernel_routes(kernels: Kernels, watch: ExecutionWatch) -> list[Any]:
+    """Return the routes of kernels and of what their cells show."""
+    executions = {"watch": watch}
+    return [
+        (r"/portal/api/environments", EnvironmentsHandler, {"kernels": kernels}),
+        (r"/portal/api/kernels/([^/]+)/executions", ExecutionsHandler, executions),
+        (r"/portal/api/kernels/([^/]+)/executions/([^/]+)", ExecutionHandler, executions),
+    ]

@@ -257,3 +257,9 @@ class KeyedPortHandler(PortHandler):
         self.set_header("Access-Control-Allow-Headers", names)
         self.set_status(204)
         self.finish()
+
+
+def port_routes(key: PortKey) -> list[Any]:
+    """Return the routes to web apps on ports of the session."""
+    ports = {"ports": SessionPorts(), "key": key}
+    return [(ROUTE, PortHandler, ports), (KEYED_ROUTE, KeyedPortHandler, ports)]

@@ -9,13 +9,14 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jupyter_server.base.handlers import APIHandler
 
 from portal.server.authorization import for_the_user
 from portal.server.errors import RunError
 from portal.server.jobs.outputs import read_piece
+from portal.server.jobs.page import RunsPage
 from portal.server.runs.runs import Runs
 from spawner.errors import PortalError
 
@@ -118,3 +119,15 @@ class RunOutputHandler(_RunsAPIHandler):
 def _number(text: str, *, otherwise: int) -> int:
     # isdigit() also accepts characters such as ², at which int() fails.
     return int(text) if text.isascii() and text.isdigit() else otherwise
+
+
+def run_routes(runs: Runs) -> list[Any]:
+    """Return the routes of the runs and of their page."""
+    shared = {"runs": runs}
+    return [
+        (r"/portal/api/runs", RunsHandler, shared),
+        (r"/portal/api/runs/([^/]+)", RunHandler, shared),
+        (r"/portal/api/runs/([^/]+)/stop", RunStopHandler, shared),
+        (r"/portal/api/runs/([^/]+)/output", RunOutputHandler, shared),
+        (r"/portal/runs", RunsPage),
+    ]

@@ -12,6 +12,8 @@ from portal.server.authorization import for_the_user
 from portal.server.errors import LogdirError
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.logdir import parse_request
+from portal.server.tensorboard.proxy import TensorBoardProxy
+from portal.server.tensorboard.script import ROUTE, TensorBoardScriptHandler
 from spawner.errors import PortalError
 
 
@@ -83,3 +85,14 @@ class TensorBoardHandler(APIHandler):
             return
         self.set_status(404)
         self.finish({"message": "This TensorBoard has ended already. Nothing was stopped."})
+
+
+def tensorboard_routes(tensorboards: TensorBoards) -> list[Any]:
+    """Return the routes of TensorBoards, of their pages and of the script that these share."""
+    shared = {"tensorboards": tensorboards}
+    return [
+        (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
+        (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
+        (rf"/{ROUTE}", TensorBoardScriptHandler, {"script": tensorboards.script}),
+        (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
+    ]
