@@ -68,6 +68,9 @@ def add(server: NotebookServer, *words: str, **environ: str) -> subprocess.Compl
             "TMPDIR": str(server.tmp_dir),
             "PYTHONPATH": str(CHECKOUT),
             "PORTAL_GPUS_SIMULATED": "1",
+            # Nothing comes from the network, on no machine.
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_NO_INDEX": "1",
             **environ,
         },
         cwd=server.root,
@@ -86,6 +89,7 @@ async def test_a_cell_runs_in_an_image_that_the_user_made(server: NotebookServer
     done = add(server, "mine", "--name", "My image", "--image", f"oci:{IMAGE}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Build complete" in done.stderr, "the progress of apptainer is shown"
+    assert "'run' starts no ranks in it" in done.stdout, "the index has no cloudpickle"
     assert "mine: works on this machine." in done.stdout
 
     eventually(lambda: offered(server).get("own-mine") == "My image", timeout_s=60)
@@ -103,12 +107,10 @@ async def test_an_image_needs_nothing_but_python_for_a_kernel(server: NotebookSe
     archive, wheels = server.tmp_dir / "bare.tar", server.tmp_dir / "wheels"
     write_bare_archive(IMAGE, archive)
     write_wheels(IMAGE, wheels)
-    index = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
-
-    done = add(server, "bare", "--image", f"docker-archive:{archive}", **index)
+    done = add(server, "bare", "--image", f"docker-archive:{archive}", PIP_FIND_LINKS=str(wheels))
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Installing ipykernel beside the image" in done.stdout
+    assert "Installing ipykernel and cloudpickle beside the image" in done.stdout
     eventually(lambda: "own-bare" in offered(server), timeout_s=60)
     shown = await run_cell(server, "own-bare", "import ipykernel; ipykernel.__file__")
     beside = server.root / ".local/share/data-scientist-portal/images/bare.kernel"
