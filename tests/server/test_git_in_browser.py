@@ -40,6 +40,7 @@ def server(tmp_path: Path, tensorboard_python: Path, has_git: bool) -> Iterator[
 @pytest.fixture
 def page(chromium: playwright.Browser, server: NotebookServer) -> Iterator[Page]:  # noqa: F811
     context = chromium.new_context(viewport={"width": 1280, "height": 860})
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
     page = context.new_page()
     page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
     yield page
