@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
 from tests.hub.test_base_url_session import START_TIMEOUT_MS, PortalBelow
 from tests.support.eventually import eventually
@@ -83,6 +83,8 @@ def test_a_colleague_works_in_a_shared_session_until_the_owner_ends_it(
     expect(owner.get_by_text(f"Shared with {COLLEAGUE}")).to_be_visible()
     colleague.goto(f"{portal.url}/hub/home")
     colleague.screenshot(path=PICTURES_DIR / "shared-with-you.png", full_page=True)
+    sockets: list[WebSocket] = []
+    colleague.on("websocket", lambda socket: sockets.append(socket))
     colleague.get_by_role("link", name=f"The session of {OWNER}").click()
     # JupyterHub asks before it tells somebody's name to a session of another.
     colleague.get_by_role("button", name="Authorize").click()
@@ -90,9 +92,17 @@ def test_a_colleague_works_in_a_shared_session_until_the_owner_ends_it(
     colleague.screenshot(path=PICTURES_DIR / "guest.png")
     status = f"{session}api/status"
     assert colleague.request.get(status).status == 200
+    assert not all(socket.is_closed() for socket in sockets)
     owner.get_by_role("button", name=f"End for {COLLEAGUE}").click()
     expect(owner.get_by_text("Share this session")).to_be_visible()
     eventually(lambda: colleague.request.get(status).status == 403, timeout_s=60)
+
+    def is_cut_off() -> bool:
+        # Asking lets playwright hear of what was closed meanwhile.
+        is_refused = colleague.request.get(status).status == 403
+        return is_refused and all(socket.is_closed() for socket in sockets)
+
+    eventually(is_cut_off, timeout_s=60)
     refused = colleague.goto(f"{session}lab")
     assert refused is not None
     assert refused.status == 403
