@@ -141,7 +141,7 @@ class Clock {
         : 'This site does not let you extend it further. A new session can take its place.';
     // Apart from the others: it asks again, since it ends this session.
     const buttons = [
-      Dialog.createButton({ label: 'New session …', actions: ['restart'] }),
+      Dialog.createButton({ label: 'New session …', accept: false, actions: ['restart'] }),
       Dialog.cancelButton({ label: 'Close' })
     ];
     if (step > 0) {
