@@ -209,6 +209,26 @@ def from_launcher(series):
     return from_command(series, starters[series], os.environ)
 
 
+def from_two_alone(series):
+    """Trains on each core by itself, at the same time: what two ranks could reach at most."""
+    began = time.time()
+    results = [Path(f"alone{number}.json").absolute() for number in range(N_RANKS)]
+    environ = {**os.environ, **SETTINGS, "RANK": "0", "LOCAL_RANK": "0"}
+    trainings = []
+    for core, result in zip(sorted(os.sched_getaffinity(0)), results, strict=False):
+        command = ["taskset", "--cpu-list", str(core), sys.executable, __file__]
+        arguments = ["--rank", series, str(result)]
+        trainings.append(subprocess.Popen([*command, *arguments], env=environ, stdout=sys.stderr))
+    for training in trainings:
+        if training.wait(timeout=300) != 0:
+            raise subprocess.CalledProcessError(training.returncode, training.args)
+    found = [since(began, json.loads(result.read_text())) for result in results]
+    return {
+        "images_per_s": sum(one["images_per_s"] for one in found),
+        "first_step_s": max(one["first_step_s"] for one in found),
+    }
+
+
 def from_command(series, starter, environ):
     result = Path("found.json").absolute()
     result.unlink(missing_ok=True)
@@ -256,6 +276,8 @@ def ways_of(series):
     ways = {"cell": lambda: from_a_cell(series, N_RANKS)}
     if series != "resnet50":
         ways |= {"srun": lambda: from_srun(series), "launcher": lambda: from_launcher(series)}
+    if series == "resnet50":
+        ways["two_alone"] = lambda: from_two_alone(series)
     if series != "torch":
         ways["cell_1_rank"] = lambda: from_a_cell(series, 1)
     return ways
