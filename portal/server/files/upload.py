@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,7 +128,16 @@ class Upload:
         # Nobody else may read half a file.
         descriptor = os.open(self.part, _OPEN_PART, 0o600)
         try:
-            here = os.fstat(descriptor).st_size
+            found = os.fstat(descriptor)
+            # In a folder that is shared, a neighbour may have laid it there, to read or change what
+            # arrives, or as a second name of another file of the user's.
+            is_own = found.st_uid == os.geteuid() and found.st_nlink == 1
+            if not (is_own and stat.S_ISREG(found.st_mode)):
+                raise UploadError(
+                    f"{self.part.name} is not a file of yours alone. Delete it, or upload into "
+                    "another folder."
+                )
+            here = found.st_size
             if here != offset or offset + len(chunk) > self._size_bytes:
                 raise UploadConflictError(
                     f"{here} bytes of {self.target.name} have arrived, and its size was given as "

@@ -114,3 +114,26 @@ def test_what_has_arrived_can_be_removed(upload: Upload) -> None:
 
     assert upload.state().offset == 0
     assert list(upload.target.parent.iterdir()) == []
+
+
+def test_a_part_that_somebody_else_has_laid_there_is_left_alone(
+    upload: Upload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload.part.write_bytes(b"")
+    monkeypatch.setattr(os, "geteuid", lambda: upload.part.stat().st_uid + 1)
+
+    with pytest.raises(UploadError, match=r"[.]part is not a file of yours"):
+        upload.write(0, b"abcdef", replaces=False)
+
+    assert upload.part.read_bytes() == b""
+
+
+def test_a_part_that_has_another_name_too_is_left_alone(upload: Upload, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"")
+    os.link(precious, upload.part)
+
+    with pytest.raises(UploadError, match=r"[.]part is not a file of yours"):
+        upload.write(0, b"abcdef", replaces=False)
+
+    assert precious.read_bytes() == b""
