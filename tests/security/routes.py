@@ -108,7 +108,8 @@ def session_routes(user: str, pid: int) -> list[Route]:
     items = Path(f"/proc/{pid}/environ").read_text().split("\0")
     environment = dict(item.split("=", 1) for item in items if "=" in item)
     account = pwd.getpwnam(user)
-    with tempfile.TemporaryDirectory() as home:
+    # What the session has started for its home may still write there when it ends.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         # Nothing of what a session prepares is to come into the user's own home.
         os.chown(home, account.pw_uid, account.pw_gid)
         environment |= {"HOME": home, "TMPDIR": home, "SLURM_TMPDIR": home}
