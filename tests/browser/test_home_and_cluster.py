@@ -321,7 +321,12 @@ def test_announcements_stand_on_the_login_page_at_once(chromium: Browser) -> Non
     page.close()
 
 
-def test_prometheus_scrapes_what_happened(clients: dict[str, tuple[PortalClient, str]]) -> None:
+def test_prometheus_scrapes_what_happened(
+    clients: dict[str, tuple[PortalClient, str]], start: Callable[[str, int], None]
+) -> None:
+    stop_all(clients)
+    start("grace", 1)
+    wait_until_ready(clients, "grace")
     client, _ = clients["grace"]
     token = client.http.post(
         f"{ADDRESS}/hub/api/users/grace/tokens",
