@@ -15,6 +15,7 @@ meanwhile: it stops the sessions of the demo users.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,8 @@ def main(names: Sequence[str]) -> int:
         studio = Studio(browser)
         studio.stop()
         for name in names or SCENES:
+            # JupyterLab would open with what the scene before left open.
+            shutil.rmtree(home() / ".jupyter/lab/workspaces", ignore_errors=True)
             SCENES[name](studio)
         browser.close()
     return 0
@@ -67,13 +70,17 @@ def find_problem() -> str:
     """Return what this machine lacks for the pictures, with the next step; empty if nothing."""
     if not output("fc-list", "Inter"):
         return "The font Inter is not installed: apt-get install fonts-inter"
-    home = Path(f"~{USER}").expanduser()
-    if strangers := sorted({path.name for path in visible(home)} - EXPECTED_IN_HOME):
-        return f"{home} has files that readers should not see, such as {strangers[0]}."
+    if strangers := sorted({path.name for path in visible(home())} - EXPECTED_IN_HOME):
+        return f"{home()} has files that readers should not see, such as {strangers[0]}."
     types = output("sinfo", "--noheader", "--format=%G")
     if not all(f"gpu:{name}:" in types for name in GPU_TYPES):
         return f"Start the demo with: deploy/up --simulated-types {','.join(GPU_TYPES)}"
     return ""
+
+
+def home() -> Path:
+    """Return the home of the demo user."""
+    return Path(f"~{USER}").expanduser()
 
 
 def visible(folder: Path) -> list[Path]:

@@ -89,7 +89,8 @@ def take_entrance(studio: Studio) -> None:
     """Login, and the form: one choice starts now, others later, one is refused."""
     studio.take("login", "/hub/login", has_text("main", "Sign in"), logged_in=False)
     with limit_of_gpus(3), busy_cluster():
-        studio.take("options", f"/hub/spawn/{USER}", has_text("main", r"about \d\d:\d\d"))
+        both = r"about \d\d:\d\d[\s\S]*The limit of"
+        studio.take("options", f"/hub/spawn/{USER}", has_text("main", both))
 
 
 def take_waiting(studio: Studio) -> None:
@@ -168,7 +169,8 @@ def take_session(studio: Studio) -> None:
             # The hub's copy of the partitions is some seconds old at most.
             page.wait_for_timeout(6_000)
             page.locator(CLOCK).click()
-            page.get_by_role("button", name="Extend by 2 hours").click()
+            question = page.locator(".jp-Dialog")
+            question.get_by_role("button", name="Extend by 2 hours").click()
             expect(page.locator(".jp-Dialog")).to_contain_text("was not extended")
             studio.save(page, "session-refused")
     studio.stop()
