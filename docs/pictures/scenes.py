@@ -89,6 +89,10 @@ def take_entrance(studio: Studio) -> None:
     """Login, and the form: one choice starts now, others later, one is refused."""
     studio.take("login", "/hub/login", has_text("main", "Sign in"), logged_in=False)
     with limit_of_gpus(3), busy_cluster():
+        # The first look after the hub's start has it ask accounting.
+        with studio.look(logged_in=True) as page:
+            page.goto(f"{ADDRESS}/hub/spawn/{USER}")
+            page.wait_for_timeout(5_000)
         both = r"about \d\d:\d\d[\s\S]*The limit of"
         studio.take("options", f"/hub/spawn/{USER}", has_text("main", both))
 
