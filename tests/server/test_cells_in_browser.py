@@ -17,15 +17,13 @@ from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E40
 
 from portal.launch.task.folders import create_folder  # noqa: E402
 from portal.launch.task.plan import End, Plan  # noqa: E402
+from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
-TIMEOUT_MS = 60_000
 WAITING_CELL = """import pathlib, time
 print("epoch 1")
 while not pathlib.Path("go").exists():
@@ -48,15 +46,8 @@ def server(
 
 @pytest.fixture(scope="module")
 def context(server: NotebookServer) -> Iterator[BrowserContext]:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        context = browser.new_context(viewport={"width": 1280, "height": 860})
-        context.set_default_timeout(TIMEOUT_MS)
-        context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
-        yield context
-        browser.close()
+    with start_chromium() as browser:
+        yield log_in(browser, server)
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Page, expect  # noqa: E402
 
 from tests.server.test_pages import PAGE_TIMEOUT_MS, SERVER_PYTHON, chromium, picture  # noqa: E402, F401
+from tests.support.chromium import log_in  # noqa: E402
 from tests.support.git_server import GitServer  # noqa: E402
-from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not os.access(SERVER_PYTHON, os.X_OK),
@@ -50,11 +51,8 @@ def server(
 
 @pytest.fixture
 def page(chromium: playwright.Browser, server: NotebookServer) -> Iterator[Page]:  # noqa: F811
-    context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(PAGE_TIMEOUT_MS)
-    page = context.new_page()
-    page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
-    yield page
+    context = log_in(chromium, server)
+    yield context.pages[0]
     context.close()
 
 

@@ -14,11 +14,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
 
+from tests.support.chromium import log_in, start_chromium  # noqa: E402
 from tests.support.event_files import FINAL_ACCURACY, write_run  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 PAGE_TIMEOUT_MS = 60_000
@@ -45,19 +44,13 @@ def server(
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[playwright.Browser]:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+    with start_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def context(chromium: playwright.Browser, server: NotebookServer) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(PAGE_TIMEOUT_MS)
-    context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    context = log_in(chromium, server)
     yield context
     context.close()
     server.close_all()

@@ -14,22 +14,20 @@ import requests
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
-from playwright.sync_api import Browser, BrowserContext, Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
 from tests.server.test_cells_in_browser import (  # noqa: E402
-    CHROMIUM,
-    CHROMIUM_FLAGS,
     PICTURES_DIR,
     SERVER_PYTHON,
-    TIMEOUT_MS,
     WAITING_CELL,
     expect_output,
     expect_prompt,
     open_notebook,
     start_cell,
 )
+from tests.support.chromium import log_in, start_chromium  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
 ADDRESS = "lab/workspaces/together/tree/waits.ipynb?reset"
 
@@ -54,19 +52,8 @@ def server(
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+    with start_chromium() as browser:
         yield browser
-        browser.close()
-
-
-def enter(browser: Browser, server: NotebookServer) -> BrowserContext:
-    context = browser.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(TIMEOUT_MS)
-    context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
-    return context
 
 
 @pytest.mark.parametrize(
@@ -108,7 +95,7 @@ def test_two_people_edit_a_notebook_and_its_output_survives_both_pages(
     kernel = {"name": "python3", "display_name": "Python 3"}
     cells = [new_code_cell(WAITING_CELL, id="waits"), new_code_cell("best = 0", id="next")]
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
-    first, second = enter(browser, server), enter(browser, server)
+    first, second = log_in(browser, server), log_in(browser, server)
     owner = open_notebook(first, server, ADDRESS)
     # In Notebook, which shares the document with JupyterLab.
     colleague = open_notebook(second, server, "notebooks/waits.ipynb")
@@ -133,7 +120,7 @@ def test_two_people_edit_a_notebook_and_its_output_survives_both_pages(
     eventually(lambda: output_lines(colleague) == ["epoch 1", "epoch 2"], timeout_s=30)
     eventually(lambda: "epoch 2" in path.read_text(), timeout_s=30)
     second.close()
-    third = enter(browser, server)
+    third = log_in(browser, server)
     again = open_notebook(third, server, ADDRESS)
     expect_output(again, "42")
     expect_prompt(again, "[1]:")
