@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).with_name("training")
 
 def test_training_from_a_cell_is_as_fast_as_the_same_program_from_srun(rounds: int) -> None:
     program = [sys.executable, str(PROGRAM), f"--rounds={rounds}"]
-    subprocess.run(program, check=True, timeout=3000)
+    subprocess.run(program, check=True, timeout=3600)
 
     if rounds < LEAST_ROUNDS:
         assert (REHEARSALS_DIR / "training.json").exists()
@@ -29,5 +29,5 @@ def test_training_from_a_cell_is_as_fast_as_the_same_program_from_srun(rounds: i
         assert figures[f"{framework}_first_step_extra_vs_srun_s"] <= 0.5
         # Horovodrun and torchrun import the framework first.
         assert figures[f"{framework}_first_step_extra_s"] <= 0
-    assert figures["speedup_2_ranks_resnet50"] >= 1.85
+    assert figures["speedup_2_ranks_inceptionv3"] >= 1.85
     assert figures["prediction_error_seeds_percent"] < 10
