@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,14 @@ OF_A_FRAMEWORK = {
 OLD_NAMES = {"portal/launch/__init__.py", "portal/data/__init__.py"}
 
 
-def imports(text: str, package: str) -> Iterator[str]:
-    """Yield the full names that a module imports, whether at its top or in a function."""
-    for node in ast.walk(ast.parse(text)):
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
+    """Yield the full names that these nodes of a module import."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -105,22 +111,32 @@ def imports(text: str, package: str) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def at_run_time(text: str) -> str:
-    """Leave out what only type checkers import."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = [ast.Pass()]
-    return ast.unparse(tree)
+def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes but those that only type checkers read."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        waiting.extend(node.orelse if is_for_types else ast.iter_child_nodes(node))
+
+
+def package_of(path: Path) -> str:
+    return ".".join(path.relative_to(CHECKOUT).parent.parts)
 
 
 def modules(folder: str) -> list[Path]:
     return sorted((CHECKOUT / folder).rglob("*.py"))
 
 
-def imports_of(path: Path) -> set[str]:
-    package = ".".join(path.relative_to(CHECKOUT).parent.parts)
-    return set(imports(path.read_text(), package))
+@cache
+def imports_of(path: Path) -> frozenset[str]:
+    return frozenset(imports(ast.walk(tree_of(path)), package_of(path)))
+
+
+@cache
+def run_time_imports_of(path: Path) -> frozenset[str]:
+    return frozenset(imports(at_run_time(tree_of(path)), package_of(path)))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +149,13 @@ def imports_of(path: Path) -> set[str]:
     ],
 )
 def test_every_way_to_import_is_seen(text: str, expected: str) -> None:
-    assert expected in set(imports(text, "portal.server"))
+    assert expected in set(imports(ast.walk(ast.parse(text)), "portal.server"))
+
+
+def test_what_only_type_checkers_import_is_not_needed_at_run_time() -> None:
+    text = "if TYPE_CHECKING:\n    import keras\nelse:\n    import torch"
+
+    assert set(imports(at_run_time(ast.parse(text)), "portal")) == {"torch"}
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)
@@ -155,8 +177,7 @@ def test_a_room_imports_only_the_rooms_below_it(part: str) -> None:
     wrong = []
     for room, below in ROOMS[part].items():
         for path in modules(f"{part}/{room}"):
-            package = ".".join(path.relative_to(CHECKOUT).parent.parts)
-            for name in sorted(set(imports(at_run_time(path.read_text()), package))):
+            for name in sorted(run_time_imports_of(path)):
                 words = name.removeprefix(part.replace("/", ".") + ".").split(".")
                 if words[0] in ROOMS[part] and words[0] not in {room, *below}:
                     wrong.append(f"{path.relative_to(CHECKOUT)} imports {name}")
@@ -167,9 +188,7 @@ def test_a_room_imports_only_the_rooms_below_it(part: str) -> None:
 @pytest.mark.parametrize("part", ROOMS)
 def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
     rooms = {path.parent.name: path for path in (CHECKOUT / part).glob("*/__init__.py")}
-    silent = [
-        name for name, path in rooms.items() if not ast.get_docstring(ast.parse(path.read_text()))
-    ]
+    silent = [name for name, path in rooms.items() if not ast.get_docstring(tree_of(path))]
 
     assert rooms.keys() == ROOMS[part].keys()
     assert silent == []
@@ -177,8 +196,11 @@ def test_each_room_is_listed_and_says_what_belongs_there(part: str) -> None:
 
 @pytest.mark.parametrize("part", ["portal/launch", "portal/data"])
 def test_training_needs_nothing_but_its_framework(part: str) -> None:
-    texts = (at_run_time(path.read_text()) for path in modules(part))
-    roots = {name.partition(".")[0] for text in texts for name in imports(text, "dsportal.a.b.c")}
+    roots = {
+        name.partition(".")[0]
+        for path in modules(part)
+        for name in imports(at_run_time(tree_of(path)), "dsportal.a.b.c")
+    }
 
     assert roots - OF_A_FRAMEWORK - sys.stdlib_module_names == set()
 
@@ -189,7 +211,7 @@ def test_what_users_import_works_under_each_of_its_names(part: str) -> None:
     absolute = [
         f"{path.relative_to(CHECKOUT)}: {ast.unparse(node)}"
         for path in modules(part)
-        for node in ast.walk(ast.parse(at_run_time(path.read_text())))
+        for node in at_run_time(tree_of(path))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         and not getattr(node, "level", 0)
         and str(path.relative_to(CHECKOUT)) not in OLD_NAMES
@@ -208,8 +230,7 @@ def test_slurms_words_need_only_the_standard_library() -> None:
     while waiting:
         path = Path(waiting.pop())
         seen.add(str(path))
-        package = ".".join(path.relative_to(CHECKOUT).parent.parts)
-        for name in imports(at_run_time(path.read_text()), package):
+        for name in run_time_imports_of(path):
             file = CHECKOUT / f"{name.replace('.', '/')}.py"
             roots.add(name.partition(".")[0])
             waiting |= {str(file)} - seen if file.is_file() else set()

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, Template
 
 from portal.hub.form.rescue import Rescue
 from portal.hub.form.view import FormView, describe_form
@@ -48,6 +49,13 @@ def make_options_form(
     return options_form
 
 
+@cache
+def load_template() -> Template:
+    """Return the form's template, compiled once for all forms of the process."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES_DIR), autoescape=True)
+    return environment.get_template(TEMPLATE)
+
+
 class _Form:
     def __init__(self, simulated_gpus: bool, wait_s: float, clock: Clock) -> None:
         self._simulated_gpus = simulated_gpus
@@ -55,8 +63,7 @@ class _Form:
         self._clock = clock
         self._last_answer: datetime | None = None
         self._catalog: Catalog | None = None
-        environment = Environment(loader=FileSystemLoader(TEMPLATES_DIR), autoescape=True)
-        self._template = environment.get_template(TEMPLATE)
+        self._template = load_template()
 
     async def render(self, spawner: Any) -> str:
         """Return the fields and the button, or the reason why there are none."""
