@@ -106,8 +106,13 @@ def fit(network, batch_size, n_steps):
         jit_compile=False,
     )
     clock = Clock()
+    options = tf.data.Options()
+    # There is nothing to tune, and a tuner that misses the end keeps `fit` for up to a minute:
+    # TensorFlow wakes it before it says that all is over, and with one core for all threads the
+    # tuner often looks in between.
+    options.autotune.enabled = False
     network.fit(
-        tf.data.Dataset.from_tensors((images, labels)).cache().repeat(),
+        tf.data.Dataset.from_tensors((images, labels)).cache().repeat().with_options(options),
         steps_per_epoch=1 + N_WARMUP_STEPS + n_steps,
         verbose=0,
         callbacks=[hvd.callbacks.BroadcastGlobalVariablesCallback(0), clock],
