@@ -86,6 +86,14 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
             own=own.narrowed(self, groups, options, options.partition),
         )
 
+    async def knows_limits(self, patience_s: float) -> bool:
+        """Return whether the limits of Slurm's accounting are among the user's limits.
+
+        They are not in the first seconds after a start of the hub. True as well if accounting
+        does not answer. Waits `patience_s` seconds at most.
+        """
+        return await self.cluster.knows_associations(patience_s)
+
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the reservations that the site offers and Slurm knows, by name.
 

@@ -120,7 +120,9 @@ class Cluster:
             self.slurm.read_catalog, fresh_s=traits.catalog_age_s, busy_factor=_CATALOG_BUSY_FACTOR
         )
         self._associations = Cache(
-            self.slurm.accounting.read_associations, fresh_s=traits.associations_age_s
+            self.slurm.accounting.read_associations,
+            fresh_s=traits.associations_age_s,
+            failure_s=_FAILURE_AGE_S,
         )
         self._reservations = Cache(self.slurm.read_reservations, fresh_s=_RESERVATIONS_AGE_S)
         self._gpus_in_use = Cache(self.slurm.list_gpus_in_use, fresh_s=_GPUS_IN_USE_AGE_S)
@@ -168,6 +170,20 @@ class Cluster:
         except SlurmError as error:
             self._log.warning("Accounts and limits of users are not known: %s", error)
             return self.associations
+
+    async def knows_associations(self, patience_s: float) -> bool:
+        """Return whether accounting has answered, be it with an error.
+
+        Waits for the first answer, `patience_s` seconds at most; once there is one it is renewed
+        while nobody waits.
+        """
+        self._associations.begin()
+        if self._associations.latest() is not None:
+            return True
+        try:
+            return await self._associations.get_within(patience_s) is not None
+        except SlurmError:
+            return True
 
     async def read_reservations(self) -> Mapping[str, Reservation]:
         """Return the reservations by name, a minute old at most.

@@ -122,6 +122,7 @@ class PrivateHub:
             slurm_is_down=False,
             failure="",
             accounting_is_down=False,
+            accounting_is_slow=False,
             gpu_hours=0.0,
             past_sessions=[],
             used_percent=[40, 50],

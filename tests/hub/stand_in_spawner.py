@@ -148,8 +148,12 @@ class StandInSpawner(SiteTraits, SimpleLocalProcessSpawner):
 
     def owned_limits(self, options: JobOptions) -> OwnedLimits:
         ceiling = AssociationLimits(max_gpus=self.cluster.max_gpus, of="the account research")
-        own = self.limits.under(ceiling) if ceiling.max_gpus else self.limits
+        is_known = ceiling.max_gpus and not self.cluster.accounting_is_slow
+        own = self.limits.under(ceiling) if is_known else self.limits
         return OwnedLimits(site=self.limits, groups=self.limits, own=own)
+
+    async def knows_limits(self, patience_s: float) -> bool:
+        return not self.cluster.accounting_is_slow
 
     def account_of(self, options: JobOptions) -> str | None:
         return None

@@ -64,6 +64,22 @@ def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     assert width <= PHONE["width"]
 
 
+def test_limits_that_are_read_late_appear_on_the_form_without_a_reload(
+    page: Page, hub: PrivateHub
+) -> None:
+    hub.set_cluster(max_gpus=2, accounting_is_slow=True)
+    page.goto("/hub/spawn/ada")
+    note = page.get_by_text("Your limits are still being read")
+    expect(note).to_be_visible()
+    expect(page.locator("input[name=gpus]:disabled")).to_have_count(0)
+
+    hub.set_cluster(accounting_is_slow=False)
+
+    expect(page.locator("input[name=gpus]:disabled")).to_have_count(2)
+    expect(page.get_by_text("The limit of the account research").first).to_be_visible()
+    expect(note).to_be_hidden()
+
+
 def test_gpus_are_chosen_and_started_with_the_keyboard_alone(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     choices = page.locator("input[name=gpus]")

@@ -27,6 +27,8 @@ from spawner.slurm.resources import ResourcesPerGpu
 
 # The form is waiting; without an answer no reservation is ruled out.
 _RESERVATIONS_WAIT_S = 1.0
+# Only after a start of the hub; a form without them says so, and its script asks again.
+_LIMITS_WAIT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ class FormView:
         advanced: Fields that are collapsed initially.
         link: Address of the form with this choice marked.
         as_of: A sentence if the numbers are old; else "".
+        has_all_limits: Whether Slurm's accounting has said what the user may ask for.
     """
 
     offer: GpuChoices
@@ -48,6 +51,7 @@ class FormView:
     advanced: tuple[Field, ...]
     link: str
     as_of: str
+    has_all_limits: bool
 
     def refusal(self, choice: Choice) -> str:
         """Return why a choice cannot be had, by the site or by Slurm; "" if it can."""
@@ -88,6 +92,7 @@ class FormView:
             "fields": [asdict(field) for field in self.fields],
             "free": self.free,
             "link": self.link,
+            "has_all_limits": self.has_all_limits,
         }
 
 
@@ -105,6 +110,7 @@ async def describe_form(
     Forecasts are awaited for `wait_s` seconds at most; later ones are there next time. `as_of` says
     that the catalog is old; then Slurm is not asked. `now` is in its time zone.
     """
+    has_all_limits = await spawner.knows_limits(_LIMITS_WAIT_S)
     selected = select(wanted, catalog, spawner.limits)
     bounds = spawner.owned_limits(selected)
     limits = bounds.own
@@ -141,6 +147,7 @@ async def describe_form(
         advanced=advanced_fields(limits, selected, reservations, now),
         link=f"{spawner.hub.base_url}spawn?{urlencode(chosen)}",
         as_of=as_of,
+        has_all_limits=has_all_limits,
     )
 
 

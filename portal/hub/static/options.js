@@ -4,9 +4,11 @@
 import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const REFRESH_MS = 60_000;
+const LIMITS_MS = 1_000;
 const form = document.getElementById("spawn_form");
 const offer = document.getElementById("offer");
 const link = document.getElementById("choice-link");
+const limitsNote = document.getElementById("limits-note");
 let asked = 0;
 
 function chosen() {
@@ -48,6 +50,9 @@ function show(answer) {
   answer.choices.forEach(showChoice);
   for (const field of answer.fields) field.items.forEach((item) => showItem(field, item));
   write(offer, "free", answer.free);
+  limitsNote.hidden = answer.has_all_limits;
+  // Accounting is slow after a start of the hub only.
+  if (!answer.has_all_limits) setTimeout(refreshQuietly, LIMITS_MS);
 }
 
 function showLink() {

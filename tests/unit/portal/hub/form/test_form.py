@@ -88,6 +88,11 @@ class PageSide(SiteTraits):
         self.forecasts: dict[str, Forecast] = {}
         self.n_asked = 0
         self.account: str | None = None
+        self.late_limits: Limits | None = None
+
+    async def knows_limits(self, patience_s: float) -> bool:
+        self.own = self.late_limits or self.own
+        return True
 
     async def read_reservations(self) -> dict[str, Reservation]:
         return self.known_reservations
@@ -121,6 +126,15 @@ def test_each_choice_says_what_comes_with_it() -> None:
         assert words in page.text
     assert page.checked == ["1"]
     assert page.buttons[0]["type"] == "submit"
+
+
+def test_the_first_form_after_a_start_of_the_hub_waits_for_the_limits_of_accounting() -> None:
+    spawner = PageSide(node_line("node01"))
+    spawner.late_limits = spawner.limits.under(AssociationLimits(max_gpus=1, of="you"))
+
+    page = show(spawner)
+
+    assert page.disabled("gpus") == ["2", "3", "4"]
 
 
 def test_the_site_decides_what_comes_with_a_gpu_and_for_how_long() -> None:

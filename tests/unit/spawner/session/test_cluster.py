@@ -1,0 +1,75 @@
+"""What a hub knows of its cluster in the first moments after its start."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from spawner.client.accounting import Accounting
+from spawner.errors import SlurmUnavailableError
+from spawner.options.traits import SiteTraits
+from spawner.session.cluster import Cluster
+from spawner.slurm.associations import Associations
+
+
+class Database:
+    """Accounting that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.is_awake = asyncio.Event()
+        self.is_down = False
+        self.n_asked = 0
+
+    async def answer(self) -> Associations:
+        self.n_asked += 1
+        if self.is_down:
+            raise SlurmUnavailableError("Accounting does not answer. Try again in a minute.")
+        await self.is_awake.wait()
+        return Associations()
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Database:
+    database = Database()
+    monkeypatch.setattr(Accounting, "read_associations", database.answer)
+    return database
+
+
+@pytest.fixture
+def cluster(database: Database) -> Cluster:
+    """A cluster whose accounting is `database`."""
+    log = logging.getLogger("test")
+    return Cluster(hub="0", traits=SiteTraits(), known_marks=set, log=log)
+
+
+async def test_a_form_waits_a_moment_for_the_first_answer_of_accounting(
+    cluster: Cluster, database: Database
+) -> None:
+    assert not await cluster.knows_associations(0.01)
+
+    waiting = asyncio.create_task(cluster.knows_associations(10))
+    database.is_awake.set()
+
+    assert await waiting
+    assert database.n_asked == 1, "both forms shared one question"
+
+
+async def test_once_limits_are_known_no_form_waits_or_asks_slurm(
+    cluster: Cluster, database: Database
+) -> None:
+    database.is_awake.set()
+    await cluster.knows_associations(10)
+
+    assert all([await cluster.knows_associations(0) for _ in range(50)])
+    assert database.n_asked == 1
+
+
+async def test_accounting_that_is_down_is_asked_once_for_many_forms(
+    cluster: Cluster, database: Database
+) -> None:
+    database.is_down = True
+
+    assert all([await cluster.knows_associations(10) for _ in range(50)])
+    assert database.n_asked == 1
