@@ -68,6 +68,8 @@ class SessionSettings:
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
         mlflow_python: Python that has MLflow; empty if sessions do not offer it.
+        mlflow_limit: Most pages of MLflow at once; 0 for no limit.
+        mlflow_idle_s: Seconds without a request until one is stopped; 0 for never.
         git: Whether git has a panel and is set up for notebooks and passwords.
         course_hosts: Hosts from which links may fetch courses, with a port if it is not 443.
         vscode_program: Program that starts code-server; empty for none.
@@ -104,6 +106,8 @@ class SessionSettings:
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()
     mlflow_python: str = ""
+    mlflow_limit: int = 0
+    mlflow_idle_s: float = 0.0
     git: bool = False
     course_hosts: tuple[str, ...] = ()
     vscode_program: str = ""

@@ -40,6 +40,8 @@ def session_settings(settings: Settings) -> SessionSettings:
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,
         mlflow_python=environments.mlflow_python if settings.mlflow.enabled else "",
+        mlflow_limit=settings.mlflow.limit,
+        mlflow_idle_s=settings.mlflow.idle_minutes * SECONDS_PER_MINUTE,
         git=settings.git.enabled,
         course_hosts=settings.git.course_hosts,
         vscode_program=str(settings.vscode.program) if settings.vscode.enabled else "",

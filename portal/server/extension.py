@@ -45,6 +45,9 @@ from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.notebook_writer import NotebookWriter
 from portal.server.kernels.slurm_programs import SlurmPrograms
 from portal.server.kernels.without_packages import KernelsWithoutPackages
+from portal.server.mlflow.pages import MlflowPages
+from portal.server.mlflow.proxy import MlflowProxy
+from portal.server.mlflow.tracking import has_mlflow, offer_mlflow
 from portal.server.open_notebooks import notebook_of
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
 from portal.server.ports.handlers import PortKey, port_routes
@@ -62,11 +65,10 @@ from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
 from portal.server.ssh.handlers import SshSocket
 from portal.server.ssh.terminal_warnings import warn_terminals
 from portal.server.storage_links import read_storage
-from portal.server.tensorboard.handlers import tensorboard_routes
+from portal.server.tensorboard.handlers import page_routes, tensorboard_routes
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
-from portal.server.web_tools.mlflow import offer_mlflow
 from portal.server.web_tools.vscode import vscode_tool
 from spawner.session_settings import read_settings
 
@@ -76,7 +78,7 @@ class PortalServer(ExtensionApp):
 
     name = "portal"
     load_other_extensions = True
-    classes = [TensorBoards]  # noqa: RUF012
+    classes = [TensorBoards, MlflowPages]  # noqa: RUF012
     static_paths = [str(PAGES_DIR)]  # noqa: RUF012
 
     home_timeout_s = Float(
@@ -119,6 +121,9 @@ class PortalServer(ExtensionApp):
         self.tensorboards = TensorBoards(
             parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
         )
+        self.mlflow_pages = MlflowPages(
+            parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
+        )
         self.kernel_socket = NotebookSocket(self.private_dir, self.tensorboards, self.log)
         self.kernel_socket.open()
         self.slurm_programs = SlurmPrograms(self.private_dir, self.log)
@@ -153,6 +158,7 @@ class PortalServer(ExtensionApp):
             transfer_routes(settings, transfers),
             shared_files(root_dir, read_storage(os.environ)),
             tensorboard_routes(self.tensorboards),
+            page_routes(self.mlflow_pages, MlflowProxy),
             kernel_routes(self.kernels, watch),
             environment_routes(self.environment_tasks, root_dir),
             template_routes(self.home, self.kernels),
@@ -168,6 +174,7 @@ class PortalServer(ExtensionApp):
         page_config["portalUploads"] = settings.resumable_uploads
         page_config["portalArchives"] = settings.archives
         page_config["portalPreviews"] = settings.previews
+        page_config["portalMlflow"] = "yes" if has_mlflow(settings) else ""
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         # Where ssh is offered, the Help menu says how.
         page_config["portalSsh"] = "yes" if settings.ssh_limit else ""
@@ -294,6 +301,7 @@ class PortalServer(ExtensionApp):
         await self.ssh.stop()
         await self.session.stop()
         await self.tensorboards.stop_all()
+        await self.mlflow_pages.stop_all()
         await asyncio.to_thread(forget_credentials, self.private_dir)
         for folder in filter(None, (self.private_dir, self.connections_dir)):
             # Last: what has just ended kept its sockets there.

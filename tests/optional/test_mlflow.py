@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
+import requests
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import expect  # noqa: E402
+from playwright.sync_api import Page, expect  # noqa: E402
 
-from tests.server.test_pages import chromium, picture  # noqa: E402, F401
+from tests.server.test_pages import SERVER_PYTHON, chromium, picture  # noqa: E402, F401
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
+from tests.support.chromium import log_in  # noqa: E402
+from tests.support.eventually import eventually  # noqa: E402
 from tests.support.kernels import run_cell  # noqa: E402
-from tests.support.notebook_server import TOKEN, NotebookServer, descendants  # noqa: E402
+from tests.support.notebook_server import (  # noqa: E402
+    NotebookServer,
+    descendants,
+    is_alive,
+    start_jupyterlab,
+)
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
 PAGE_TIMEOUT_MS = 120_000
+SEARCH = "ajax-api/2.0/mlflow/experiments/search?max_results=9"
 TRAINING = """
 import mlflow
-from portal.launch.worker.progress import report
+from dsportal import report
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 images, labels = load_digits(return_X_y=True)
@@ -53,18 +65,30 @@ def server(tensorboard_python, mlflow_python):
         folder = Path(name)
         folder.chmod(0o755)
         environ = {
-            "PORTAL_SETTINGS": json.dumps({"mlflow_python": str(mlflow_python)}),
+            "PORTAL_SETTINGS": json.dumps({"mlflow_python": str(mlflow_python), "mlflow_limit": 2}),
             "TMPDIR": str(folder / "tmp"),
         }
-        server = NotebookServer(folder, tensorboard_python, environ=environ, user_id=USER)
+        server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ, USER)
         yield server
         server.stop()
 
 
-def address_of(server: NotebookServer) -> str:
-    (tool,) = server.http.get(f"{server.host}/user/ada/portal/api/tools", timeout=30).json()
-    assert tool["title"] == "MLflow"
-    return server.host + str(tool["url"])
+@pytest.fixture
+def context(server, logged, chromium):  # noqa: F811
+    context = log_in(chromium, server)
+    yield context
+    context.close()
+
+
+def ask(server: NotebookServer, method: str, path: str = "", **body: object) -> requests.Response:
+    url = f"{server.host}/user/ada/portal/api/mlflow{path}"
+    return server.http.request(method, url, json=body or None, timeout=150)
+
+
+def open_page(server: NotebookServer, folder: str) -> dict[str, str]:
+    answer = ask(server, "POST", logdir=folder)
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
 
 
 @pytest.fixture(scope="module")
@@ -79,24 +103,87 @@ def test_a_training_logs_to_the_folder_in_the_home(server, logged):
     assert f"reported 1 1.0 logged to file://{server.root}/mlruns" in logged
 
 
-def test_a_training_of_digits_shows_on_the_page(server, logged, chromium):  # noqa: F811
-    context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    page = context.new_page()
-    page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
-
-    page.goto(f"{address_of(server)}#/experiments/0/runs", timeout=PAGE_TIMEOUT_MS)
-
+def expect_the_training(page: Page, name: str) -> None:
+    page.wait_for_url(re.compile("/user/ada/portal/mlflow/"), timeout=PAGE_TIMEOUT_MS)
+    page.goto(f"{page.url.partition('#')[0]}#/experiments/0/runs", timeout=PAGE_TIMEOUT_MS)
     run = page.get_by_role("link", name="digits-of-ada")
     expect(run.first).to_be_visible(timeout=PAGE_TIMEOUT_MS)
-    picture(page, "mlflow-runs")
+    picture(page, f"mlflow-runs-{name}")
     run.first.click()
     expect(page.get_by_text("accuracy").first).to_be_visible(timeout=PAGE_TIMEOUT_MS)
-    picture(page, "mlflow-run")
-    context.close()
+    picture(page, f"mlflow-run-{name}")
+
+
+def test_the_button_of_the_file_browser_opens_the_runs_of_a_folder(server, context):
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
+    folder = page.locator(".jp-DirListing-item", has_text="mlruns")
+    expect(folder).to_be_visible(timeout=PAGE_TIMEOUT_MS)
+    folder.click()
+    picture(page, "mlflow-selected")
+
+    with context.expect_page() as opened:
+        page.locator(".jp-FileBrowser-toolbar").get_by_title(re.compile("in MLflow")).click()
+
+    expect_the_training(opened.value, "button")
+    running = server.http.get(f"{server.host}/user/ada/portal/api/mlflow", timeout=30).json()
+    assert [page["logdir"] for page in running] == ["mlruns"]
+
+
+def test_the_card_of_the_launcher_begins_at_the_folder_that_kernels_log_to(server, context):
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
+    page.locator(".jp-LauncherCard").filter(has_text="MLflow").click(timeout=PAGE_TIMEOUT_MS)
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog.locator(".jp-FileDialog-Checkbox, .jp-DirListing").first).to_be_visible()
+
+    with context.expect_page() as opened:
+        dialog.get_by_role("button", name="Select").click()
+
+    expect_the_training(opened.value, "card")
+
+
+def test_copies_of_the_runs_are_shown_at_once_and_each_ends_on_request(server, logged):
+    shutil.copytree(server.root / "mlruns", server.root / "kept/mlruns")
+    for path in (server.root / "kept", *(server.root / "kept").rglob("*")):
+        os.chown(path, USER, USER)
+
+    pages = [open_page(server, name) for name in ("mlruns", "kept/mlruns")]
+
+    assert open_page(server, "mlruns") == pages[0], "the folder keeps its page"
+    for page in pages:
+        found = server.http.get(f"{server.host}{page['url']}{SEARCH}", timeout=60).json()
+        assert [one["name"] for one in found["experiments"]] == ["Default"]
+    assert ask(server, "DELETE", f"/{pages[1]['id']}").status_code == 204
+    assert [page["id"] for page in ask(server, "GET").json()] == [pages[0]["id"]]
+
+
+@pytest.mark.parametrize("folder", ["", "kept", "../.."])
+def test_a_folder_without_runs_the_home_and_a_place_outside_are_refused(server, logged, folder):
+    answer = ask(server, "POST", logdir=folder)
+
+    assert answer.status_code == 400
+    assert answer.json()["message"].startswith("MLflow was asked for ")
+
+
+def test_one_more_than_the_limit_is_refused(server, logged):
+    open_page(server, "mlruns")
+    for n in range(2):
+        folder = server.root / f"more-{n}" / "0"
+        folder.mkdir(parents=True)
+        shutil.copy(server.root / "mlruns/0/meta.yaml", folder)
+        for path in (folder, folder.parent, folder / "meta.yaml"):
+            os.chown(path, USER, USER)
+
+    open_page(server, "more-0")
+    answer = ask(server, "POST", logdir="more-1")
+
+    assert answer.status_code == 409
+    assert "One more MLflow was asked for; 2 are open" in answer.json()["message"]
 
 
 def test_nobody_else_reaches_its_socket_and_it_listens_on_no_port(server, logged):
-    server.http.get(address_of(server), timeout=120).raise_for_status()
+    open_page(server, "mlruns")
     pids = descendants(server.process.pid)
     sockets = [path for path in server.tmp_dir.rglob("*") if path.is_socket()]
     assert len(sockets) >= 2, "that of kernels, and that of MLflow"
@@ -107,3 +194,28 @@ def test_nobody_else_reaches_its_socket_and_it_listens_on_no_port(server, logged
         assert stranger.returncode == 7, "curl could not connect"
     ports = sockets_of(pids) & listening_inodes()
     assert not ports
+
+
+def test_a_page_of_a_run_may_not_act_in_the_users_name(server, logged):
+    url = open_page(server, "mlruns")["url"]
+    (run,) = (server.root / "mlruns/0").glob("*/artifacts/note.txt")
+    question = f"get-artifact?path=note.txt&run_uuid={run.parts[-3]}"
+
+    answer = server.http.get(f"{server.host}{url}{question}", timeout=60)
+
+    assert answer.text == "kept"
+    assert answer.headers["Content-Security-Policy"] == "sandbox allow-scripts"
+
+
+def test_none_outlives_a_notebook_server_that_is_killed(server, logged):
+    open_page(server, "mlruns")
+    pids = [pid for pid in descendants(server.process.pid) if is_mlflow(pid)]
+    assert pids
+
+    server.kill()
+
+    eventually(lambda: not any(is_alive(pid) for pid in pids), timeout_s=30)
+
+
+def is_mlflow(pid: int) -> bool:
+    return b"server/mlflow/process.py" in Path(f"/proc/{pid}/cmdline").read_bytes()

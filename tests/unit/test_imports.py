@@ -69,6 +69,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "runs": ("jobs",),
         "git": ("jobs",),
         "web_tools": ("tensorboard",),
+        "mlflow": ("tensorboard",),
     },
     "portal/launch": {
         "task": (),

@@ -82,12 +82,24 @@ class TensorBoardSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlflowSettings:
-    """MLflow's pages in sessions, on the folder `~/mlruns`."""
+    """MLflow in sessions: kernels log to the folder `~/mlruns`, and pages show folders of runs."""
 
     enabled: bool = setting(
-        "Whether sessions offer MLflow on nodes that have its environment, which"
-        " 'deploy/environments/build mlflow' makes, and kernels log there.",
+        "Whether kernels log there, and sessions offer the pages on nodes that have MLflow's"
+        " environment, which 'deploy/environments/build mlflow' makes.",
         default=True,
+    )
+    limit: int = setting(
+        "Most pages of MLflow at once in a session. Each takes about 0.5 GB of its memory.",
+        default=4,
+        lowest=1,
+        highest=64,
+    )
+    idle_minutes: float = setting(
+        "Idle minutes after which a page is stopped. Opening it again restarts it.",
+        default=60.0,
+        lowest=1,
+        highest=10080,
     )
 
 

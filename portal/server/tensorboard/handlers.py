@@ -1,4 +1,4 @@
-"""REST API `portal/api/tensorboards`."""
+"""REST API `portal/api/tensorboards`, and the same for other viewers."""
 
 from __future__ import annotations
 
@@ -12,44 +12,47 @@ from portal.server.authorization import for_the_user
 from portal.server.errors import LogdirError
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.logdir import parse_request
-from portal.server.tensorboard.proxy import TensorBoardProxy
+from portal.server.tensorboard.pages import FolderPages
+from portal.server.tensorboard.proxy import PageProxy
 from portal.server.tensorboard.script import ROUTE, TensorBoardScriptHandler
+from portal.server.tensorboard.viewer import Viewer
 from spawner.errors import PortalError
 
 
-class TensorBoardsHandler(APIHandler):
-    """The TensorBoards of the session."""
+class PagesHandler(APIHandler):
+    """The TensorBoards of the session, or the pages of another viewer."""
 
     auth_resource = "tensorboards"
 
-    def initialize(self, tensorboards: TensorBoards) -> None:
+    def initialize(self, pages: FolderPages) -> None:
         """Store the arguments of the route."""
-        self.tensorboards = tensorboards
+        self.pages = pages
 
     @for_the_user
     async def get(self) -> None:
         """List those that run, oldest first."""
-        # Whoever lists TensorBoards may open one soon.
-        self.tensorboards.keep_spare()
-        self.finish(json.dumps([board.as_json() for board in self.tensorboards.running()]))
+        # Whoever lists them may open one soon.
+        self.pages.keep_spare()
+        self.finish(json.dumps([board.as_json() for board in self.pages.running()]))
 
     @for_the_user
     async def post(self) -> None:
         """Start one, or return the one that already shows these folders.
 
         Source:
-            `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and the TensorBoard, or an
-            error's status and `{"message": sentence}`.
+            `{"logdir": "path/from/root"}` or `{"logdirs": [...]}`; 201 and what
+            `TensorBoard.as_json` returns, or an error's status and `{"message": sentence}`.
         """
-        await open_tensorboard(self, self.tensorboards)
+        await open_page(self, self.pages)
 
 
-async def open_tensorboard(handler: RequestHandler, tensorboards: TensorBoards) -> None:
-    """Answer a POST with a TensorBoard, or with the error that prevented it."""
+async def open_page(handler: RequestHandler, pages: FolderPages) -> None:
+    """Answer a POST with a page, or with the error that prevented it."""
     try:
-        board = await tensorboards.open(parse_request(_body(handler)))
+        names = parse_request(_body(handler, pages.viewer), pages.viewer)
+        board = await pages.open(names)
     except PortalError as error:
-        tensorboards.log.warning("%s", error)
+        pages.log.warning("%s", error)
         handler.set_status(error.http_status)
         handler.finish({"message": error.message})
         return
@@ -58,41 +61,48 @@ async def open_tensorboard(handler: RequestHandler, tensorboards: TensorBoards) 
     handler.finish(json.dumps(board.as_json()))
 
 
-def _body(handler: RequestHandler) -> Any:
+def _body(handler: RequestHandler, viewer: Viewer) -> Any:
     try:
         return json.loads(handler.request.body)
     except ValueError:
         raise LogdirError(
-            'TensorBoard was asked for with a text that is not JSON. Post {"logdir": "path"}.'
+            f'{viewer.title} was asked for with a text that is not JSON. Post {{"logdir": "path"}}.'
         ) from None
 
 
-class TensorBoardHandler(APIHandler):
-    """One TensorBoard of the session."""
+class PageHandler(APIHandler):
+    """One of them."""
 
     auth_resource = "tensorboards"
 
-    def initialize(self, tensorboards: TensorBoards) -> None:
+    def initialize(self, pages: FolderPages) -> None:
         """Store the arguments of the route."""
-        self.tensorboards = tensorboards
+        self.pages = pages
 
     @for_the_user
     async def delete(self, board_id: str) -> None:
         """Stop it: 204, or 404 if there is none with this id."""
-        if await self.tensorboards.stop(board_id):
+        if await self.pages.stop(board_id):
             self.set_status(204)
             self.finish()
             return
         self.set_status(404)
-        self.finish({"message": "This TensorBoard has ended already. Nothing was stopped."})
+        self.finish(
+            {"message": f"This {self.pages.viewer.title} has ended already. Nothing was stopped."}
+        )
+
+
+def page_routes(pages: FolderPages, proxy: type[PageProxy] = PageProxy) -> list[Any]:
+    """Return the routes of a viewer's list and of its pages."""
+    shared, name = {"pages": pages}, pages.viewer.route.rpartition("/")[2]
+    return [
+        (rf"/portal/api/{name}", PagesHandler, shared),
+        (rf"/portal/api/{name}/([^/]+)", PageHandler, shared),
+        (rf"/{pages.viewer.route}/([^/]+)(/.*)?", proxy, shared),
+    ]
 
 
 def tensorboard_routes(tensorboards: TensorBoards) -> list[Any]:
     """Return the routes of TensorBoards, of their pages and of the script that these share."""
-    shared = {"tensorboards": tensorboards}
-    return [
-        (r"/portal/api/tensorboards", TensorBoardsHandler, shared),
-        (r"/portal/api/tensorboards/([^/]+)", TensorBoardHandler, shared),
-        (rf"/{ROUTE}", TensorBoardScriptHandler, {"script": tensorboards.script}),
-        (r"/portal/tensorboards/([^/]+)(/.*)?", TensorBoardProxy, shared),
-    ]
+    script = (rf"/{ROUTE}", TensorBoardScriptHandler, {"script": tensorboards.script})
+    return [*page_routes(tensorboards), script]

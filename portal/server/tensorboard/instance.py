@@ -1,4 +1,4 @@
-"""One TensorBoard process: started ahead as a spare, then told which folders to show."""
+"""One process that shows folders: started ahead as a spare, then told which to show."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 from portal.server.errors import TensorBoardError
 from portal.server.tensorboard.logdir import Logdir
+from portal.server.tensorboard.viewer import Viewer
 
-_PROGRAM = Path(__file__).with_name("process.py")
 # An allow-list, which keeps the session's tokens out of the process.
 _KEPT_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 _SHOWN_LOG_CHARS = 500
@@ -25,7 +25,7 @@ _STOP_TIMEOUT_S = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorBoard:
-    """A TensorBoard that answers requests.
+    """A TensorBoard, or another viewer, that answers requests.
 
     Attributes:
         id: Its name in the URL. It cannot be guessed, so a page of another user on the same host
@@ -80,13 +80,15 @@ class TensorBoard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spare:
-    """A process that has loaded TensorBoard (or is loading it) and waits for folders to show.
+    """A process that has loaded its viewer (or is loading it) and waits for folders to show.
 
     Attributes:
+        viewer: What it is.
         process: A child of the notebook server.
         folder: Private to this process: its socket and its log.
     """
 
+    viewer: Viewer
     process: Process = field(repr=False)
     folder: Path
 
@@ -114,13 +116,14 @@ async def _kill(process: Process) -> None:
         await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
 
 
-async def start_spare(*, python: str, private_dir: Path) -> Spare:
-    """Start a TensorBoard process that shows nothing yet.
+async def start_spare(viewer: Viewer, *, python: str, private_dir: Path) -> Spare:
+    """Start a process that shows nothing yet.
 
     Call it on the main thread: the process is killed when the thread that started it ends.
 
     Args:
-        python: Path of the Python in the environment that has tensorboard.
+        viewer: What to start.
+        python: Path of the Python in its environment.
         private_dir: Folder that only the user can enter.
 
     Raises:
@@ -129,7 +132,7 @@ async def start_spare(*, python: str, private_dir: Path) -> Spare:
     folder = private_dir / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
     # Isolated, so that nothing of the user's (PYTHONPATH, user site) is imported into it.
-    argv = [python, "-I", str(_PROGRAM), str(os.getpid())]
+    argv = [python, "-I", str(viewer.program), str(os.getpid())]
     environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     try:
         with (folder / "log").open("wb") as log:
@@ -139,10 +142,10 @@ async def start_spare(*, python: str, private_dir: Path) -> Spare:
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise TensorBoardError(
-            f"TensorBoard cannot be started with {python} ({error.strerror}). "
+            f"{viewer.title} cannot be started with {python} ({error.strerror}). "
             "Tell the administrators: [environments] of portal.toml names its environment."
         ) from error
-    return Spare(process=process, folder=folder)
+    return Spare(viewer=viewer, process=process, folder=folder)
 
 
 async def start_tensorboard(
@@ -161,19 +164,20 @@ async def start_tensorboard(
         spare: Killed and removed if this fails.
         board_id: Its name in the URL, impossible to guess.
         base_url: Path of the notebook server, with a slash at both ends.
-        program_path: URL path of the shared script; empty if TensorBoard serves its own.
+        program_path: URL path of the shared script; empty if the process serves its own.
         timeout_s: Limit for the whole start.
 
     Raises:
         TensorBoardError: If it does not start in time, with the end of its log.
     """
-    path_prefix = f"{base_url}portal/tensorboards/{board_id}"
+    title = spare.viewer.title
+    path_prefix = f"{base_url}{spare.viewer.route}/{board_id}"
     socket_path = spare.folder / "socket"
     request = {
         "logdir": str(_folder_to_read(logdirs, spare.folder / "runs")),
         "socket": str(socket_path),
         "path_prefix": path_prefix,
-        "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - TensorBoard",
+        "title": f"{', '.join(logdir.path.name for logdir in logdirs)} - {title}",
         "program_path": program_path,
     }
     async with contextlib.AsyncExitStack() as on_failure:
@@ -182,7 +186,7 @@ async def start_tensorboard(
             note = await asyncio.wait_for(_hand_over(spare, request), timeout_s)
         except TimeoutError:
             raise TensorBoardError(
-                f"TensorBoard did not start within {timeout_s:g} s. "
+                f"{title} did not start within {timeout_s:g} s. "
                 f"Try again when the node is less busy.{spare.log_sentence()}"
             ) from None
         on_failure.pop_all()
@@ -225,7 +229,7 @@ async def _hand_over(spare: Spare, request: dict[str, Any]) -> str:
     if not answer:
         status = await process.wait()
         raise TensorBoardError(
-            f"TensorBoard ended with exit status {status} before it could be used. "
+            f"{spare.viewer.title} ended with exit status {status} before it could be used. "
             f"Tell the administrators.{spare.log_sentence()}"
         )
     return str(json.loads(answer)["note"])

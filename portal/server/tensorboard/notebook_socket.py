@@ -16,7 +16,7 @@ from tornado.log import access_log
 from tornado.netutil import bind_unix_socket
 from tornado.web import Application, RequestHandler
 
-from portal.server.tensorboard.handlers import open_tensorboard
+from portal.server.tensorboard.handlers import open_page
 from portal.server.tensorboard.instances import TensorBoards
 
 VARIABLE = "PORTAL_SERVER_SOCKET"
@@ -74,4 +74,4 @@ class _TensorBoardsHandler(RequestHandler):
     # No login: only the user can open the socket.
     async def post(self) -> None:
         """Start one, as the REST interface does."""
-        await open_tensorboard(self, self.tensorboards)
+        await open_page(self, self.tensorboards)

@@ -1,4 +1,4 @@
-"""Forwards requests of the browser to a TensorBoard, behind the login of the notebook server."""
+"""Forwards requests of the browser to a viewer, behind the login of the notebook server."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from tornado.web import HTTPError
 from portal.server.authorization import for_the_user
 from portal.server.forwarding import ForwardingHandler
 from portal.server.tensorboard.instance import TensorBoard
-from portal.server.tensorboard.instances import TensorBoards
+from portal.server.tensorboard.pages import FolderPages
 from spawner.errors import PortalError
 
 _CONNECT_TIMEOUT_S = 5
 _ANSWER_TIMEOUT_S = 300
 
 
-class TensorBoardProxy(ForwardingHandler):
-    """Forwards requests for a TensorBoard's pages to its unix socket."""
+class PageProxy(ForwardingHandler):
+    """Forwards requests for the pages of a TensorBoard, or another viewer, to its unix socket."""
 
-    page_title = "TensorBoard"
     auth_resource = "tensorboards"
 
-    def initialize(self, tensorboards: TensorBoards) -> None:
+    def initialize(self, pages: FolderPages) -> None:
         """Store the arguments of the route."""
-        self.tensorboards = tensorboards
+        self.pages = pages
+        self.page_title = pages.viewer.title
 
     def check_xsrf_cookie(self) -> None:
-        """Accept requests without the XSRF token, which TensorBoard does not send.
+        """Accept requests without the XSRF token, which TensorBoard and MLflow do not send.
 
         A page elsewhere is refused by its origin. A page on the same host, such as another user's,
         cannot guess the random id in the URL.
@@ -39,19 +39,21 @@ class TensorBoardProxy(ForwardingHandler):
         # Tornado calls this before the user is known; the notebook server calls it again
         # afterwards.
         if hasattr(self, "_jupyter_current_user") and not self.check_origin():
-            raise HTTPError(403, "TensorBoard is not for pages of another site.")
+            raise HTTPError(403, f"{self.page_title} is not for pages of another site.")
 
     @for_the_user
     async def forward(self, board_id: str, path: str | None) -> None:
         """Forward the request, in its own spelling; `path` only tells whether there is one."""
         try:
-            board = await self.tensorboards.find_or_wake(board_id)
+            board = await self.pages.find_or_wake(board_id)
         except PortalError as error:
-            self.say(error.http_status, "This TensorBoard was stopped while idle", error.message)
+            self.say(
+                error.http_status, f"This {self.page_title} was stopped while idle", error.message
+            )
             return
         if board is None:
             self._answer_gone()
-        # TensorBoard's page has relative links, which need the slash at the end.
+        # The page has relative links, which need the slash at the end.
         elif not path:
             self.redirect(f"{board.path_prefix}/")
         elif path == "/" and (missing := await asyncio.to_thread(_missing_folders, board)):
@@ -60,12 +62,17 @@ class TensorBoardProxy(ForwardingHandler):
         else:
             await self._forward_to(board)
             # Again at the end: a response can take minutes.
-            self.tensorboards.note_use(board_id)
+            self.pages.note_use(board_id)
 
     get = head = post = put = delete = patch = options = forward
 
+    def target(self, board: TensorBoard) -> str:
+        """Return the path and query that the program is asked for."""
+        del board
+        return self.harmless_uri()
+
     async def _forward_to(self, board: TensorBoard) -> None:
-        target = self.harmless_uri().encode("latin-1")
+        target = self.target(board).encode("latin-1")
         timeouts = {"connect": _CONNECT_TIMEOUT_S, "read": _ANSWER_TIMEOUT_S}
         request = httpcore.Request(
             method=str(self.request.method),
@@ -78,7 +85,9 @@ class TensorBoardProxy(ForwardingHandler):
             try:
                 response = await pool.handle_async_request(request)
             except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
-                self.log.warning("TensorBoard of %s did not answer", board.folders, exc_info=True)
+                self.log.warning(
+                    "%s of %s did not answer", self.page_title, board.folders, exc_info=True
+                )
                 self._answer_silent()
                 return
             await self.pass_back(response)
@@ -86,23 +95,23 @@ class TensorBoardProxy(ForwardingHandler):
     def _answer_gone(self) -> None:
         self.say(
             404,
-            "This TensorBoard has ended",
-            "TensorBoards end with the session, or when they are stopped. Select the folder in the "
-            "file browser and press the TensorBoard button to open it again.",
+            f"This {self.page_title} has ended",
+            f"Every {self.page_title} ends with the session, or when it is stopped. Select the "
+            f"folder in the file browser and press the {self.page_title} button to open it again.",
         )
 
     def _answer_missing(self, names: str) -> None:
         self.say(
             404,
-            "The folder of this TensorBoard is gone",
-            f"{names} has been removed or renamed since this TensorBoard was opened. Select a "
-            "folder in the file browser and press the TensorBoard button.",
+            f"The folder of this {self.page_title} is gone",
+            f"{names} has been removed or renamed since this {self.page_title} was opened. Select "
+            f"a folder in the file browser and press the {self.page_title} button.",
         )
 
     def _answer_silent(self) -> None:
         self.say(
             502,
-            "This TensorBoard is not responding",
+            f"This {self.page_title} is not responding",
             "Reload this page in a moment. If that does not help, stop it in the list of running "
             "kernels and terminals and open its folder again.",
         )

@@ -12,7 +12,6 @@ from jupyter_server_proxy.config import ServerProcess, make_handlers
 from tornado.httputil import HTTPHeaders
 
 from portal.server.authorization import for_the_user
-from portal.server.web_tools.mlflow import mlflow_tool
 from portal.server.web_tools.tool import WebTool, tool_path
 from spawner.session_settings import SessionSettings
 
@@ -23,14 +22,14 @@ _SECRET_HEADERS = {"authorization", "x-xsrftoken"}
 
 
 def offered_tools(settings: SessionSettings) -> tuple[WebTool, ...]:
-    """Return MLflow and the site's tools, as far as their programs are on this node."""
+    """Return the site's tools, as far as their programs are on this node."""
     return tuple(
         WebTool(
             title=tool.title or tool.name,
             command=tool.command,
             path=tool_path(tool.name),
         )
-        for tool in (*settings.tools, *filter(None, [mlflow_tool(settings)]))
+        for tool in settings.tools
         if os.access(tool.command[0], os.X_OK)
     )
 

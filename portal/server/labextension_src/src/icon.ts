@@ -10,6 +10,16 @@ export const tensorBoardIcon = new LabIcon({
 </svg>`
 });
 
+/** Two runs side by side. */
+export const mlflowIcon = new LabIcon({
+  name: 'data-scientist-portal:mlflow',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" d="M3 19h18v2H3zM3 4h2v17H3z"/>
+  <path fill="#0277bd" d="M8 9h4v9H8z"/>
+  <path fill="#f57c00" d="M15 5h4v13h-4z"/>
+</svg>`
+});
+
 /** A list with what runs marked. */
 export const jobsIcon = new LabIcon({
   name: 'data-scientist-portal:jobs',

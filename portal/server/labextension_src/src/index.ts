@@ -11,6 +11,7 @@ import { jobsPlugin } from './jobs';
 import { launcherSearchPlugin } from './launchersearch';
 import { meterPlugin } from './meter';
 import { missingKernelPlugin } from './missingkernel';
+import { mlflowPlugin } from './mlflow';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
 import { previewPlugin } from './preview';
@@ -27,6 +28,7 @@ import { uploadPlugin } from './upload';
 
 export default [
   tensorBoardPlugin,
+  mlflowPlugin,
   newMenuPlugin,
   runningPlugin,
   brandPlugin,

@@ -5,14 +5,16 @@ import { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
 import { NEW_ENVIRONMENT } from './environments';
 import { OPEN_JOBS } from './jobs';
 import { addToNewMenu } from './newitem';
+import { hasMlflow, OPEN_MLFLOW } from './mlflow';
 import { OPEN_RUNS } from './runs';
-import { ASK_FOR_FOLDER, OPEN_TENSORBOARD } from './tensorboard';
+import { OPEN_TENSORBOARD } from './tensorboard';
+import { ASK_FOR_FOLDER } from './viewer';
 
-/** "TensorBoard", "Slurm Jobs", "Runs" and "New Environment …" in the New menu of Notebook's file list. */
+/** "TensorBoard", "MLflow", "Slurm Jobs", "Runs" and "New Environment …" in the New menu of Notebook's file list. */
 export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:new-menu',
   description:
-    'Adds TensorBoard, Slurm Jobs, Runs and New Environment to the New menu of Jupyter Notebook.',
+    'Adds TensorBoard, MLflow, Slurm Jobs, Runs and New Environment to the New menu of Jupyter Notebook.',
   autoStart: true,
   requires: [IDefaultFileBrowser, IToolbarWidgetRegistry],
   activate: (
@@ -21,6 +23,9 @@ export const newMenuPlugin: JupyterFrontEndPlugin<void> = {
     toolbars: IToolbarWidgetRegistry
   ) => {
     addToNewMenu(app, browser, toolbars, { command: OPEN_TENSORBOARD, args: ASK_FOR_FOLDER });
+    if (hasMlflow()) {
+      addToNewMenu(app, browser, toolbars, { command: OPEN_MLFLOW, args: ASK_FOR_FOLDER });
+    }
     addToNewMenu(app, browser, toolbars, { command: OPEN_JOBS });
     addToNewMenu(app, browser, toolbars, { command: OPEN_RUNS });
     addToNewMenu(app, browser, toolbars, { command: NEW_ENVIRONMENT });

@@ -3,15 +3,16 @@ import { Notification } from '@jupyterlab/apputils';
 import { IRunningSessionManagers, IRunningSessions } from '@jupyterlab/running';
 import { Poll } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
+import { LabIcon } from '@jupyterlab/ui-components';
 
-import { tensorBoardIcon } from './icon';
+import { mlflowIcon, tensorBoardIcon } from './icon';
+import { hasMlflow } from './mlflow';
 import { ITensorBoard, TensorBoardClient } from './tensorboardclient';
 
 const INTERVAL_MS = 10_000;
 
-/** The TensorBoards of the session in the list of running kernels and terminals. */
+/** The TensorBoards of the session, or its pages of MLflow, in the list of running kernels and terminals. */
 class RunningTensorBoards implements IRunningSessions.IManager {
-  readonly name = 'TensorBoards';
   readonly shutdownLabel = 'Stop';
   readonly shutdownAllLabel = 'Stop All';
   readonly runningChanged = new Signal<this, void>(this);
@@ -19,9 +20,13 @@ class RunningTensorBoards implements IRunningSessions.IManager {
 
   private readonly poll: Poll;
 
-  constructor(private readonly client: TensorBoardClient) {
+  constructor(
+    readonly name: string,
+    private readonly icon: LabIcon,
+    private readonly client: TensorBoardClient
+  ) {
     this.poll = new Poll({
-      name: 'data-scientist-portal:running',
+      name: `data-scientist-portal:running-${name}`,
       factory: () => this.read(),
       frequency: { interval: INTERVAL_MS, backoff: true },
       standby: 'when-hidden'
@@ -30,9 +35,9 @@ class RunningTensorBoards implements IRunningSessions.IManager {
 
   running(): IRunningSessions.IRunningItem[] {
     return this.boards.map(board => ({
-      icon: () => tensorBoardIcon,
+      icon: () => this.icon,
       label: () => board.logdirs.join(', '),
-      labelTitle: () => 'Open this TensorBoard',
+      labelTitle: () => 'Open it in a tab of its own',
       open: () => void window.open(board.url, '_blank'),
       shutdown: () => void this.stop([board])
     }));
@@ -63,10 +68,16 @@ class RunningTensorBoards implements IRunningSessions.IManager {
 
 export const runningPlugin: JupyterFrontEndPlugin<void> = {
   id: 'data-scientist-portal:running',
-  description: 'Lists and stops the TensorBoards of the session.',
+  description: 'Lists and stops the TensorBoards and pages of MLflow of the session.',
   autoStart: true,
   requires: [IRunningSessionManagers],
   activate: (app: JupyterFrontEnd, managers: IRunningSessionManagers) => {
-    managers.add(new RunningTensorBoards(new TensorBoardClient(app.serviceManager.serverSettings)));
+    const settings = app.serviceManager.serverSettings;
+    const boards = new TensorBoardClient(settings);
+    managers.add(new RunningTensorBoards('TensorBoards', tensorBoardIcon, boards));
+    if (hasMlflow()) {
+      const pages = new TensorBoardClient(settings, 'mlflow');
+      managers.add(new RunningTensorBoards('MLflow', mlflowIcon, pages));
+    }
   }
 };

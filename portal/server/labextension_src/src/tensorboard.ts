@@ -1,24 +1,18 @@
 import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import { ICommandPalette } from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
-import {
-  FileBrowser,
-  FileDialog,
-  IDefaultFileBrowser,
-  IFileBrowserFactory
-} from '@jupyterlab/filebrowser';
+import { IDefaultFileBrowser, IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 
 import { tensorBoardIcon } from './icon';
 import { PALETTE_CATEGORY } from './palette';
-import { ITensorBoard, TensorBoardClient } from './tensorboardclient';
-import { WaitingTab } from './waitingtab';
+import { TensorBoardClient } from './tensorboardclient';
+import { ASK_FOR_FOLDER, askForFolder, foldersOf, openFolders } from './viewer';
 
 export const OPEN_TENSORBOARD = 'data-scientist-portal:open-tensorboard';
 
-/** The arguments that have the command ask for the folder. */
-export const ASK_FOR_FOLDER = { ask: true };
+const TITLE = 'TensorBoard';
 
 /** The command "Open TensorBoard", its button, context menu item and launcher card. */
 export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
@@ -59,11 +53,13 @@ export const tensorBoardPlugin: JupyterFrontEndPlugin<void> = {
         if (args.ask && documents) {
           const folder = await askForFolder(
             documents,
-            String(args.cwd ?? browser()?.model.path ?? '')
+            String(args.cwd ?? browser()?.model.path ?? ''),
+            TITLE,
+            'Choose the folder with the logs'
           );
-          return folder === null ? undefined : openTensorBoard(client, [local(folder)]);
+          return folder === null ? undefined : openFolders(client, TITLE, [local(folder)]);
         }
-        return openTensorBoard(client, chosen());
+        return openFolders(client, TITLE, chosen());
       }
     });
 
@@ -89,55 +85,5 @@ function prefetchScript(): void {
     link.as = 'script';
     link.href = path;
     document.head.append(link);
-  }
-}
-
-/** The selected folders, else the folder that the browser shows, unless it shows everything. */
-function foldersOf(browser: FileBrowser | null): string[] {
-  if (!browser) {
-    return [];
-  }
-  const selected = [...browser.selectedItems()].filter(item => item.type === 'directory');
-  const paths = selected.length > 0 ? selected.map(item => item.path) : [browser.model.path];
-  return paths.filter(path => path !== '');
-}
-
-async function askForFolder(
-  manager: IDocumentManager,
-  defaultPath: string
-): Promise<string | null> {
-  const { button, value } = await FileDialog.getExistingDirectory({
-    manager,
-    defaultPath,
-    title: 'TensorBoard',
-    label: 'Choose the folder with the logs'
-  });
-  return button.accept && value?.[0] ? value[0].path : null;
-}
-
-/** Start a TensorBoard and show it in a new tab of the browser. */
-export async function openTensorBoard(
-  client: TensorBoardClient,
-  logdirs: ReadonlyArray<string>
-): Promise<void> {
-  const tab = new WaitingTab('TensorBoard', `Starting TensorBoard for ${logdirs.join(', ')} …`);
-  let board: ITensorBoard;
-  try {
-    board = await client.open(logdirs);
-  } catch (error) {
-    tab.close();
-    Notification.error((error as Error).message, { autoClose: false });
-    return;
-  }
-  if (!tab.show(board.url)) {
-    Notification.info(`TensorBoard for ${board.logdirs.join(', ')} is ready.`, {
-      autoClose: false,
-      actions: [
-        { label: 'Open TensorBoard', callback: () => void window.open(board.url, '_blank') }
-      ]
-    });
-  }
-  if (board.note) {
-    Notification.warning(board.note, { autoClose: false });
   }
 }

@@ -2,7 +2,7 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import { askPortal, fetchPortal } from './api';
 
-/** One TensorBoard, as `portal/api/tensorboards` describes it. */
+/** One TensorBoard, as `portal/api/tensorboards` describes it; a page of MLflow has the same. */
 export interface ITensorBoard {
   readonly id: string;
   /** The folder that it shows, or the one that holds all of them. */
@@ -14,20 +14,26 @@ export interface ITensorBoard {
   readonly note: string;
 }
 
+/** What shows folders: the last part of its address in the portal's REST interface. */
+export type Viewer = 'tensorboards' | 'mlflow';
+
 /** The REST interface of the portal's server extension. Errors carry the server's sentence. */
 export class TensorBoardClient {
-  constructor(private readonly settings: ServerConnection.ISettings) {}
+  constructor(
+    private readonly settings: ServerConnection.ISettings,
+    private readonly viewer: Viewer = 'tensorboards'
+  ) {}
 
   list(): Promise<ITensorBoard[]> {
-    return askPortal(this.settings, 'tensorboards');
+    return askPortal(this.settings, this.viewer);
   }
 
   open(logdirs: ReadonlyArray<string>): Promise<ITensorBoard> {
     const body = logdirs.length === 1 ? { logdir: logdirs[0] } : { logdirs };
-    return askPortal(this.settings, 'tensorboards', 'POST', body);
+    return askPortal(this.settings, this.viewer, 'POST', body);
   }
 
   async stop(id: string): Promise<void> {
-    await fetchPortal(this.settings, `portal/api/tensorboards/${id}`, 'DELETE');
+    await fetchPortal(this.settings, `portal/api/${this.viewer}/${id}`, 'DELETE');
   }
 }

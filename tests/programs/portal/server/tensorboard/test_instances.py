@@ -13,6 +13,7 @@ import pytest
 from portal.server.errors import TensorBoardError
 from portal.server.tensorboard.instance import start_spare, start_tensorboard
 from portal.server.tensorboard.logdir import Logdir
+from portal.server.tensorboard.viewer import TENSORBOARD
 from tests.programs.portal.server.conftest import STAND_IN
 from tests.support.eventually import eventually, eventually_async
 from tests.support.notebook_server import NotebookServer, descendants, is_alive
@@ -108,7 +109,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
     with pytest.raises(TensorBoardError, match=r"did not start within 0\.2 s\. Try again"):
         await start_tensorboard(
             (mute,),
-            await start_spare(python=str(STAND_IN), private_dir=tmp_path),
+            await start_spare(TENSORBOARD, python=str(STAND_IN), private_dir=tmp_path),
             board_id="mute",
             base_url="/",
             program_path="",
@@ -121,7 +122,7 @@ async def test_one_that_never_answers_is_given_up_and_ended(tmp_path: Path) -> N
 
 async def test_a_missing_environment_is_named(tmp_path: Path) -> None:
     with pytest.raises(TensorBoardError, match=r"python \(No such file.*administrators"):
-        await start_spare(python=str(tmp_path / "python"), private_dir=tmp_path)
+        await start_spare(TENSORBOARD, python=str(tmp_path / "python"), private_dir=tmp_path)
 
     assert os.listdir(tmp_path) == []
 

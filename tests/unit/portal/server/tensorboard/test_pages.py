@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from portal.server.tensorboard import instances
+from portal.server.tensorboard import pages
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.logdir import Logdir
 
@@ -55,7 +55,7 @@ async def test_only_what_nobody_has_looked_at_for_the_idle_time_is_stopped(
     async def start(*arguments: Any) -> Any:
         return board
 
-    monkeypatch.setattr(instances, "time", SimpleNamespace(monotonic=lambda: process.now))
+    monkeypatch.setattr(pages, "time", SimpleNamespace(monotonic=lambda: process.now))
     boards._used_at["board"] = 0.0
     await boards._stop_when_idle(board)
 

@@ -1,0 +1,1 @@
+"""MLflow in a session: where kernels log runs, and the pages of folders that hold runs."""
