@@ -17,14 +17,13 @@ from playwright.sync_api import expect  # noqa: E402
 
 from tests.optional.test_vscode import (  # noqa: E402
     ANOTHER_USER,
-    CHROMIUM,
-    CHROMIUM_FLAGS,
     TIMEOUT_MS,
     USER,
     needs_root,
 )
+from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, descendants  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, descendants  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
 PROGRAM = CHECKOUT / "deploy/site/tools/desktop"
@@ -53,18 +52,12 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
 
 @needs_root
 def test_a_desktop_is_seen_by_its_user_and_by_nobody_else(server: NotebookServer) -> None:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
     (tool,) = server.http.get(f"{server.host}/user/ada/portal/api/tools", timeout=10).json()
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page()
-        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    with logged_in_page(server) as page:
         page.goto(f"{server.host}{tool['url']}")
         screen = page.locator("canvas").first
         expect(screen).to_be_visible(timeout=TIMEOUT_MS)
         expect(page.locator("html")).to_have_class("noVNC_connected", timeout=TIMEOUT_MS)
-        browser.close()
 
     pids = descendants(server.process.pid)
     assert sockets_of(pids) & listening_inodes() == set()

@@ -20,12 +20,11 @@ from deploy.environments.builder.code_server import NAME, program  # noqa: E402
 from deploy.environments.builder.plan import Plan  # noqa: E402
 from deploy.environments.builder.process import clean_environment  # noqa: E402
 from tests.optional.conftest import BUILD_TIMEOUT_S, FOLDER  # noqa: E402
+from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.notebook_server import TOKEN, NotebookServer, descendants  # noqa: E402
+from tests.support.notebook_server import NotebookServer, descendants  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 TIMEOUT_MS = 120_000
 USER, ANOTHER_USER = 12345, 65534
 WALLTIME_S = 1790
@@ -80,16 +79,9 @@ def server(code_server: Path, tensorboard_python: Path) -> Iterator[NotebookServ
 @pytest.fixture(scope="module")
 def page(server: NotebookServer) -> Iterator[Page]:
     """VS Code's window, in which the folder of the home is trusted once it has a terminal."""
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.set_default_timeout(TIMEOUT_MS)
-        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    with logged_in_page(server, TIMEOUT_MS) as page:
         page.goto(address(server))
         yield page
-        browser.close()
 
 
 def address(server: NotebookServer) -> str:

@@ -13,12 +13,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
+from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.kernels import offered  # noqa: E402
-from tests.support.notebook_server import CHECKOUT, TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
 from tests.support.wheels import make_wheel  # noqa: E402
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 TIMEOUT_MS = 120_000
 KERNELSPEC = {"name": "own-tiny", "display_name": "Tiny of a colleague", "language": "python"}
@@ -57,15 +56,8 @@ def server(
 
 @pytest.fixture
 def page(server: NotebookServer) -> Iterator[Page]:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page()
-        page.set_default_timeout(TIMEOUT_MS)
-        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    with logged_in_page(server, TIMEOUT_MS) as page:
         yield page
-        browser.close()
 
 
 def test_a_notebook_whose_kernel_is_missing_gets_an_environment_of_its_name(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,12 +9,9 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from tests.support.notebook_server import TOKEN, NotebookServer  # noqa: E402
+from tests.support.chromium import logged_in_page  # noqa: E402
+from tests.support.notebook_server import NotebookServer  # noqa: E402
 from tests.support.port_program import running_programs, server_in_a_job  # noqa: E402
-
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PAGE_TIMEOUT_MS = 60_000
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +23,8 @@ def server(tensorboard_python: Path) -> Iterator[NotebookServer]:
 @pytest.fixture
 def page(server: NotebookServer) -> Iterator[playwright.Page]:
     """A page of somebody who has logged in."""
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page()
-        page.set_default_timeout(PAGE_TIMEOUT_MS)
-        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    with logged_in_page(server) as page:
         yield page
-        browser.close()
 
 
 def test_a_page_loads_its_modules_data_and_websocket_but_not_the_users_files(

@@ -15,12 +15,11 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
+from tests.support.chromium import logged_in_page  # noqa: E402
 from tests.support.eventually import throughout  # noqa: E402
 from tests.support.kernels import ask  # noqa: E402
-from tests.support.notebook_server import TOKEN, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
 
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 TIMEOUT_MS = 60_000
 
@@ -74,16 +73,9 @@ def server(
 
 @pytest.fixture
 def launcher(server: NotebookServer) -> Iterator[Page]:
-    if not os.access(CHROMIUM, os.X_OK):
-        pytest.skip(f"{CHROMIUM} is not there; apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
-        page = browser.new_page()
-        page.set_default_timeout(TIMEOUT_MS)
-        page.goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
+    with logged_in_page(server) as page:
         page.goto(f"{server.host}/user/ada/lab/workspaces/test?reset")
         yield page
-        browser.close()
 
 
 def cards(server: NotebookServer) -> dict[str, dict[str, Any]]:

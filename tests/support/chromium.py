@@ -12,7 +12,7 @@ import pytest
 from tests.support.notebook_server import TOKEN, NotebookServer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = "/usr/bin/chromium"
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -39,3 +39,16 @@ def log_in(browser: Browser, server: NotebookServer) -> BrowserContext:
     context.set_default_timeout(TIMEOUT_MS)
     context.new_page().goto(f"{server.host}/user/ada/api/status?token={TOKEN}")
     return context
+
+
+@contextlib.contextmanager
+def logged_in_page(server: NotebookServer, timeout_ms: int = TIMEOUT_MS) -> Iterator[Page]:
+    """Yield a page, in a browser of its own, that is logged in to `server`.
+
+    Args:
+        timeout_ms: How long it waits for what it looks for, milliseconds.
+    """
+    with start_chromium() as browser:
+        (page,) = log_in(browser, server).pages
+        page.set_default_timeout(timeout_ms)
+        yield page
