@@ -36,6 +36,7 @@ from portal.server.hub_api import HubApi
 from portal.server.jobs.handlers import job_routes
 from portal.server.jobs.page import PAGES_DIR
 from portal.server.jobs.queue import JobQueue
+from portal.server.kernel_listener import KernelListener
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.handlers import kernel_routes
 from portal.server.kernels.import_path import drop_relative_paths, offer_library
@@ -131,7 +132,10 @@ class PortalServer(ExtensionApp):
         self.environment_tasks = Tasks(
             self.private_dir / "environment-tasks", on_end=self._offer_changes, log=self.log
         )
-        watch = self._watch_executions()
+        listener = KernelListener(self.log)
+        listener.watch(self.serverapp.kernel_manager)
+        watch = ExecutionWatch(listener)
+        watch.watch_tabs(self.serverapp.web_app.settings)
         self.notebook_writer = NotebookWriter(
             watch,
             partial(notebook_of, self.serverapp.session_manager),
@@ -188,6 +192,7 @@ class PortalServer(ExtensionApp):
                 self.guests.watch(self.serverapp.identity_provider)
         self.session = make_session_monitor(
             self.serverapp,
+            listener,
             is_working=lambda: self.environment_tasks.is_running or transfers.is_running,
         )
         self.handlers.extend(
@@ -209,13 +214,6 @@ class PortalServer(ExtensionApp):
         # Jupyter Server reports the latest of these times to the hub.
         times = self.serverapp.web_app.settings.setdefault("last_activity_times", {})
         times["vscode"] = datetime.now(UTC)
-
-    def _watch_executions(self) -> ExecutionWatch:
-        watch = ExecutionWatch(self.log)
-        settings = self.serverapp.web_app.settings
-        name = "kernel_websocket_connection_class"
-        settings[name] = watch.connection_class(settings[name])
-        return watch
 
     def _make_private_dir(self) -> Path:
         try:

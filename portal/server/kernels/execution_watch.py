@@ -1,17 +1,17 @@
-"""Listens to each kernel beside the tabs, and remembers what cells show after their tab is gone."""
+"""Remembers what cells show after their tab is gone."""
 
 from __future__ import annotations
 
 import json
-import logging
 from contextlib import suppress
 from typing import Any
 
-from jupyter_client.session import Session
 from jupyter_server.services.kernels.connection.base import deserialize_msg_from_ws_v1
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
-from portal.server.kernels.executions import Execution, Executions
+from portal.server.kernel_listener import KernelListener, Published
+from portal.server.kernels.execution import Execution
+from portal.server.kernels.executions import Executions
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
 
@@ -19,48 +19,41 @@ PROTOCOL = "v1.kernel.websocket.jupyter.org"
 class ExecutionWatch:
     """Remembers the running cells of all kernels of a notebook server."""
 
-    def __init__(self, log: logging.Logger) -> None:
-        self._log = log
-        self._kernels: dict[str, tuple[Executions, Any]] = {}
+    def __init__(self, listener: KernelListener) -> None:
+        self._executions: dict[str, Executions] = {}
+        listener.on_message(self._hear)
+
+    def _hear(self, message: Published) -> None:
+        executions = self._executions.get(message.kernel_id)
+        # Without a tab there are no cells.
+        if executions is not None:
+            executions.publish(message.parent_id, message.kind, message.content, message.metadata)
 
     def executions(self, kernel_id: str) -> Executions:
         """Return those of a kernel; none if no tab was ever connected to it."""
-        found = self._kernels.get(kernel_id)
-        return Executions() if found is None else found[0]
+        return self._executions.get(kernel_id) or Executions()
 
     def all_executions(self) -> dict[str, Executions]:
         """Return those of every kernel that a tab was ever connected to, by the kernel's id."""
-        return {kernel_id: executions for kernel_id, (executions, _) in self._kernels.items()}
+        return dict(self._executions)
 
-    def watch(self, kernel_id: str, kernel: Any) -> Executions:
-        """Listen to a kernel from now on, and return its executions."""
-        if kernel_id in self._kernels:
-            return self._kernels[kernel_id][0]
-        executions = Executions()
-        session = Session(config=kernel.session.config, key=kernel.session.key)
-        stream = kernel.connect_iopub()
-
-        def take(parts: list[Any]) -> None:
-            try:
-                _, fed = session.feed_identities(parts)
-                message = session.deserialize(fed)
-            except ValueError as error:
-                self._log.warning("A message of kernel %s cannot be read: %s", kernel_id, error)
-                return
-            parent_id = message["parent_header"].get("msg_id", "")
-            kind, content = message["header"]["msg_type"], message["content"]
-            executions.publish(parent_id, kind, content, message["metadata"])
-
-        stream.on_recv(take)
-        self._kernels[kernel_id] = executions, stream
-        return executions
+    def watch(self, kernel_id: str) -> Executions:
+        """Remember the cells of a kernel from now on, and return them."""
+        return self._executions.setdefault(kernel_id, Executions())
 
     def drop_ended(self, running: set[str]) -> None:
         """Forget kernels that are not among those that still run."""
-        for kernel_id in set(self._kernels) - running:
-            _, stream = self._kernels.pop(kernel_id)
-            stream.on_recv(None)
-            stream.close()
+        for kernel_id in self._executions.keys() - running:
+            del self._executions[kernel_id]
+
+    def watch_tabs(self, settings: dict[str, Any]) -> None:
+        """Hear from now on which tab sends which cell.
+
+        Args:
+            settings: Those of the notebook server's web application.
+        """
+        name = "kernel_websocket_connection_class"
+        settings[name] = self.connection_class(settings[name])
 
     def connection_class(self, base: type[ZMQChannelsWebsocketConnection]) -> type[Any]:
         """Return the class of connections between tabs and kernels that tells this watch."""
@@ -77,7 +70,7 @@ class ExecutionWatch:
                 watch.drop_ended(set(self.multi_kernel_manager.list_kernel_ids()))
                 if not self._tab:
                     self._tab = self.session.session
-                    executions = watch.watch(self.kernel_id, self.kernel_manager)
+                    executions = watch.watch(self.kernel_id)
                     executions.open_tab(self._tab)
 
             def disconnect(self) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from jupyter_core.utils import ensure_async
 from tornado.web import HTTPError
 
+from portal.server.kernels.execution import CellState
 from portal.server.kernels.execution_watch import ExecutionWatch
-from portal.server.kernels.executions import CellState, Executions
+from portal.server.kernels.executions import Executions
 from portal.server.kernels.written_outputs import write_outputs
 
 # A page whose laptop was asleep for less finds its notebook as it left it.

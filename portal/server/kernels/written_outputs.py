@@ -12,7 +12,7 @@ from typing import Any
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from portal.server.kernels.executions import CellState, Execution
+from portal.server.kernels.execution import CellState, Execution
 
 
 def write_outputs(notebook: NotebookNode, executions: Iterable[Execution]) -> list[Execution]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from jupyter_client.session import Session
+from portal.server.kernel_listener import KernelListener, Published
 
 N_KEPT = 200
 # Shorter ones are no width in a graph of hours.
@@ -46,12 +45,10 @@ class CellRuns:
         now: Returns the Unix time.
     """
 
-    def __init__(self, log: logging.Logger, *, now: Callable[[], float] = time.time) -> None:
-        self._log = log
+    def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
         self._running: dict[str, CellRun] = {}
         self._ended: deque[CellRun] = deque(maxlen=N_KEPT)
-        self._streams: dict[str, Any] = {}
 
     def list_runs(self) -> list[CellRun]:
         """Return them, those that run last."""
@@ -80,46 +77,15 @@ class CellRuns:
         ):
             self._end(kernel_id)
 
-    def watch(self, kernel_manager: Any) -> None:
-        """Listen to all kernels that `kernel_manager` starts from now on."""
-        start, stop = kernel_manager.start_watching_activity, kernel_manager.stop_watching_activity
+    def listen(self, listener: KernelListener) -> None:
+        """Take what all kernels publish from now on."""
+        listener.on_message(self._hear)
+        listener.on_end(self._end)
 
-        def start_watching(kernel_id: str) -> None:
-            start(kernel_id)
-            self._listen(kernel_id, kernel_manager.get_kernel(kernel_id))
-
-        def stop_watching(kernel_id: str) -> None:
-            stop(kernel_id)
-            self._close(kernel_id)
-
-        kernel_manager.start_watching_activity = start_watching
-        kernel_manager.stop_watching_activity = stop_watching
-
-    def _listen(self, kernel_id: str, kernel: Any) -> None:
-        self._close(kernel_id)
-        session = Session(config=kernel.session.config, key=kernel.session.key)
-
-        def take(parts: list[Any]) -> None:
-            try:
-                _, fed = session.feed_identities(parts)
-                message = session.deserialize(fed, content=False)
-                kind = message["header"]["msg_type"]
-                # Outputs may be long: they are not read.
-                if kind in {"execute_input", "status"}:
-                    parent_kind = (message.get("parent_header") or {}).get("msg_type", "")
-                    self.take(kernel_id, kind, parent_kind, session.unpack(message["content"]))
-            except (ValueError, KeyError, TypeError) as error:
-                self._log.warning("A message of kernel %s cannot be read: %s", kernel_id, error)
-
-        stream = kernel.connect_iopub()
-        stream.on_recv(take)
-        self._streams[kernel_id] = stream
-
-    def _close(self, kernel_id: str) -> None:
-        self._end(kernel_id)
-        stream = self._streams.pop(kernel_id, None)
-        if stream is not None and not stream.closed():
-            stream.close()
+    def _hear(self, message: Published) -> None:
+        # Outputs may be long: they are not read.
+        if message.kind in {"execute_input", "status"}:
+            self.take(message.kernel_id, message.kind, message.parent_kind, message.content)
 
     def _end(self, kernel_id: str) -> None:
         run = self._running.pop(kernel_id, None)

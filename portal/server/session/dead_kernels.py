@@ -9,11 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
-from jupyter_client.ioloop import AsyncIOLoopKernelRestarter
-from traitlets.config import Config
-
+from portal.server.kernel_listener import Death, KernelListener
 from portal.server.session.cgroup import Source
 
 NOTICE_S = 300.0
@@ -76,29 +73,13 @@ class DeadKernels:
         self._notices = {k: n for k, n in self._notices.items() if n.began_s > oldest_s}
         return [notice.sentence for notice in self._notices.values()]
 
-    def watch(self, kernel_manager: Any) -> None:
-        """Hear of the deaths of all kernels that `kernel_manager` starts from now on."""
-        tell = self._tell_soon
+    def listen(self, listener: KernelListener) -> None:
+        """Hear of all deaths from now on."""
+        listener.on_death(self._note_soon)
 
-        class Restarter(AsyncIOLoopKernelRestarter):
-            """Restarts a kernel that has died, and tells with which status it did."""
-
-            def __init__(self, **arguments: Any) -> None:
-                super().__init__(**arguments)
-                self.add_callback(lambda: self._tell(is_restarted=True), "restart")
-                self.add_callback(lambda: self._tell(is_restarted=False), "dead")
-
-            def _tell(self, *, is_restarted: bool) -> None:
-                kernel = self.kernel_manager
-                process = getattr(kernel.provisioner, "process", None)
-                status = getattr(process, "returncode", None)
-                tell(kernel.kernel_id, status, is_restarted)
-
-        section = {"restarter_class": Restarter}
-        kernel_manager.update_config(Config({"AsyncIOLoopKernelManager": section}))
-
-    def _tell_soon(self, kernel_id: str, status: int | None, is_restarted: bool) -> None:
-        task = asyncio.get_running_loop().create_task(self.note(kernel_id, status, is_restarted))
+    def _note_soon(self, death: Death) -> None:
+        note = self.note(death.kernel_id, death.status, death.is_restarted)
+        task = asyncio.get_running_loop().create_task(note)
         # The loop itself keeps no reference.
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

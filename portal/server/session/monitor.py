@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
+from portal.server.kernel_listener import KernelListener
 from portal.server.open_notebooks import notebook_of
 from portal.server.session.advice import advise
 from portal.server.session.cells import CellRuns
@@ -234,7 +235,9 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() else 0
 
 
-def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> SessionMonitor:
+def make_session_monitor(
+    serverapp: Any, listener: KernelListener, is_working: Callable[[], bool]
+) -> SessionMonitor:
     """Return the session of the notebook server `serverapp`, not started.
 
     While `is_working()` the session is used, as it is while a kernel computes.
@@ -253,10 +256,10 @@ def make_session_monitor(serverapp: Any, is_working: Callable[[], bool]) -> Sess
     dead_kernels = DeadKernels(
         find_source(os.environ), partial(notebook_of, serverapp.session_manager), serverapp.log
     )
-    dead_kernels.watch(kernels)
-    cell_runs = CellRuns(serverapp.log)
+    dead_kernels.listen(listener)
+    cell_runs = CellRuns()
     if read_settings(os.environ).meter_interval_s > 0:
-        cell_runs.watch(kernels)
+        cell_runs.listen(listener)
     return SessionMonitor(
         os.environ,
         is_kernel_busy=is_kernel_busy,

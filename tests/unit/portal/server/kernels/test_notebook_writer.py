@@ -12,7 +12,8 @@ import pytest
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from nbformat.v4 import new_code_cell, new_notebook
 
-from portal.server.kernels.executions import Execution, Executions
+from portal.server.kernels.execution import Execution
+from portal.server.kernels.executions import Executions
 from portal.server.kernels.notebook_writer import NotebookWriter
 
 

@@ -8,7 +8,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from portal.server.kernels.executions import Execution, Executions
+from portal.server.kernels.execution import Execution
+from portal.server.kernels.executions import Executions
 from portal.server.kernels.written_outputs import write_outputs
 
 CODE = "train()"

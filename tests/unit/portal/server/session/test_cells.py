@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from portal.server.session.cells import N_KEPT, CellRuns, title_of
@@ -25,7 +23,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def runs(clock: Clock) -> CellRuns:
-    return CellRuns(logging.getLogger("test"), now=clock)
+    return CellRuns(now=clock)
 
 
 def begin(runs: CellRuns, number: int = 1, kernel: str = "k1") -> None:

@@ -1,0 +1,164 @@
+"""Listens to each kernel of the session once, for all parts that follow what kernels do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from jupyter_client.ioloop import AsyncIOLoopKernelRestarter
+from jupyter_client.session import Session
+from traitlets.config import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A message that a kernel published.
+
+    Attributes:
+        kind: Its type, such as "stream".
+        parent_id: Id of the message that it answers; empty for none.
+        parent_kind: Type of that message; empty for none.
+        unpack: Reads the content; ValueError if it cannot be read.
+    """
+
+    kernel_id: str
+    kind: str
+    parent_id: str
+    parent_kind: str
+    metadata: dict[str, Any]
+    unpack: Callable[[], dict[str, Any]]
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The content; read when it is first asked for, since outputs may be long.
+
+        Raises:
+            ValueError: If it cannot be read.
+        """
+        return self.unpack()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Death:
+    """The end of a kernel's process that nobody asked for.
+
+    Attributes:
+        kernel_id: Its id, which stays the same when it is restarted.
+        status: Exit status, negative for a signal; None if not known.
+        is_restarted: Whether it is restarted now.
+    """
+
+    kernel_id: str
+    status: int | None
+    is_restarted: bool
+
+
+class KernelListener:
+    """Tells what the kernels that a kernel manager starts publish, and that they ended or died."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._streams: dict[str, Any] = {}
+        self._on_message: list[Callable[[Published], None]] = []
+        self._on_end: list[Callable[[str], None]] = []
+        self._on_death: list[Callable[[Death], None]] = []
+
+    def on_message(self, take: Callable[[Published], None]) -> None:
+        """Have every message that kernels publish taken from now on."""
+        self._on_message.append(take)
+
+    def on_end(self, take: Callable[[str], None]) -> None:
+        """Have the ids of kernels taken that are shut down, or get other addresses."""
+        self._on_end.append(take)
+
+    def on_death(self, take: Callable[[Death], None]) -> None:
+        """Have the deaths of kernels taken."""
+        self._on_death.append(take)
+
+    def watch(self, kernel_manager: Any) -> None:
+        """Listen to all kernels that `kernel_manager` starts from now on."""
+        start, stop = kernel_manager.start_watching_activity, kernel_manager.stop_watching_activity
+
+        def start_watching(kernel_id: str) -> None:
+            start(kernel_id)
+            self._listen(kernel_id, kernel_manager.get_kernel(kernel_id))
+
+        def stop_watching(kernel_id: str) -> None:
+            stop(kernel_id)
+            self._close(kernel_id)
+
+        kernel_manager.start_watching_activity = start_watching
+        kernel_manager.stop_watching_activity = stop_watching
+        section = {"restarter_class": _restarter(self._tell_death)}
+        kernel_manager.update_config(Config({"AsyncIOLoopKernelManager": section}))
+
+    def take(self, kernel_id: str, session: Session, parts: list[Any]) -> None:
+        """Read a message and tell it to all.
+
+        Args:
+            kernel_id: Who published it.
+            session: Has the kernel's key.
+            parts: The message as it came.
+        """
+        try:
+            _, fed = session.feed_identities(parts)
+            message = session.deserialize(fed, content=False)
+            parent = message.get("parent_header") or {}
+            published = Published(
+                kernel_id=kernel_id,
+                kind=message["header"]["msg_type"],
+                parent_id=parent.get("msg_id", ""),
+                parent_kind=parent.get("msg_type", ""),
+                metadata=message["metadata"],
+                unpack=partial(session.unpack, message["content"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            self._warn(kernel_id, error)
+            return
+        for take in self._on_message:
+            try:
+                take(published)
+            except (ValueError, KeyError, TypeError) as error:
+                self._warn(kernel_id, error)
+
+    def _listen(self, kernel_id: str, kernel: Any) -> None:
+        self._close(kernel_id)
+        session = Session(config=kernel.session.config, key=kernel.session.key)
+        stream = kernel.connect_iopub()
+        stream.on_recv(partial(self.take, kernel_id, session))
+        self._streams[kernel_id] = stream
+
+    def _close(self, kernel_id: str) -> None:
+        for take in self._on_end:
+            take(kernel_id)
+        stream = self._streams.pop(kernel_id, None)
+        if stream is not None and not stream.closed():
+            stream.close()
+
+    def _tell_death(self, death: Death) -> None:
+        for take in self._on_death:
+            take(death)
+
+    def _warn(self, kernel_id: str, error: Exception) -> None:
+        self._log.warning("A message of kernel %s cannot be read: %s", kernel_id, error)
+
+
+def _restarter(tell: Callable[[Death], None]) -> type[AsyncIOLoopKernelRestarter]:
+    class Restarter(AsyncIOLoopKernelRestarter):
+        """Restarts a kernel that has died, and tells with which status it did."""
+
+        def __init__(self, **arguments: Any) -> None:
+            super().__init__(**arguments)
+            self.add_callback(lambda: self._tell(is_restarted=True), "restart")
+            self.add_callback(lambda: self._tell(is_restarted=False), "dead")
+
+        def _tell(self, *, is_restarted: bool) -> None:
+            kernel = self.kernel_manager
+            process = getattr(kernel.provisioner, "process", None)
+            status = getattr(process, "returncode", None)
+            tell(Death(kernel_id=kernel.kernel_id, status=status, is_restarted=is_restarted))
+
+    return Restarter
