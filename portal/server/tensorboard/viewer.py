@@ -26,7 +26,7 @@ class Viewer:
 
 TENSORBOARD = Viewer(
     title="TensorBoard",
-    program=Path(__file__).with_name("process.py"),
+    program=Path(__file__).with_name("process"),
     route="portal/tensorboards",
     contents="logs",
 )

@@ -17,7 +17,11 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from portal.server.tensorboard.process import DataServerError, die_with, enter_private_network
+from portal.server.tensorboard.process.private_network import (
+    PrivateNetworkError,
+    die_with,
+    enter_private_network,
+)
 
 _PORT_MARK = "@PORT@"
 _START_TIMEOUT_S = 120
@@ -39,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     try:
         enter_private_network()
-    except DataServerError as error:
+    except PrivateNetworkError as error:
         sys.stderr.write(f"The tool would be open to other users, because {error}. Not started.\n")
         return 1
     return asyncio.run(_serve(socket_path, command))

@@ -17,9 +17,9 @@ _WITHOUT_TOKENS = (
 )
 # "-c" instead of "-m", and without the empty entry of sys.path: nothing is imported from the
 # current folder, which may be in the user's home.
-_BEHIND_SOCKET = (
+_PROGRAM = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from portal.server.web_tools.process import main; sys.exit(main())"
+    "from portal.server.web_tools.{module} import main; sys.exit(main())"
 )
 
 
@@ -48,15 +48,19 @@ class WebTool:
         It holds {unix_socket}; other braces are doubled.
         """
         if any("{unix_socket}" in word for word in self.command):
-            return [*_WITHOUT_TOKENS, *(_escaped(word) for word in self.command)]
+            return [*_started_by("socket_tool"), *(_escaped(word) for word in self.command)]
         # Hidden from jupyter-server-proxy, which would fill in a port of its own.
         words = [_escaped(word.replace("{port}", "@PORT@")) for word in self.command]
-        bridge = [sys.executable, "-c", _BEHIND_SOCKET, str(os.getpid()), "{unix_socket}"]
-        return [*_WITHOUT_TOKENS, *bridge, *words]
+        return [*_started_by("process"), "{unix_socket}", *words]
 
     def variables(self) -> dict[str, str]:
         """Return the variables as templates of jupyter-server-proxy, with doubled braces."""
         return {name: _doubled(value) for name, value in self.environment.items()}
+
+
+def _started_by(module: str) -> list[str]:
+    program = _PROGRAM.format(module=module)
+    return [*_WITHOUT_TOKENS, sys.executable, "-c", program, str(os.getpid())]
 
 
 def tool_path(name: str) -> str:

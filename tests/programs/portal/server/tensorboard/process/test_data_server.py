@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from portal.server.tensorboard import process as tensorboard_process
-from portal.server.tensorboard.process import DataServer, DataServerError
+from portal.server.tensorboard.process import data_server as fast_reader
+from portal.server.tensorboard.process.data_server import DataServer, DataServerError
 
 # It has read everything once the file `go` is there.
 READER = """\
@@ -80,7 +80,7 @@ def test_data_is_answered_when_everything_was_read_and_the_page_at_once(
 def test_a_reader_that_takes_long_is_not_awaited_for_ever(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tensorboard_process, "_FIRST_READ_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(fast_reader, "_FIRST_READ_TIMEOUT_S", 0.2)
 
     assert ask(start(), "experiment/defaultExperimentId/data/runs").wait(5)
 
