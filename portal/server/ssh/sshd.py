@@ -15,7 +15,7 @@ from portal.server.commands import terminal_shell
 from portal.server.errors import SshError
 
 # Where distributions put it; a user's PATH seldom has these folders.
-_SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
+SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
 _SFTP_SERVERS = (
     "/usr/lib/openssh/sftp-server",
     "/usr/libexec/openssh/sftp-server",
@@ -29,7 +29,7 @@ _PUBLIC_KEY = re.compile(r"[a-z0-9@.-]{1,60} [A-Za-z0-9+/]{40,4000}={0,2}", re.A
 _TOKENS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN", "JUPYTER_TOKEN")
 
 
-def find_sshd(path: str = _SBIN) -> str:
+def find_sshd(path: str = SBIN) -> str:
     """Return the path of sshd, which has to be absolute.
 
     Raises:

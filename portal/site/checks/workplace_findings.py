@@ -1,4 +1,4 @@
-"""Findings about what users work with on a node: kernels and data of templates, and space."""
+"""Findings about what users work with on a node: kernels and data of templates, sshd, space."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def assess_workplace(found: object, settings: Settings, node: str) -> list[Findi
     return [
         *_kernels(_table(found.get("lacking")), node),
         *_data(_table(found.get("data")), settings, node),
+        *_sshd(found.get("has_sshd"), settings, node),
         *_space(_table(found.get("free_mib")), node),
     ]
 
@@ -97,6 +98,16 @@ def _data(found: Mapping[str, Any], settings: Settings, node: str) -> Iterator[F
                 "deploy/site/install brings it beside the templates; or put it below"
                 f" {settings.datasets or 'the folder that datasets in [storage] names'}.",
             )
+
+
+def _sshd(has_sshd: object, settings: Settings, node: str) -> Iterator[Finding]:
+    # A node that says nothing about it runs the program of an earlier release.
+    if has_sshd is False and settings.ssh.limit:
+        yield warning(
+            f"users may connect editors over ssh, but {node} has no sshd.",
+            "Install Debian's openssh-server on the compute nodes, its daemon need not run; or set"
+            " limit = 0 in [ssh].",
+        )
 
 
 def _space(found: Mapping[str, Any], node: str) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What users work with on a node: kernels and data of the templates, and space.
+"""What users work with on a node: kernels and data of the templates, sshd, and space.
 
 `node_probe` runs it as text with its own Python, so it stands alone: only Python's own library,
 for Python 3.9 or newer. The question is a JSON object on standard input, see
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,8 @@ REGISTERED = ("site-", "own-")
 # Where Jupyter looks for kernels besides the notebook server's environment.
 # Source: jupyter_core, jupyter --paths; docs.jupyter.org, "Common Directories and File Locations".
 KERNEL_FOLDERS = ("~/.local/share/jupyter", "/usr/local/share/jupyter", "/usr/share/jupyter")
+# As in portal/server/ssh/sshd.py.
+SSHD_FOLDERS = "/usr/sbin:/usr/local/sbin:/sbin"
 _LIST_REGISTRY = """
 import json, sys
 from pathlib import Path
@@ -40,6 +43,7 @@ def main() -> None:
             name: read_first_file(name, [Path(folder) for folder in question["data_folders"]])
             for name in question["data"]
         },
+        "has_sshd": shutil.which("sshd", path=SSHD_FOLDERS) is not None,
         "free_mib": {
             folder: free_mib(folder) for folder in (str(Path.home()), *question["storage"])
         },

@@ -1,16 +1,19 @@
-"""What users would miss at work on a node: kernels and data of templates, and space."""
+"""What users would miss at work on a node: kernels and data of templates, sshd, and space."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from portal.hub.settings.loader import Settings
+from portal.server.ssh import sshd
 from portal.site.checks import workplace_probe
 from portal.site.checks.finding import Grade
 from portal.site.checks.test_job import program_source
@@ -25,6 +28,7 @@ CHECKOUT = Path(__file__).parents[5]
 GOOD: dict[str, Any] = {
     "lacking": {"mxnet": ["mxnet/digits.ipynb"]},
     "data": {DATA[0]: ""},
+    "has_sshd": True,
     "free_mib": {"/home/ada": 12288, "/srv/isilon": 922112},
 }
 
@@ -96,6 +100,7 @@ def test_a_node_where_all_is_there_has_no_finding(settings: Settings) -> None:
         ({"lacking": {"tensorflow": ["a", "b", "c", "d"]}}, "lack: a, b, c and 1 more"),
         ({"data": {DATA[0]: "missing"}}, "mnist-10k.npz"),
         ({"free_mib": {"/home/ada": 500}}, "500 MiB free"),
+        ({"has_sshd": False}, "over ssh, but node01 has no sshd"),
     ],
 )
 def test_each_lack_is_a_warning_with_its_cure(
@@ -106,6 +111,17 @@ def test_each_lack_is_a_warning_with_its_cure(
     assert said in finding.sentence
     assert finding.grade is Grade.WARNING
     assert finding.cure
+
+
+def test_a_site_without_ssh_needs_no_sshd(settings: Settings) -> None:
+    without = replace(settings, ssh=replace(settings.ssh, limit=0))
+
+    assert assess_workplace(GOOD | {"has_sshd": False}, without, "node01") == []
+
+
+def test_the_program_looks_for_sshd_where_a_session_does(site: Path, settings: Settings) -> None:
+    assert workplace_probe.SSHD_FOLDERS == sshd.SBIN
+    assert look(site, settings)["has_sshd"] is (shutil.which("sshd", path=sshd.SBIN) is not None)
 
 
 def test_kernels_of_the_site_itself_may_run_the_templates(site: Path) -> None:
