@@ -157,7 +157,7 @@ def ask_hub(
     except OSError as error:
         raise SiteError(
             f"The hub does not answer at {url}: {getattr(error, 'reason', error)}."
-            " Start it, or read its log."
+            " Start it, wait some seconds if it has just been started, or read its log."
         ) from error
 
 
