@@ -8,7 +8,13 @@ from pathlib import Path
 
 from deploy.one_machine.command import run
 from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file, ensure_folder, read_plain
+from deploy.one_machine.files import (
+    ensure_file,
+    ensure_folder,
+    ensure_link,
+    read_plain,
+    remove_link,
+)
 from deploy.one_machine.layout import MARK, PREFIX_DIR, SETTINGS_DIR
 from deploy.one_machine.packages import install_packages, missing_packages
 from deploy.one_machine.steps import Step
@@ -98,8 +104,7 @@ def ensure_modules() -> str:
 
 def ensure_image() -> str:
     """Make an image with Python, and offer it to everybody as a kernel."""
-    if not APPTAINER_LINK.exists():
-        APPTAINER_LINK.symlink_to(APPTAINER)
+    ensure_link(APPTAINER_LINK, APPTAINER)
     if IMAGE.exists() and IMAGE.stat().st_mtime > (CONTAINER / "index.json").stat().st_mtime:
         _offer_image()
         return "unchanged"
@@ -130,5 +135,4 @@ def remove_extras() -> None:
     for name in MODULES:
         if MARK in (read_plain(MODULES_DIR / name) or ""):
             (MODULES_DIR / name).unlink()
-    if APPTAINER_LINK.is_symlink() and APPTAINER_LINK.readlink() == APPTAINER:
-        APPTAINER_LINK.unlink()
+    remove_link(APPTAINER_LINK, APPTAINER)

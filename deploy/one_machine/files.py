@@ -67,6 +67,25 @@ def ensure_file(
     return True
 
 
+def ensure_link(path: Path, target: Path) -> bool:
+    """Make a link unless something is in its place already, which is left alone.
+
+    Returns:
+        Whether it had to be made.
+    """
+    if path.is_symlink() or path.exists():
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+    return True
+
+
+def remove_link(path: Path, target: Path) -> None:
+    """Remove a link if it leads to `target`."""
+    if path.is_symlink() and path.readlink() == target:
+        path.unlink()
+
+
 def read_plain(path: Path) -> str | None:
     """Return the text of a plain file; None if there is none.
 

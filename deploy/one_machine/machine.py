@@ -55,6 +55,7 @@ def steps_up(cluster: Cluster, build: Build, extras: Sequence[Extra] = ()) -> li
             title="Settings of the portal",
             do=lambda: portal.ensure_settings(cluster),
         ),
+        Step(name="command", title="Command dsportal", do=portal.ensure_command),
         Step(name="proxy", title="Proxy", do=portal.ensure_proxy),
         Step(name="hub", title="JupyterHub", do=portal.ensure_hub),
     ]

@@ -16,7 +16,13 @@ from deploy.one_machine.accounts import ACCOUNT
 from deploy.one_machine.cluster import Cluster
 from deploy.one_machine.command import CLEAN_ENVIRONMENT
 from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret
+from deploy.one_machine.files import (
+    ensure_file,
+    ensure_folder,
+    ensure_link,
+    ensure_secret,
+    remove_link,
+)
 from deploy.one_machine.layout import (
     HUB_STATE_DIR,
     ISILON_DIR,
@@ -39,6 +45,9 @@ PROXY_API_PORT = 8001
 HUB_API_PORT = 8081
 HUB_TIMEOUT_S = 90
 HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
+# As deploy/site/install has it.
+COMMAND = Path("/usr/local/bin/dsportal")
+COMMAND_PROGRAM = HUB_ENVIRONMENT_DIR / "bin" / "dsportal"
 SECRET_BYTES = 32
 # Pages have to come while the sessions on the same processor start.
 NICE = -10
@@ -135,6 +144,16 @@ def ensure_settings(cluster: Cluster) -> str:
     ensure_folder(HUB_STATE_DIR, mode=0o700, user=ACCOUNT)
     is_new = ensure_file(PORTAL_TOML, render_settings(cluster))
     return f"written to {PORTAL_TOML}" if is_new else "unchanged"
+
+
+def ensure_command() -> str:
+    """Let root start `dsportal` by its name; another program of that name is left alone."""
+    return f"{COMMAND} made" if ensure_link(COMMAND, COMMAND_PROGRAM) else "unchanged"
+
+
+def remove_command() -> None:
+    """Remove what `ensure_command` made."""
+    remove_link(COMMAND, COMMAND_PROGRAM)
 
 
 def ensure_proxy() -> str:

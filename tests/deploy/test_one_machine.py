@@ -246,6 +246,13 @@ def test_the_accounts_of_hub_and_proxy_have_no_rights() -> None:
         assert os.stat(f"/proc/{pid}").st_uid == pwd.getpwnam("dsportal").pw_uid
 
 
+def test_root_runs_the_administrators_command_by_its_name() -> None:
+    done = run("dsportal", "status")
+
+    assert done.returncode == 0, done.stderr
+    assert "new ones    accepted" in done.stdout
+
+
 def pid_files() -> dict[str, str]:
     return {path.name: path.read_text() for path in RUN_DIR.glob("*.pid")}
 

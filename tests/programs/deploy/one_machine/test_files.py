@@ -12,7 +12,14 @@ import pytest
 
 from deploy.one_machine import certificates
 from deploy.one_machine.errors import DeployError
-from deploy.one_machine.files import ensure_file, ensure_folder, ensure_secret, read_plain
+from deploy.one_machine.files import (
+    ensure_file,
+    ensure_folder,
+    ensure_link,
+    ensure_secret,
+    read_plain,
+    remove_link,
+)
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 
@@ -126,3 +133,29 @@ def test_certificates_are_made_without_following_planted_links(
     for name in names.values():
         assert not (folder / name).is_symlink()
         assert (folder / name).stat().st_mode & 0o7777 == 0o600
+
+
+def test_a_link_is_made_once_and_removed_again(tmp_path: Path, victim: Path) -> None:
+    path = tmp_path / "bin" / "dsportal"
+
+    assert ensure_link(path, victim)
+    assert not ensure_link(path, victim)
+    assert path.read_text() == "of somebody else"
+
+    remove_link(path, victim)
+    assert not path.is_symlink()
+    assert_untouched(victim)
+
+
+def test_a_program_of_that_name_that_is_not_ours_is_left_alone(
+    tmp_path: Path, victim: Path
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(tmp_path / "not-there")
+
+    for path in (victim, other):
+        assert not ensure_link(path, tmp_path)
+        remove_link(path, tmp_path)
+
+    assert_untouched(victim)
+    assert other.is_symlink()
