@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.alone.own_hub import (
+    ACCOUNT,
     OwnHub,
     built_wheel,
     install,
@@ -66,6 +67,8 @@ def hub(request: pytest.FixtureRequest, machine: Machine, wheel: Path) -> Iterat
     finally:
         hub.stop()
         machine.run("scancel", "--user=ada", is_checked=False)
+        # The next hub is on the same cluster, and a second time the page's command has status 1.
+        machine.run("sacctmgr", "-i", "delete", "user", ACCOUNT, is_checked=False)
         machine.run("rm", "-rf", "/opt/data-scientist-portal", is_checked=False)
 
 
