@@ -54,13 +54,22 @@ def parse_layout(gpus: object, nodes: object, n_session_gpus: int) -> Layout:
     if not is_count(gpus) or not 1 <= gpus <= limit:
         raise SessionError(f"You asked for gpus={gpus!r}; give a number from 1 to {limit}.")
     if gpus % nodes:
-        fewer, more = gpus // nodes * nodes, (gpus // nodes + 1) * nodes
-        choice = f"{fewer} or {more}" if fewer else str(more)
         raise SessionError(
-            f"You asked for gpus={gpus} on nodes={nodes}; every node has the same number of "
-            f"ranks. Choose {choice} GPUs."
+            f"You asked for gpus={gpus}, nodes={nodes}; every node has the same number of ranks. "
+            f"Choose {_choices(gpus, nodes)}."
         )
     return Layout(n_ranks=gpus, n_nodes=nodes)
+
+
+def _choices(gpus: int, nodes: int) -> str:
+    """Return the nearest shapes that can be divided: other GPUs first, then other nodes."""
+    fewer = gpus // nodes * nodes
+    totals = [f"gpus={n}" for n in (fewer, fewer + nodes) if n]
+    divisors = [n for n in range(1, gpus + 1) if gpus % n == 0 and gpus // n <= MAX_GPUS_PER_NODE]
+    below = [n for n in divisors if n < nodes][-1:]
+    above = [n for n in divisors if n > nodes][:1]
+    others = [f"gpus={gpus}, nodes={n} ({gpus // n} on each)" for n in below + above]
+    return ", or ".join([f"{' or '.join(totals)} on nodes={nodes}", *others])
 
 
 def explain_too_many(shape: Layout, most_per_node: int) -> str | None:

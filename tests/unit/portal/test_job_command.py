@@ -80,7 +80,7 @@ def test_a_file_that_is_there_is_kept_unless_replacing_it_was_asked_for(script, 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--gpus", "3", "--nodes", "2", "train.py"], "Choose 2 or 4 GPUs"),
+        (["--gpus", "3", "--nodes", "2", "train.py"], "Choose gpus=2 or gpus=4 on nodes=2"),
         (["--hours", "0", "train.py"], "--hours 0. Give a number from 0.02 to 8760"),
         (["--hours", "8761", "train.py"], "--hours 8761. Give a number"),
         (["no.py"], "There is no script"),

@@ -39,9 +39,32 @@ def test_a_number_of_nodes_that_cannot_be_is_named_with_the_limit(nodes):
         parse_layout(2, nodes, n_session_gpus=4)
 
 
-def test_every_node_has_the_same_number_of_ranks():
-    with pytest.raises(SessionError, match=r"Choose 4 or 6 GPUs\.$"):
-        parse_layout(5, 2, n_session_gpus=4)
+@pytest.mark.parametrize(
+    ("gpus", "nodes", "choices"),
+    [
+        (
+            8,
+            3,
+            "gpus=6 or gpus=9 on nodes=3, or gpus=8, nodes=2 (4 on each), or gpus=8, nodes=4 "
+            "(2 on each).",
+        ),
+        (2, 3, "gpus=3 on nodes=3, or gpus=2, nodes=2 (1 on each)."),
+        (
+            5,
+            2,
+            "gpus=4 or gpus=6 on nodes=2, or gpus=5, nodes=1 (5 on each), or gpus=5, nodes=5 "
+            "(1 on each).",
+        ),
+        (65, 2, "gpus=64 or gpus=66 on nodes=2, or gpus=65, nodes=5 (13 on each)."),
+    ],
+)
+def test_gpus_that_the_nodes_cannot_share_evenly_name_the_nearest_shapes_that_can(
+    gpus: int, nodes: int, choices: str
+) -> None:
+    with pytest.raises(SessionError) as refused:
+        parse_layout(gpus, nodes, n_session_gpus=4)
+
+    assert str(refused.value).endswith(f"same number of ranks. Choose {choices}")
 
 
 def test_a_session_without_a_gpu_can_start_a_job_that_says_how_many():
