@@ -19,8 +19,10 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
   activate: (app: JupyterFrontEnd, launcher: ILauncher | null, palette: ICommandPalette | null) => {
     const url = hubUrl('help');
     app.commands.addCommand(OPEN_HELP, {
-      label: 'Portal Guide',
-      caption: 'How to train, watch, submit, install packages, and what to do if something fails',
+      // Who types "help" into the palette gets the items that begin with it first.
+      label: args => (args['isPalette'] ? 'Help: Portal Guide' : 'Portal Guide'),
+      caption:
+        'Help: how to train, watch, submit, install packages, and what to do if something fails',
       icon: helpIcon,
       isVisible: () => url !== null,
       execute: () => void window.open(url ?? '', '_blank')
@@ -37,7 +39,11 @@ export const helpPlugin: JupyterFrontEndPlugin<void> = {
     }
     if (url !== null) {
       launcher?.add({ command: OPEN_HELP, category: 'Other', rank: 9 });
-      palette?.addItem({ command: OPEN_HELP, category: PALETTE_CATEGORY });
+      palette?.addItem({
+        command: OPEN_HELP,
+        category: PALETTE_CATEGORY,
+        args: { isPalette: true }
+      });
     }
   }
 };
