@@ -71,7 +71,7 @@ class ActivityHandler(_SessionHandler):
     @for_the_user
     async def get(self) -> None:
         """Return programs, cells and advice."""
-        self.finish(json.dumps(self.session.describe_activity()))
+        self.finish(json.dumps(await self.session.describe_activity()))
 
 
 class ExtensionHandler(_SessionHandler):

@@ -7,13 +7,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from portal.server.hub_api import HubApi, HubError
 from portal.server.kernel_listener import KernelListener
-from portal.server.open_notebooks import notebook_of
+from portal.server.open_notebooks import notebook_of, notebooks_by_kernel
 from portal.server.session.advice import advise
 from portal.server.session.cells import CellRuns
 from portal.server.session.cgroup import find_allotment, find_source
@@ -50,6 +50,7 @@ class SessionMonitor:
         tell_suspension: Tells every open tab that the server is about to be suspended.
         dead_kernels: Says why kernels have died.
         cell_runs: The cells that ran.
+        read_notebooks: Returns the path of each kernel's notebook, by the kernel's id.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class SessionMonitor:
         tell_suspension: Callable[[], None],
         dead_kernels: DeadKernels,
         cell_runs: CellRuns,
+        read_notebooks: Callable[[], Awaitable[Mapping[str, str]]],
         log: logging.Logger,
     ) -> None:
         self._hub = HubApi(environment)
@@ -76,6 +78,7 @@ class SessionMonitor:
         self._is_suspended = False
         self._dead_kernels = dead_kernels
         self._cell_runs = cell_runs
+        self._read_notebooks = read_notebooks
         self._log = log
         self._input_s = time.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
@@ -136,7 +139,7 @@ class SessionMonitor:
             samples = self.meter.samples_since_start if since_start else self.meter.samples
         return {"now_s": time.time(), "samples": [sample.as_json() for sample in samples]}
 
-    def describe_activity(self) -> dict[str, Any]:
+    async def describe_activity(self) -> dict[str, Any]:
         """Return the programs that use most, the cells that ran, and advice about the GPUs."""
         cells = [run.as_json() for run in self._cell_runs.list_runs()]
         if self.meter is None:
@@ -146,8 +149,9 @@ class SessionMonitor:
         for gpu in (latest.gpus if latest else None) or ():
             for pid, mib in gpu.memory_mib_of.items():
                 of[pid] = of.get(pid, 0) + mib
+        shown = self.meter.activity.shown(of, await self._read_notebooks())
         return {
-            "processes": [process.as_json() for process in self.meter.activity.shown(of)],
+            "processes": [process.as_json() for process in shown],
             "cells": cells,
             "advice": advise(self.meter.samples, self.meter.allotment),
         }
@@ -269,5 +273,6 @@ def make_session_monitor(
         ),
         dead_kernels=dead_kernels,
         cell_runs=cell_runs,
+        read_notebooks=partial(notebooks_by_kernel, serverapp.session_manager),
         log=serverapp.log,
     )

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -17,7 +17,16 @@ from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8
 # The file that tells a kernel where to listen, of whatever language it is.
-_CONNECTION = re.compile(r"(^|/)kernel-[0-9a-f-]+\.json$")
+_CONNECTION = re.compile(r"(^|/)kernel-(?P<id>[0-9a-f-]+)\.json$")
+# One line for all that runs in each session, whoever works in it.
+THE_PORTAL = "The portal"
+KERNEL = "Kernel"
+_RANK = ".worker.rank"
+TENSORBOARD = "TensorBoard"
+_LOADED_TENSORBOARD = "TensorBoard, loaded"
+_SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
+_PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
+_TENSORBOARD_PROGRAM = re.compile(r"/portal/server/tensorboard/process\.py$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +37,7 @@ class ProcessUse:
         cpu_percent: Since the last reading, in percent of one core.
         memory_mib: What it holds, memory that it shares with others included.
         gpu_memory_mib: On all GPUs together; 0 if the driver does not say.
+        kernel_id: Of a kernel, its id; else empty.
     """
 
     pid: int
@@ -35,6 +45,7 @@ class ProcessUse:
     cpu_percent: float
     memory_mib: int
     gpu_memory_mib: int = 0
+    kernel_id: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -64,18 +75,33 @@ class Activity:
         others = (each.cpu_percent for each in self.processes if each.pid != without)
         return max(others, default=0.0)
 
-    def shown(self, gpu_memory_mib: dict[int, int]) -> list[ProcessUse]:
-        """Return the programs that use most: of GPU memory, of the CPU, of memory.
+    def shown(
+        self, gpu_memory_mib: Mapping[int, int], notebooks: Mapping[str, str]
+    ) -> list[ProcessUse]:
+        """Return the user's programs that use most: of GPU memory, of the CPU, of memory.
+
+        What the portal itself runs comes last, as one.
 
         Args:
             gpu_memory_mib: For each process id.
+            notebooks: Path of the notebook of each kernel, by the kernel's id.
         """
-        told = (replace(p, gpu_memory_mib=gpu_memory_mib.get(p.pid, 0)) for p in self.processes)
+        told = [
+            replace(
+                process,
+                name=_with_notebook(process, notebooks),
+                gpu_memory_mib=gpu_memory_mib.get(process.pid, 0),
+            )
+            for process in self.processes
+        ]
 
         def use(process: ProcessUse) -> tuple[int, int, int]:
             return process.gpu_memory_mib, round(process.cpu_percent), process.memory_mib
 
-        return sorted(told, key=use, reverse=True)[:N_SHOWN]
+        own = [process for process in told if process.name == THE_PORTAL]
+        others = [process for process in told if process.name != THE_PORTAL]
+        shown = sorted(others, key=use, reverse=True)[: N_SHOWN - 1]
+        return [*shown, *([_together(own)] if own else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,50 +134,60 @@ class ProcessReader:
         """
         cpu_s: dict[tuple[int, float], float] = {}
         disk: dict[tuple[int, float], tuple[int, int]] = {}
-        held: dict[tuple[int, float], tuple[str, int]] = {}
+        held: dict[tuple[int, float], ProcessUse] = {}
+        parents: set[int] = set()
         for pid in self._pids():
             with contextlib.suppress(psutil.Error, OSError):
                 process = psutil.Process(pid)
                 with process.oneshot():
                     key = (pid, process.create_time())
                     times = process.cpu_times()
-                    named = (
-                        "Notebook server"
-                        if pid == os.getpid()
-                        else name_of(process.cmdline(), process.name())
-                    )
-                    held[key] = (named, process.memory_info().rss // MIB)
+                    held[key] = _describe(process)
+                    parents.add(process.ppid())
                     cpu_s[key] = times.user + times.system
                 with contextlib.suppress(psutil.Error, OSError):
                     counted = process.io_counters()
                     disk[key] = (counted.read_bytes, counted.write_bytes)
+        held = {key: _without_idle_tensorboard(use, parents) for key, use in held.items()}
         now = _Counters(self._clock(), cpu_s, disk, _network_bytes())
         last, self._last = self._last, now
         passed_s = 0.0 if last is None else now.at_s - last.at_s
         if last is None or passed_s <= 0:
-            return Activity(
-                processes=tuple(
-                    ProcessUse(pid=key[0], name=name, cpu_percent=0.0, memory_mib=mib)
-                    for key, (name, mib) in held.items()
-                )
-            )
+            return Activity(processes=tuple(held.values()))
         per_s = 1 / (passed_s * MIB)
         return Activity(
             processes=tuple(
-                ProcessUse(
-                    pid=key[0],
-                    name=name,
-                    # A new one counts from the next reading on.
+                # A new one counts from the next reading on.
+                replace(
+                    use,
                     cpu_percent=100 * (cpu_s[key] - last.cpu_s.get(key, cpu_s[key])) / passed_s,
-                    memory_mib=mib,
                 )
-                for key, (name, mib) in held.items()
+                for key, use in held.items()
             ),
             disk_read_mib_s=per_s * _grown(last.disk, disk, 0),
             disk_write_mib_s=per_s * _grown(last.disk, disk, 1),
             network_in_mib_s=per_s * max(0, now.network[0] - last.network[0]),
             network_out_mib_s=per_s * max(0, now.network[1] - last.network[1]),
         )
+
+
+def _describe(process: psutil.Process) -> ProcessUse:
+    command = process.cmdline()
+    is_server = process.pid == os.getpid()
+    return ProcessUse(
+        pid=process.pid,
+        name=THE_PORTAL if is_server else name_of(command, process.name()),
+        cpu_percent=0.0,
+        memory_mib=process.memory_info().rss // MIB,
+        kernel_id=_kernel_id(command),
+    )
+
+
+def _without_idle_tensorboard(use: ProcessUse, parents: Collection[int]) -> ProcessUse:
+    # One is kept loaded for the next click. It has no program that reads logs for it yet.
+    if use.name != _LOADED_TENSORBOARD:
+        return use
+    return replace(use, name=TENSORBOARD if use.pid in parents else THE_PORTAL)
 
 
 def name_of(command: list[str], name: str) -> str:
@@ -162,12 +198,56 @@ def name_of(command: list[str], name: str) -> str:
         name: As the system calls it.
     """
     if any(word.startswith("ipykernel") or _CONNECTION.search(word) for word in command):
-        return "Kernel"
-    if command and PurePath(command[0]).name.startswith("python"):
-        words = [word for word in command[1:] if not word.startswith("-") or word == "-c"]
-        if words:
-            return "Python" if words[0] == "-c" else PurePath(words[0]).name
-    return PurePath(command[0]).name if command and command[0] else name
+        return KERNEL
+    program = PurePath(command[0]).name if command and command[0] else name
+    # slurmstepd writes its job into its own name.
+    if program.startswith("slurmstepd"):
+        return THE_PORTAL
+    if program.startswith("python"):
+        return _name_of_script(command) or program
+    # A login shell has a "-" before its name.
+    shell = program.removeprefix("-")
+    if shell in _SHELLS:
+        script = next((word for word in command[1:] if not word.startswith("-")), "")
+        return PurePath(script).name if script else f"Terminal ({shell})"
+    if any("code-server" in PurePath(word).parts for word in command[:2]):
+        return "VS Code"
+    if command[1:2] == ["--logdir=logs"]:
+        return TENSORBOARD
+    return program
+
+
+def _name_of_script(command: list[str]) -> str:
+    words = [word for word in command[1:] if not word.startswith("-") or word == "-c"]
+    if not words:
+        return ""
+    if words[0] == "-c":
+        return "Python"
+    if words[0].endswith(_RANK):
+        return "Rank of run()"
+    if _TENSORBOARD_PROGRAM.search(words[0]):
+        return _LOADED_TENSORBOARD
+    return THE_PORTAL if _PORTAL_PROGRAM.search(words[0]) else PurePath(words[0]).name
+
+
+def _kernel_id(command: list[str]) -> str:
+    found = (_CONNECTION.search(word) for word in command)
+    return next((match["id"] for match in found if match), "")
+
+
+def _with_notebook(process: ProcessUse, notebooks: Mapping[str, str]) -> str:
+    path = notebooks.get(process.kernel_id, "") if process.kernel_id else ""
+    return f"{process.name} of {PurePath(path).name}" if path else process.name
+
+
+def _together(processes: Sequence[ProcessUse]) -> ProcessUse:
+    return ProcessUse(
+        pid=os.getpid(),
+        name=THE_PORTAL,
+        cpu_percent=sum(process.cpu_percent for process in processes),
+        memory_mib=sum(process.memory_mib for process in processes),
+        gpu_memory_mib=sum(process.gpu_memory_mib for process in processes),
+    )
 
 
 def _grown(

@@ -6,10 +6,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from portal.server.session.processes import Activity, ProcessReader, name_of
+from portal.server.session.processes import (
+    N_SHOWN,
+    THE_PORTAL,
+    Activity,
+    ProcessReader,
+    ProcessUse,
+    name_of,
+)
 from tests.support.eventually import eventually
 
 
@@ -42,9 +51,56 @@ def test_programs_that_hold_gpu_memory_come_first(busy_pid: int) -> None:
     reader = ProcessReader(lambda: [os.getpid(), busy_pid])
     reader.read()
 
-    shown = reader.read().shown({os.getpid(): 300})
+    shown = reader.read().shown({busy_pid: 300}, {})
 
-    assert [(one.pid, one.gpu_memory_mib) for one in shown] == [(os.getpid(), 300), (busy_pid, 0)]
+    assert [(one.pid, one.gpu_memory_mib) for one in shown] == [(busy_pid, 300), (os.getpid(), 0)]
+
+
+def use(name: str, **values: Any) -> ProcessUse:
+    return ProcessUse(**{"pid": 7, "cpu_percent": 0.0, "memory_mib": 1, **values}, name=name)
+
+
+def test_what_the_portal_runs_is_one_line_at_the_end() -> None:
+    activity = Activity(
+        processes=(
+            use(THE_PORTAL, cpu_percent=90.0, memory_mib=200),
+            use("train.py", pid=8),
+            use(THE_PORTAL, cpu_percent=5.0, memory_mib=10, pid=9),
+        )
+    )
+
+    shown = activity.shown({9: 4}, {})
+
+    assert [one.name for one in shown] == ["train.py", "The portal"]
+    assert (shown[1].cpu_percent, shown[1].memory_mib, shown[1].gpu_memory_mib) == (95.0, 210, 4)
+
+
+def test_many_programs_leave_room_for_the_portal() -> None:
+    programs = [use(f"{n}.py", pid=n) for n in range(20)]
+    shown = Activity(processes=(use(THE_PORTAL), *programs)).shown({}, {})
+
+    assert len(shown) == N_SHOWN
+    assert shown[-1].name == THE_PORTAL
+
+
+def test_a_kernel_has_the_name_of_its_notebook() -> None:
+    kernels = (use("Kernel", kernel_id="0a1b"), use("Kernel", kernel_id="2c", pid=8))
+    shown = Activity(processes=kernels).shown({}, {"0a1b": "work/digits.ipynb"})
+
+    assert [one.name for one in shown] == ["Kernel of digits.ipynb", "Kernel"]
+
+
+def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_path: Path) -> None:
+    folder = tmp_path / "portal/server/tensorboard"
+    folder.mkdir(parents=True)
+    program = folder / "process.py"
+    program.write_text("import sys; sys.stdin.read()")
+    loaded = subprocess.Popen([sys.executable, "-I", str(program), "1"], stdin=subprocess.PIPE)
+    try:
+        (process,) = ProcessReader(lambda: [loaded.pid]).read().processes
+        assert process.name == THE_PORTAL
+    finally:
+        loaded.communicate()
 
 
 def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
@@ -63,7 +119,14 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
         (["/env/bin/python", "-u", "/home/ada/train.py", "--epochs", "3"], "train.py"),
         (["python3", "-c", "pass"], "Python"),
         (["python3"], "python3"),
-        (["/usr/bin/bash", "-l"], "bash"),
+        (["python", "-m", "dsportal.worker.rank", "/run"], "Rank of run()"),
+        (["/usr/bin/bash", "-l"], "Terminal (bash)"),
+        (["-bash"], "Terminal (bash)"),
+        (["/bin/bash", "/home/ada/train.sh"], "train.sh"),
+        (["/opt/code-server/lib/node", "/opt/code-server/out/node/entry.js"], "VS Code"),
+        (["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"], "TensorBoard"),
+        (["slurmstepd: [5.batch]"], "The portal"),
+        (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),
         ([], "nvidia-smi"),
     ],
 )
