@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -92,6 +93,7 @@ class SlurmGPUSpawner(SessionMixin):
             qos=request.options.name("qos") or self.req_qos,
             has_tls=bool(self.certificates_dir),
         )
+        session = replace(session, **self.find_alternatives(request.options))
         await self._rows.wait_until_writable()
         # Saved first: a hub that dies while sbatch runs finds the job by its name.
         self._save(session)

@@ -13,7 +13,6 @@ from .messages import (
     UNKNOWN_SITUATION,
     Diagnosis,
     Situation,
-    Subject,
     Words,
     diagnose,
     quote,
@@ -131,7 +130,7 @@ END_REASONS: dict[str, Words] = {
     ),
     "BadConstraints": (
         "No node of the cluster has what the {session} asked for.",
-        "{again} with fewer GPUs or without a GPU type.",
+        "{again|fewer_gpus|no_type}.",
     ),
     "reservation ended": (
         "The reservation that the {session} used has ended.",
@@ -178,19 +177,19 @@ def explain_end(
     raised = _RAISED_SIGNAL.match(reason)
     if raised is not None and not signal:
         signal = int(raised["number"])
-    parts, subject = _parts(node, situation, exit_code), situation.subject
+    parts = _parts(node, situation, exit_code)
     if state is JobState.CANCELLED:
         return _explain_cancelled(cancelled_by_uid, situation, reason, parts)
     if state is JobState.FAILED:
-        return _explain_failed(exit_code, signal or 0, reason, parts, subject)
+        return _explain_failed(exit_code, signal or 0, reason, parts, situation)
     if state is JobState.TIMEOUT:
         # Slurm also ends a job as TIMEOUT when a budget is used up; only the reason tells.
-        return diagnose(_words_of_reason(reason) or END_STATES[state], parts, subject)
+        return diagnose(_words_of_reason(reason) or END_STATES[state], parts, situation)
     if state in END_STATES:
-        return diagnose(END_STATES[state], parts, subject)
+        return diagnose(END_STATES[state], parts, situation)
     if state is JobState.UNKNOWN:
-        return diagnose(UNKNOWN_END, parts, subject)
-    return diagnose(UNKNOWN_STATE, {"state": quote(state.name)}, subject)
+        return diagnose(UNKNOWN_END, parts, situation)
+    return diagnose(UNKNOWN_STATE, {"state": quote(state.name)}, situation)
 
 
 def _explain_cancelled(
@@ -198,7 +197,7 @@ def _explain_cancelled(
 ) -> Diagnosis:
     if uid is None:
         words = _words_of_reason(reason) or END_STATES[JobState.CANCELLED]
-        return diagnose(words, parts, situation.subject)
+        return diagnose(words, parts, situation)
     # The portal stops a job as its user, so this comes first if both are the same account.
     if uid == situation.user_uid:
         who = "user"
@@ -208,27 +207,28 @@ def _explain_cancelled(
         who = "administrator"
     else:
         who = "uid" if situation.user_uid is None else "other"
-    return diagnose(CANCELLED_BY[who], {"uid": str(uid)}, situation.subject)
+    return diagnose(CANCELLED_BY[who], {"uid": str(uid)}, situation)
 
 
 def _explain_failed(
-    exit_code: int | None, signal: int, reason: str, parts: dict[str, str], subject: Subject
+    exit_code: int | None, signal: int, reason: str, parts: dict[str, str], situation: Situation
 ) -> Diagnosis:
     # A shell reports a child that a signal ended as 128 plus the signal's number.
     if not signal and exit_code and _name_of_signal(exit_code - 128):
         signal = exit_code - 128
     if signal == _FILES_SIGNAL:
-        return diagnose(FILES, parts, subject)
+        return diagnose(FILES, parts, situation)
     # Slurm says JobLaunchFailure also for a script that a signal ended, so the signal goes first.
     if signal:
         name = _name_of_signal(signal) or str(signal)
         words = SIGNALS.get(name, OTHER_SIGNAL)
-        return diagnose(words, {**parts, "signal": name}, subject)
+        return diagnose(words, {**parts, "signal": name}, situation)
     if exit_code:
         sentence, next_step = EXIT_CODES.get(exit_code, OTHER_EXIT_CODE)
         # Only the program of a session is the portal's; others are the user's.
-        return diagnose((sentence, next_step if subject is SESSION else _LOG), parts, subject)
-    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts, subject)
+        is_session = situation.subject is SESSION
+        return diagnose((sentence, next_step if is_session else _LOG), parts, situation)
+    return diagnose(_words_of_reason(reason) or END_STATES[JobState.FAILED], parts, situation)
 
 
 def _words_of_reason(reason: str) -> Words | None:

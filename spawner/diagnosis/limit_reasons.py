@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ..amounts import format_duration
+from .advice import can_ask_for_fewer_gpus, can_shorten
 from .messages import Diagnosis, Situation, count_gpus
 
 _LIMIT = re.compile(
@@ -46,6 +47,7 @@ _RESOURCES = {
     "wall": ("session time", "session time"),
     "wallduration": ("session time", "session time"),
 }
+_RAISE = "Ask the administrators to raise the limit."
 # A session gets cores and memory with its GPUs, so these shrink and grow with them.
 _COMES_WITH_GPUS = frozenset({"billing", "cpu", "gres", "mem", "memory", "tres"})
 
@@ -173,13 +175,13 @@ def _explain_size(limit: Limit, situation: Situation, *, is_refused: bool) -> Di
             longest = f", which is {format_duration(situation.max_walltime_s)}"
         return Diagnosis(
             sentence=f"The {noun} asks for more time than one {noun} may have{longest}.",
-            next_step=f"{_again(situation, is_refused)} with fewer hours.",
+            next_step=_shorter(situation, is_refused=is_refused),
         )
     where = " on a node" if limit.per == "node" else ""
     return Diagnosis(
         sentence=_numbers(limit, situation)
         or f"The {noun} asks for more {_noun(limit)}{where} than one {noun} may have.",
-        next_step=f"{_again(situation, is_refused)} with fewer hours."
+        next_step=_shorter(situation, is_refused=is_refused)
         if limit.minutes
         else _fewer(limit, situation, is_refused=is_refused),
     )
@@ -262,13 +264,23 @@ def _exceeds_alone(limit: Limit, situation: Situation) -> bool:
     )
 
 
+def _shorter(situation: Situation, *, is_refused: bool) -> str:
+    if not can_shorten(situation):
+        return _RAISE
+    return f"{_again(situation, is_refused)} with fewer hours."
+
+
 def _fewer(limit: Limit, situation: Situation, *, is_refused: bool) -> str:
     if limit.resource not in _COMES_WITH_GPUS:
-        return "Ask the administrators to raise the limit."
+        return _RAISE
     if limit.resource == "gres" and situation.n_gpus_limit is not None:
-        return (
-            f"{_again(situation, is_refused)} with {count_gpus(situation.n_gpus_limit)} or fewer."
-        )
+        most = situation.n_gpus_limit
+        if most < 1:
+            return _RAISE
+        choice = count_gpus(most) + " or fewer" * (most > 1)
+        return f"{_again(situation, is_refused)} with {choice}."
+    if not can_ask_for_fewer_gpus(situation):
+        return _RAISE
     return f"{_again(situation, is_refused)} with fewer GPUs."
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..amounts import count
+from .advice import fill_advice
 
 _NAME = re.compile(r"\{([a-z_]+)\}")
 
@@ -107,6 +108,9 @@ class Situation:
         max_walltime_s: Longest session that is allowed, in seconds.
         user_uid: Uid of the session's user.
         hub_uid: Uid of the account that the portal runs as.
+        gpu_type: GPU type that it asks for; empty for any.
+        has_other_gpu_type: Whether the user can choose another one.
+        has_other_partition: Whether the user can choose another partition.
     """
 
     subject: Subject = SESSION
@@ -120,6 +124,9 @@ class Situation:
     memory_mib: int | None = None
     user_uid: int | None = None
     hub_uid: int | None = None
+    gpu_type: str | None = None
+    has_other_gpu_type: bool | None = None
+    has_other_partition: bool | None = None
 
 
 UNKNOWN_SITUATION = Situation()
@@ -129,20 +136,22 @@ Words = tuple[str, str]
 
 
 def diagnose(
-    words: Words, parts: Mapping[str, str] | None = None, subject: Subject = SESSION
+    words: Words,
+    parts: Mapping[str, str] | None = None,
+    situation: Situation = UNKNOWN_SITUATION,
 ) -> Diagnosis:
     """Return the diagnosis of a table's row, with texts in place of the {names} in it.
 
     Args:
         words: The row.
         parts: Texts that depend on the case, by name.
-        subject: What the row is about.
+        situation: What the row is about, and which advice its user can follow.
     """
-    texts = {**subject.words, **(parts or {})}
+    texts = {**situation.subject.words, **(parts or {})}
     sentence, next_step = (
         # Not str.format, which raises for a name without a text.
         _NAME.sub(lambda name: texts.get(name[1], name[0]), text)
-        for text in words
+        for text in (words[0], fill_advice(words[1], situation))
     )
     return Diagnosis(sentence=sentence, next_step=next_step)
 

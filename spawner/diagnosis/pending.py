@@ -93,15 +93,15 @@ def explain_waiting(
         job_reason_codes.html of Slurm 25.11; the sentences are those of slurmctld 22.05 to 25.11.
     """
     if state in WAITING_STATES:
-        return diagnose(WAITING_STATES[state], subject=situation.subject)
+        return diagnose(WAITING_STATES[state], situation=situation)
     text = normalize_reason(reason)
     limit = parse_limit(text) or parse_limit_sentence(text)
     if limit is not None:
         return explain_limit(limit, situation)
     name = _reason_name(text)
     if name is None:
-        return diagnose(UNKNOWN_REASON, {"reason": quote(text)}, situation.subject)
-    return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation), situation.subject)
+        return diagnose(UNKNOWN_REASON, {"reason": quote(text)}, situation)
+    return diagnose(_BY_LOWER_CASE[name.lower()], _parts(text, situation), situation)
 
 
 def normalize_reason(reason: str) -> str:

@@ -22,11 +22,11 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "Priority": (
         "Other jobs are ahead of the {session} in the queue.",
-        _BY_ITSELF + " A {session} with fewer GPUs or fewer hours often starts earlier.",
+        _BY_ITSELF + "{sooner|fewer_gpus|fewer_hours}",
     ),
     "Resources": (
         "The GPUs, cores or memory that the {session} needs are in use by other jobs.",
-        _BY_ITSELF + " A {session} with fewer GPUs often starts earlier.",
+        _BY_ITSELF + "{sooner|fewer_gpus}",
     ),
     "Prolog": ("A node was found and is being prepared.", _BY_ITSELF),
     "Cleaning": ("Slurm is cleaning up after an earlier run of this job.", _BY_ITSELF),
@@ -49,11 +49,11 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "ReqNodeNotAvail, Reserved for maintenance": (
         "The nodes are reserved for maintenance that begins before the {session} would end.",
-        "{retry} with fewer hours, so that it ends before then.",
+        "{retry|fewer_hours_to_end_before}.",
     ),
     "ReqNodeNotAvail, May be reserved for other job": (
         "The nodes that the {session} needs are reserved for another job.",
-        _BY_ITSELF + " A {session} with fewer hours often starts earlier.",
+        _BY_ITSELF + "{sooner|fewer_hours}",
     ),
     "ReqNodeNotAvail, UnavailableNodes": (
         "Nodes on which the {session} could run are down: {nodes}.",
@@ -78,29 +78,29 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "PartitionInactive": (
         "The partition{partition} is inactive: it neither accepts nor starts jobs.",
-        "{cancel} and choose another partition, or ask the administrators.",
+        "{cancel} and {choose|other_partition}.",
     ),
     "PartitionNodeLimit": (
         "The {session} asks for more nodes than the partition{partition} gives one job, or its "
         "nodes are down.",
-        "{retry} with fewer GPUs.",
+        "{retry|fewer_gpus}.",
     ),
     "PartitionTimeLimit": (
         "The {session} asks for more time{asked_time} than the partition{partition} "
         "allows{most_time}.",
-        "{retry} with fewer hours.",
+        "{retry|fewer_hours}.",
     ),
     "PartitionConfig": (
         "The {session} does not meet the requirements of the partition{partition}.",
-        "{retry} with fewer GPUs, fewer hours or in another partition.",
+        "{retry|fewer_gpus|fewer_hours|other_partition}.",
     ),
     "MaxMemPerLimit": (
         "The {session} asks for more memory than one job may have in the partition{partition}.",
-        "{retry} with fewer GPUs.",
+        "{retry|fewer_gpus}.",
     ),
     "BadConstraints": (
         "No node of the cluster has what the {session} asks for, so it will never start.",
-        "{retry} with fewer GPUs or without a GPU type.",
+        "{retry|fewer_gpus|no_type}.",
     ),
     "Constraints": (
         "No node that is up now has what the {session} asks for.",
@@ -159,15 +159,15 @@ WAITING_REASONS: dict[str, Words] = {
     "QOSNotAllowed": (
         "The quality of service (QOS) of this {session} may not be used with its account or "
         "partition.",
-        "{cancel} and choose another QOS or partition.",
+        "{cancel} and {choose|other_qos|other_partition}.",
     ),
     "AccountNotAllowed": (
         "Your account may not use the partition{partition}.",
-        "{cancel} and choose another partition or account.",
+        "{cancel} and {choose|other_partition|other_account}.",
     ),
     "not in group": (
         "Your groups may not use the partition{partition}.",
-        "{cancel} and choose another partition, or ask the administrators.",
+        "{cancel} and {choose|other_partition}.",
     ),
     "QOSUsageThreshold": (
         "Your account has used more of the cluster than the quality of service (QOS) of this "
@@ -188,7 +188,7 @@ WAITING_REASONS: dict[str, Words] = {
     ),
     "AssociationTimeLimit": (
         "The {session} asks for more time than your account allows, or its time is used up.",
-        "{retry} with fewer hours.",
+        "{retry|fewer_hours}.",
     ),
     "QOSJobLimit": (
         "The quality of service (QOS) of this {session} has reached its limit on jobs.",
@@ -202,7 +202,7 @@ WAITING_REASONS: dict[str, Words] = {
     "QOSTimeLimit": (
         "The {session} asks for more time than its quality of service (QOS) allows, or that time "
         "is used up.",
-        "{retry} with fewer hours.",
+        "{retry|fewer_hours}.",
     ),
     "DeadLine": (
         "The {session} can no longer end before the deadline that was set for it.",

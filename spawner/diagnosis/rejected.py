@@ -37,10 +37,10 @@ def explain_rejection(stderr: str, situation: Situation = UNKNOWN_SITUATION) -> 
     for texts, words in _TEXTS:
         if any(text in lower for text in texts):
             parts = {"partition": f" {partition}" if partition else ""}
-            return diagnose(words, parts, situation.subject)
+            return diagnose(words, parts, situation)
     said = said_by_slurm(stderr)
     words = UNKNOWN_REJECTION if said else SILENT_REJECTION
-    return diagnose(words, {"said": quote(said, n_characters=400)}, situation.subject)
+    return diagnose(words, {"said": quote(said, n_characters=400)}, situation)
 
 
 def said_by_slurm(stderr: str) -> str:

@@ -20,7 +20,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
     ),
     ("invalid partition specified", "Invalid partition name"): (
         "The partition{partition} does not exist.",
-        "Choose another partition.",
+        "{choose|other_partition}.",
     ),
     ("No partition specified or system default partition",): (
         "No partition was chosen, and Slurm has no default partition.",
@@ -28,15 +28,15 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
     ),
     ("group not permitted to use this partition",): (
         "Your groups may not use the partition{partition}.",
-        "Choose another partition, or ask the administrators.",
+        "{choose|other_partition}.",
     ),
     ("Required partition not available", "Partition in DOWN state"): (
         "The partition{partition} is not accepting jobs.",
-        "Choose another partition, or try again later.",
+        "Try again later{or_choose|other_partition}.",
     ),
     ("time limit is invalid",): (
         "The {session} asks for more time than the partition{partition} allows.",
-        "{again} with fewer hours.",
+        "{again|fewer_hours}.",
     ),
     (
         "Invalid --time specification",
@@ -65,7 +65,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
     ),
     ("maintenance reservation",): (
         "The nodes are reserved for maintenance that begins before the {session} would end.",
-        "{again} with fewer hours, so that it ends before then.",
+        "{again|fewer_hours_to_end_before}.",
     ),
     (
         "Invalid generic resource",
@@ -75,7 +75,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Duplicate generic",
     ): (
         "The cluster has no GPUs of the type that you asked for.",
-        "{again} without a GPU type, or choose another.",
+        "{again|no_type|other_type}.",
     ),
     (
         "Memory specification can not be satisfied",
@@ -83,7 +83,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "MaxMemPerLimit",
     ): (
         "No node of the partition{partition} has as much memory as the {session} asks for.",
-        "{again} with fewer GPUs.",
+        "{again|fewer_gpus}.",
     ),
     (
         "CPU count per node can not be satisfied",
@@ -93,15 +93,15 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "RestrictedCoresPerGPU",
     ): (
         "No node of the partition{partition} has as many CPU cores as the {session} asks for.",
-        "{again} with fewer GPUs.",
+        "{again|fewer_gpus}.",
     ),
     ("Requested node configuration is not available", "topology configuration is not available"): (
         "No node of the partition{partition} has what the {session} asks for.",
-        "{again} with fewer GPUs or without a GPU type.",
+        "{again|fewer_gpus|no_type}.",
     ),
     ("Node count specification invalid", "Requested nodes not in this partition"): (
         "The {session} asks for more nodes than the partition{partition} gives one job.",
-        "{again} with fewer GPUs or in another partition.",
+        "{again|fewer_gpus|other_partition}.",
     ),
     (
         "Required node not available",
@@ -109,7 +109,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
         "Requested partition configuration",
     ): (
         "The nodes that the {session} needs are not available now.",
-        "Try again later, or choose another partition.",
+        "Try again later{or_choose|other_partition}.",
     ),
     ("Invalid node name",): (
         "A node that the site asks for does not exist.",
@@ -121,7 +121,7 @@ REJECTIONS: dict[tuple[str, ...], Words] = {
     ),
     ("accounting/QOS policy",): (
         "A limit of your account or of its quality of service (QOS) does not allow this {session}.",
-        "{again} with fewer GPUs or fewer hours, or stop another of your sessions or jobs.",
+        "Stop another of your sessions or jobs{or_again|fewer_gpus|fewer_hours}.",
     ),
     ("QOS Preemption loop", "Invalid or unknown association"): (
         "Slurm's accounts are not set up for this {session}.",

@@ -13,7 +13,7 @@ from spawner.errors import PortalError
 from spawner.forecast.forecaster import Forecast
 from spawner.forecast.query import JOB_NAME, ForecastQuery, forecast_query
 from spawner.options.accounting_limits import AccountingLimits
-from spawner.options.job_options import JobOptions, most_gpus
+from spawner.options.job_options import JobOptions, most_gpus, offered_gpu_types
 from spawner.options.limit_messages import OwnedLimits
 from spawner.options.limits import Limits
 from spawner.options.request import Request, normal_form, read_limits
@@ -109,6 +109,16 @@ class OptionsMixin(SiteTraits, SlurmSpawner):
         """Return the Slurm account of a session; None if it is not known."""
         named = options.name("account") or self.req_account
         return named or AccountingLimits(self.user.name, self.cluster.associations).default_account
+
+    def find_alternatives(self, options: JobOptions) -> dict[str, Any]:
+        """Return what of a session's request its user could have chosen otherwise, by field."""
+        limits, catalog = self.limits, self.cluster.known_catalog
+        types = set() if catalog is None else set(offered_gpu_types(catalog, limits))
+        return {
+            "gpu_type": options.gpu_type or "",
+            "has_other_gpu_type": bool(types - {options.gpu_type}) if types else None,
+            "has_other_partition": len(limits.partitions) > 1,
+        }
 
     async def forecast(self, user_options: Mapping[str, object]) -> Forecast | None:
         """Return when a session would start; nothing is submitted.

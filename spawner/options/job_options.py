@@ -143,6 +143,14 @@ class JobOptions:
             )
 
 
+def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:
+    """Return the GPU types that a user can name: sorted, from the offered partitions."""
+    # None is Slurm's default partition.
+    partitions = limits.partitions or (None,)
+    present = {name for partition in partitions for name in catalog.gpu_types(partition)}
+    return tuple(sorted(present.intersection(limits.gpu_types) if limits.gpu_types else present))
+
+
 def most_gpus(
     catalog: Catalog, limits: Limits, *, partition: str | None = None, gpu_type: str | None = None
 ) -> int:

@@ -8,6 +8,7 @@ import os
 import pwd
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from spawner.client.slurm import Slurm
@@ -59,6 +60,7 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
         # The name service may be slow, so it is not called in the event loop.
         with contextlib.suppress(KeyError):
             user_uid = (await asyncio.to_thread(pwd.getpwnam, session.user)).pw_uid
+    situation = describe_situation(session, user_uid=user_uid)
     diagnosis = explain_end(
         end.state,
         exit_code=end.exit_code,
@@ -66,7 +68,8 @@ async def explain_session_end(slurm: Slurm, session: Session) -> JobEndedError:
         reason=end.reason,
         cancelled_by_uid=end.cancelled_by_uid,
         node=end.node,
-        situation=describe_situation(session, user_uid=user_uid),
+        # Administrators can change the limit of a job that runs.
+        situation=replace(situation, walltime_s=end.time_limit_s or situation.walltime_s),
     )
     return JobEndedError(
         str(diagnosis),
@@ -152,6 +155,9 @@ def describe_situation(session: Session, *, user_uid: int | None = None) -> Situ
         memory_mib=session.memory_mib or None,
         user_uid=user_uid,
         hub_uid=os.getuid(),
+        gpu_type=session.gpu_type,
+        has_other_gpu_type=session.has_other_gpu_type,
+        has_other_partition=session.has_other_partition,
     )
 
 

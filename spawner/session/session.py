@@ -34,6 +34,10 @@ class Session:
             release started it.
         account: Slurm account that its user or the site chose; empty for the user's default.
         qos: Quality of service that its user or the site chose; empty for the default.
+        gpu_type: GPU type that its user chose; empty for any, None if an earlier release started
+            it.
+        has_other_gpu_type: Whether its user could choose another one; None if not known.
+        has_other_partition: Whether its user could choose another partition; None if not known.
     """
 
     mark: str
@@ -53,6 +57,9 @@ class Session:
     partition: str = ""
     account: str = ""
     qos: str = ""
+    gpu_type: str | None = None
+    has_other_gpu_type: bool | None = None
+    has_other_partition: bool | None = None
 
     @classmethod
     def create(

@@ -17,7 +17,9 @@ NAME_PREFIX = "dsportal-"
 RECORDS = Squeue("AuTBSeLjkr")
 # User and reason of a job.
 REASONS = Squeue("ur")
-ENDS = Sacct(("JobIDRaw", "User", "State", "ExitCode", "NodeList", "JobName", "Reason"))
+ENDS = Sacct(
+    ("JobIDRaw", "User", "State", "ExitCode", "NodeList", "Timelimit", "JobName", "Reason")
+)
 
 # Reasons for which a job waits although GPUs for it may be free, or not for GPUs at all.
 _OWN_REASONS = (
@@ -40,7 +42,9 @@ _OWN_REASONS = (
     "DependencyNeverSatisfied",
 )
 
-_SCONTROL_FIELD = re.compile(r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|BatchHost)=")
+_SCONTROL_FIELD = re.compile(
+    r"(?:^|\s)(JobId|JobName|UserId|JobState|Reason|ExitCode|TimeLimit|BatchHost)="
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,8 @@ class JobEnd:
         node: Name of its first node; empty if it had none.
         reason: Slurm's word for why; may be empty.
         cancelled_by_uid: Who cancelled it; None if Slurm does not say.
+        time_limit_s: Its time limit in seconds when it ended, which an administrator may have
+            changed; None if it had none or Slurm does not say.
     """
 
     state: JobState
@@ -116,6 +122,7 @@ class JobEnd:
     node: str = ""
     reason: str = ""
     cancelled_by_uid: int | None = None
+    time_limit_s: int | None = None
 
 
 def parse_squeue(text: str, mark: str) -> list[JobRecord]:
@@ -174,15 +181,16 @@ def parse_sacct(text: str, mark: str) -> dict[JobKey, JobEnd]:
         if not fields[0].isdecimal():
             continue
         exit_code, signal = _parse_exit_code(fields[3])
-        key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[5])
+        key = JobKey(job_id=int(fields[0]), user=fields[1], name=fields[6])
         ends[key] = JobEnd(
             state=parse_state(fields[2]),
             exit_code=exit_code,
             signal=signal,
             # sacct's text for a job without a node.
             node=_known(fields[4].removeprefix("None assigned")),
-            reason=fields[6],
+            reason=fields[7],
             cancelled_by_uid=parse_cancelled_by(fields[2]),
+            time_limit_s=parse_time_left(fields[5]),
         )
     return ends
 
@@ -221,6 +229,7 @@ def parse_scontrol_job(text: str) -> dict[JobKey, JobEnd]:
             signal=signal,
             node=_known(first_words.get("BatchHost", "")),
             reason=first_words.get("Reason", ""),
+            time_limit_s=parse_time_left(first_words.get("TimeLimit", "")),
         )
     return ends
 

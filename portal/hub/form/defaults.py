@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from portal.hub.form.gpu_choices import offered_gpu_types
 from spawner.errors import OptionsError
-from spawner.options.job_options import JobOptions
+from spawner.options.job_options import JobOptions, offered_gpu_types
 from spawner.options.limits import Limits
 from spawner.options.option_table import OPTIONS
 from spawner.slurm.catalog import Catalog

@@ -156,11 +156,3 @@ def _has_room(catalog: Catalog, shape: ResourcesPerGpu, partition: str | None) -
         and node.memory_mib - node.memory_used_mib >= shape.memory_mib_per_gpu
         for node in catalog.nodes(partition)
     )
-
-
-def offered_gpu_types(catalog: Catalog, limits: Limits) -> tuple[str, ...]:
-    """Return the GPU types that a user can name: sorted, from the offered partitions."""
-    # None is Slurm's default partition.
-    partitions = limits.partitions or (None,)
-    present = {name for partition in partitions for name in catalog.gpu_types(partition)}
-    return tuple(sorted(present.intersection(limits.gpu_types) if limits.gpu_types else present))

@@ -163,7 +163,7 @@ def _describe_job(job: ClusterJob, is_session: bool, now: datetime) -> JobRow:
         when = f"{format_time_left(job.left_s)} left" if job.left_s is not None else "no limit"
     else:
         subject = SESSION if is_session else JOB
-        situation = Situation(subject=subject, partition=job.partitions[0])
+        situation = Situation(subject=subject, n_gpus=job.n_gpus, partition=job.partitions[0])
         why = str(explain_waiting(job.reason, situation))
         if starts_at := slurm_time_s(job.starts_at):
             when = Markup("expected {}").format(render_time(starts_at, now))

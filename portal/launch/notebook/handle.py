@@ -222,7 +222,8 @@ class Run:
             return said, self.state == "lost"
         job = commands.job_state(self.job_id)
         if job.is_waiting:
-            text = explain_waiting(job.reason, job.state)
+            n_gpus = self.folder.read_plan().n_ranks
+            text = explain_waiting(job.reason, job.state, n_gpus)
         elif job.state == "RUNNING":
             text = f"Running on {job.nodes}."
         else:

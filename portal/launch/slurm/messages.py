@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..slurm_words import diagnosis
 from ..slurm_words.amounts import format_duration
 from ..slurm_words.diagnosis.limit_reasons import explain_limit, parse_limit
@@ -15,14 +17,18 @@ _RUN = Situation(subject=RUN)
 _NEVER_STARTS = {"PartitionTimeLimit", "MaxMemPerLimit", "BadConstraints"}
 
 
-def explain_waiting(reason: str, state: str = JobState.PENDING.name) -> str:
+def explain_waiting(
+    reason: str, state: str = JobState.PENDING.name, n_gpus: int | None = None
+) -> str:
     """Return why a run waits, and the next step; an unknown reason is quoted.
 
     Args:
         reason: What squeue prints as reason (%r): a word such as "Resources", or a sentence.
         state: The job's state, squeue's long name.
+        n_gpus: GPUs that the run asks for; None if not known.
     """
-    return str(diagnosis.explain_waiting(reason, _RUN, state=parse_state(state)))
+    situation = replace(_RUN, n_gpus=n_gpus)
+    return str(diagnosis.explain_waiting(reason, situation, state=parse_state(state)))
 
 
 def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
@@ -39,9 +45,10 @@ def explain_never(reason: str, shape: Layout, walltime_s: int) -> str | None:
     word = normalize_reason(reason)
     limit = parse_limit(word)
     if limit is not None and (limit.is_minimum or limit.per in {"job", "node"}):
-        why = str(explain_limit(limit, _RUN, is_refused=True))
+        situation = replace(_RUN, n_gpus=shape.n_ranks)
+        why = str(explain_limit(limit, situation, is_refused=True))
     elif word in _NEVER_STARTS:
-        why = explain_waiting(word)
+        why = explain_waiting(word, n_gpus=shape.n_ranks)
     else:
         return None
     gpus = "1 GPU" if shape.n_ranks == 1 else f"{shape.n_ranks} GPUs"

@@ -106,15 +106,12 @@ def parse_queue(
         mark: Prefix of the lines that Slurm itself wrote.
         gpus: From `parse_gpus`: squeue knows those of each node alone.
     """
-    return [
-        _job(
-            fields,
-            is_over=False,
-            reason=_why_it_waits(fields),
-            gpus=(gpus or {}).get(fields[0]) or _gpus_of_nodes(fields),
-        )
-        for fields in QUEUED.rows(text, mark)
-    ]
+    jobs = []
+    for fields in QUEUED.rows(text, mark):
+        held = (gpus or {}).get(fields[0]) or _gpus_of_nodes(fields)
+        reason = _why_it_waits(fields, n_gpus=held[0])
+        jobs.append(_job(fields, is_over=False, reason=reason, gpus=held))
+    return jobs
 
 
 def parse_gpus(text: str, mark: str) -> dict[str, tuple[int, str]]:
@@ -148,11 +145,11 @@ def parse_accounting(text: str, mark: str, *, user_uid: int | None = None) -> li
     return jobs[::-1]
 
 
-def _why_it_waits(fields: Sequence[str]) -> str:
+def _why_it_waits(fields: Sequence[str], *, n_gpus: int) -> str:
     state = parse_state(fields[1])
     if state.phase is not Phase.WAITING:
         return ""
-    situation = Situation(subject=_subject(fields), partition=fields[2])
+    situation = Situation(subject=_subject(fields), n_gpus=n_gpus, partition=fields[2])
     return str(explain_waiting(fields[9], situation, state=state))
 
 

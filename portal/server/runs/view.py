@@ -80,7 +80,7 @@ def view_run(
         word, partition, nodes, reason = listing.jobs[record.job_id]
         state = "running"
         if parse_state(word).phase is Phase.WAITING:
-            situation = Situation(subject=JOB, partition=partition)
+            situation = Situation(subject=JOB, n_gpus=record.n_gpus, partition=partition)
             state = "waiting"
             words = str(explain_waiting(reason, situation, state=parse_state(word)))
     elif record.name in listing.steps:

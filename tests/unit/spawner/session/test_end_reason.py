@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,3 +71,15 @@ async def test_accounting_that_never_hears_of_it_does_not_hold_the_answer_for_ev
     monkeypatch.setattr(end_reason, "_ACCOUNTING_TIMEOUT_S", 0.3)
 
     assert "The session was cancelled." in await explain(LateSlurm(n_anonymous=99))
+
+
+async def test_a_session_whose_time_limit_was_shortened_is_told_the_limit_that_it_reached() -> None:
+    class Shortened(LateSlurm):
+        async def read_end(self, key: JobKey) -> JobEnd:
+            return JobEnd(state=JobState.TIMEOUT, time_limit_s=1800)
+
+    session = replace(SESSION, walltime_s=8 * 3600)
+
+    error = await end_reason.explain_session_end(Shortened(), session)  # type: ignore[arg-type]
+
+    assert "reached its time limit of 30 minutes" in str(error)

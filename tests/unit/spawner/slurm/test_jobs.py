@@ -68,7 +68,7 @@ def test_a_comment_with_line_breaks_cannot_add_a_line_about_another_job(line_bre
 
 def test_accounting_says_who_cancelled_a_job() -> None:
     ends = parse_sacct(
-        "42~m~ada~m~CANCELLED by 20002~m~0:15~m~node01~m~dsportal-0123~m~None\n", "~m~"
+        "42~m~ada~m~CANCELLED by 20002~m~0:15~m~node01~m~08:00:00~m~dsportal-0123~m~None\n", "~m~"
     )
 
     end = ends[KEY]
@@ -79,10 +79,24 @@ def test_accounting_says_who_cancelled_a_job() -> None:
 
 def test_a_job_that_never_had_a_node_has_none() -> None:
     ends = parse_sacct(
-        "42~m~ada~m~CANCELLED by 0~m~0:0~m~None assigned~m~dsportal-0123~m~None\n", "~m~"
+        "42~m~ada~m~CANCELLED by 0~m~0:0~m~None assigned~m~08:00:00~m~dsportal-0123~m~None\n", "~m~"
     )
 
     assert ends[KEY].node == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("00:01:00", 60), ("1-02:00:00", 93_600), ("UNLIMITED", None), ("Partition_Limit", None)],
+)
+def test_the_time_limit_is_the_one_at_the_end(text: str, seconds: int | None) -> None:
+    ends = parse_sacct(f"42~ada~TIMEOUT~0:0~node01~{text}~dsportal-0123~None\n", "~")
+    shown = parse_scontrol_job(
+        f"JobId=42 JobName=dsportal-0123 UserId=ada(20001) JobState=TIMEOUT TimeLimit={text}\n"
+    )
+
+    assert ends[KEY].time_limit_s == seconds
+    assert shown[KEY].time_limit_s == seconds
 
 
 def test_scontrol_says_how_a_job_ended() -> None:
