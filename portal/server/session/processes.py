@@ -26,7 +26,8 @@ TENSORBOARD = "TensorBoard"
 _LOADED_TENSORBOARD = "TensorBoard, loaded"
 _SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 _PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
-_TENSORBOARD_PROGRAM = re.compile(r"/portal/server/tensorboard/process\.py$")
+_TENSORBOARD_PROGRAM = re.compile(r"/portal/server/tensorboard/process$")
+_MLFLOW_PROGRAM = re.compile(r"/portal/server/mlflow/process\.py$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +228,8 @@ def _name_of_script(command: list[str]) -> str:
         return "Rank of run()"
     if _TENSORBOARD_PROGRAM.search(words[0]):
         return _LOADED_TENSORBOARD
+    if _MLFLOW_PROGRAM.search(words[0]):
+        return "MLflow"
     return THE_PORTAL if _PORTAL_PROGRAM.search(words[0]) else PurePath(words[0]).name
 
 

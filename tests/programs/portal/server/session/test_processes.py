@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from portal.server.mlflow.pages import MLFLOW
 from portal.server.session.processes import (
     N_SHOWN,
     THE_PORTAL,
@@ -19,6 +20,7 @@ from portal.server.session.processes import (
     ProcessUse,
     name_of,
 )
+from portal.server.tensorboard.viewer import TENSORBOARD
 from tests.support.eventually import eventually
 
 
@@ -91,10 +93,10 @@ def test_a_kernel_has_the_name_of_its_notebook() -> None:
 
 
 def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_path: Path) -> None:
-    folder = tmp_path / "portal/server/tensorboard"
-    folder.mkdir(parents=True)
-    program = folder / "process.py"
-    program.write_text("import sys; sys.stdin.read()")
+    # As the real one is run: by a path that ends like this.
+    program = tmp_path / Path(*TENSORBOARD.program.parts[-4:])
+    program.mkdir(parents=True)
+    program.joinpath("__main__.py").write_text("import sys; sys.stdin.read()")
     loaded = subprocess.Popen([sys.executable, "-I", str(program), "1"], stdin=subprocess.PIPE)
     try:
         (process,) = ProcessReader(lambda: [loaded.pid]).read().processes
@@ -125,6 +127,7 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
         (["/bin/bash", "/home/ada/train.sh"], "train.sh"),
         (["/opt/code-server/lib/node", "/opt/code-server/out/node/entry.js"], "VS Code"),
         (["/env/lib/tensorboard_data_server/bin/server", "--logdir=logs"], "TensorBoard"),
+        (["python", "-I", str(MLFLOW.program), "9"], "MLflow"),
         (["slurmstepd: [5.batch]"], "The portal"),
         (["python", "-I", "/e/site-packages/spawner/node/log_keeper.py", "9"], "The portal"),
         ([], "nvidia-smi"),
