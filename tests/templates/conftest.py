@@ -35,6 +35,7 @@ PROGRAMS = (
     TESTS_DIR / "optional" / "mpi_cases.py",
     TESTS_DIR / "templates" / "kernel_cases.py",
     TESTS_DIR / "templates" / "data_cases.py",
+    TESTS_DIR / "templates" / "mlflow_cases.py",
 )
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 # What a CPU decides; set, it shows the notebooks as another kind of CPU would run them.

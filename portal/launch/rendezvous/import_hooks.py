@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import LaunchError, UnaveragedError
+from .mlflow_folder import make_folder_at_once
 from .mxnet_servers import serve_distributed_stores
 
 Patch = Callable[[ModuleType], None]
@@ -79,6 +80,7 @@ def install_guards(
             serve_distributed_stores, address=address, rank=rank, n_ranks=n_ranks, n_nodes=n_nodes
         ),
         "horovod.keras": _refuse_stock_optimizers,
+        "mlflow.store.tracking.file_store": make_folder_at_once,
         "horovod.tensorflow.keras": _refuse_stock_optimizers,
     }
     for name, patch in patches.items():

@@ -9,6 +9,7 @@
         rank-0.error.json   its traceback, if it failed
         job.json            number of the Slurm job, if the run has one of its own
         job.log             what that job itself printed
+        mlflow.json         which run of MLflow rank 0 logs to, if it does
         progress.json       how far the ranks are, if they report it
         saved               left by a rank that saved a checkpoint and ended, to be resumed
         stop                left by who stops a run of a session
@@ -57,6 +58,11 @@ class RunFolder:
     def saved_mark(self) -> Path:
         """File that a rank leaves when it has saved a checkpoint and ends, to be resumed."""
         return self.path / "saved"
+
+    @property
+    def mlflow_link(self) -> Path:
+        """File that tells which run of MLflow rank 0 logs to."""
+        return self.path / "mlflow.json"
 
     @property
     def stop_mark(self) -> Path:

@@ -18,6 +18,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import SupportsFloat
 
 from ..errors import LaunchError
@@ -138,11 +139,20 @@ def report(
     _mlflow.note(step, images, loss)
 
 
-def begin(address: str, rank: int) -> Reporter:
+def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:
     """Make `report` in this process report for a rank.
 
-    `address` is host, port and secret of the run's store.
+    Args:
+        address: Host, port and secret of the run's store.
+        rank: Number of this rank.
+        mlflow_link: File that tells which run of MLflow this rank logs to; None for none.
     """
+    _mlflow.link_path = mlflow_link
     reporter = Reporter(StoreClient(address, SCOPE), rank)
     _reporters[:] = [reporter]
     return reporter
+
+
+def finish_logging() -> None:
+    """Tell the list of runs which run of MLflow this rank has logged to, if it has."""
+    _mlflow.finish()

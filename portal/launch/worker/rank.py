@@ -28,6 +28,7 @@ from ..task import call, cell
 from ..task.environment import RENDEZVOUS_VARIABLE, rank_environment
 from ..task.folder import RunFolder
 from ..task.gpus import name_mig
+from ..task.mlflow_tags import name_run
 from ..task.placement import Placement, read_placement
 from ..task.plan import Failure, Plan
 from . import progress
@@ -58,6 +59,7 @@ def main(argv: list[str]) -> int:
         reporter = _prepare(folder, plan, placement)
         result = folder.read_call().run()
         reporter.finish()
+        progress.finish_logging()
         # A run that ends to be resumed has no result yet.
         if placement.rank < plan.n_results and not folder.saved_mark.exists():
             folder.write_result(placement.rank, result)
@@ -127,7 +129,9 @@ def _prepare(folder: RunFolder, plan: Plan, placement: Placement) -> progress.Re
         mpi=plan.mpi,
         simulated_gpus=plan.simulated_gpus,
     )
-    return progress.begin(address, placement.rank)
+    name_run(os.environ, folder.name, placement.rank)
+    link = folder.mlflow_link if placement.rank == 0 else None
+    return progress.begin(address, placement.rank, link)
 
 
 def _enter(folder: str, node: str) -> None:

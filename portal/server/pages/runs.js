@@ -107,7 +107,7 @@ class RunsPanel extends Requests {
   update(item, run) {
     item.info.replaceChildren(...this.infoOf(run));
     // The buttons are made again only if they change, so that the focus stays.
-    const key = JSON.stringify([run.state, run.has_events, run.label, item.output !== null]);
+    const key = JSON.stringify([run.state, run.has_events, run.mlflow, run.label, item.output !== null]);
     if (key !== item.key) {
       const focused = item.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
       item.key = key;
@@ -177,6 +177,9 @@ class RunsPanel extends Requests {
     if (run.has_events) {
       actions.push(button('TensorBoard', `Open TensorBoard of ${name}`, () => this.openTensorBoard(run)));
     }
+    if (run.mlflow) {
+      actions.push(button('MLflow', `Open the run of MLflow of ${name}`, () => this.openMlflow(run)));
+    }
     if (!run.is_over) {
       actions.push(button('Stop', `Stop ${name}`, () => this.end(run)));
     }
@@ -228,6 +231,17 @@ class RunsPanel extends Requests {
     const board = await this.saying(() => this.ask('POST', 'tensorboards', { logdir: `portal-runs/${run.name}` }));
     if (board && tab) {
       tab.location = board.url;
+    } else {
+      tab?.close();
+    }
+  }
+
+  async openMlflow(run) {
+    const tab = window.open('', '_blank');
+    const { folder, experiment_id, run_id } = run.mlflow;
+    const page = await this.saying(() => this.ask('POST', 'mlflow', { logdir: folder }));
+    if (page && tab) {
+      tab.location = `${page.url}#/experiments/${experiment_id}/runs/${run_id}`;
     } else {
       tab?.close();
     }

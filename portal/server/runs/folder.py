@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 # Date and time of the start, the name of the function or script, and four random characters.
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-([a-z0-9_-]{1,30})-[a-z0-9]{4}", re.ASCII)
@@ -16,6 +17,7 @@ MOST_LABEL_CHARACTERS = 80
 _LABEL_FILE = "label.txt"
 _MOST_FILE_BYTES = 1024 * 1024
 _MOST_WORDS = 400
+_MLFLOW_ID = re.compile(r"[0-9a-z]{1,64}", re.ASCII)
 _EVENTS = "events.out.tfevents."
 
 
@@ -39,6 +41,19 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MlflowRun:
+    """The run of MLflow that rank 0 logs to.
+
+    Attributes:
+        folder: Absolute path of the folder of runs.
+    """
+
+    folder: str
+    experiment_id: str
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """What the folder of a run says.
 
@@ -50,6 +65,7 @@ class RunRecord:
         job_id: Its own Slurm job, or "" if it belongs to a session.
         end: "done", "failed", "stopped" or "saved"; "" if it has not ended as far as is known.
         words: Its result, or why it failed; "" before.
+        mlflow: Its run of MLflow, or None if it has none in a folder.
         checkpoint_dir: Where it saves checkpoints, perhaps in the folder of an earlier run.
     """
 
@@ -63,6 +79,7 @@ class RunRecord:
     end: str
     words: str
     progress: RunProgress | None
+    mlflow: MlflowRun | None
     checkpoint_dir: str
 
 
@@ -101,6 +118,7 @@ def read_record(folder: Path) -> RunRecord | None:
         end="" if end is None else _end_word(end),
         words="" if end is None else _end_words(folder, end),
         progress=_read_progress(folder / "progress.json"),
+        mlflow=_read_mlflow(folder / "mlflow.json"),
         checkpoint_dir=str(plan.get("checkpoint_dir", "")),
     )
 
@@ -167,6 +185,16 @@ def _read_progress(path: Path) -> RunProgress | None:
         loss=float(loss) if isinstance(loss, (int, float)) else None,
         at_s=path.stat().st_mtime,
     )
+
+
+def _read_mlflow(path: Path) -> MlflowRun | None:
+    values = _read_json(path) or {}
+    address = urlsplit(str(values.get("tracking_uri", "")))
+    ids = [str(values.get(name, "")) for name in ("experiment_id", "run_id")]
+    # They become part of an address.
+    if address.scheme != "file" or not all(_MLFLOW_ID.fullmatch(one) for one in ids):
+        return None
+    return MlflowRun(folder=unquote(address.path), experiment_id=ids[0], run_id=ids[1])
 
 
 def _number(value: object) -> int:

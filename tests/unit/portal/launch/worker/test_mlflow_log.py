@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from types import SimpleNamespace
 
@@ -14,10 +15,16 @@ class Mlflow:
 
     def __init__(self, run_id: str = "7") -> None:
         self.logged: list[tuple[object, ...]] = []
-        self._run = SimpleNamespace(info=SimpleNamespace(run_id=run_id)) if run_id else None
+        info = SimpleNamespace(run_id=run_id, experiment_id="0")
+        self._run = SimpleNamespace(info=info) if run_id else None
 
     def active_run(self) -> SimpleNamespace | None:
         return self._run
+
+    last_active_run = active_run
+
+    def get_tracking_uri(self) -> str:
+        return "file:///home/ada/mlruns"
 
     def MlflowClient(self) -> Mlflow:  # noqa: N802
         return self
@@ -84,6 +91,35 @@ def test_a_training_goes_on_where_mlflow_fails(monkeypatch, clock):
     use(monkeypatch, Mlflow()).log_metric = None
 
     MlflowLog().note(1, 0, 1.0)
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_the_list_of_runs_is_told_where_the_first_run_is(monkeypatch, clock, tmp_path, reports):
+    use(monkeypatch, Mlflow())
+    log = MlflowLog()
+    log.link_path = tmp_path / "mlflow.json"
+
+    if reports:
+        log.note(1, 0, 1.0)
+    use(monkeypatch, Mlflow("7" if not reports else "8"))
+    log.finish()
+
+    assert json.loads((tmp_path / "mlflow.json").read_text()) == {
+        "tracking_uri": "file:///home/ada/mlruns",
+        "experiment_id": "0",
+        "run_id": "7",
+    }
+
+
+def test_what_is_reported_is_logged_where_the_list_cannot_be_told(monkeypatch, clock, tmp_path):
+    mlflow = use(monkeypatch, Mlflow())
+    log = MlflowLog()
+    log.link_path = tmp_path / "gone/mlflow.json"
+
+    log.note(1, 0, 1.0)
+    log.finish()
+
+    assert mlflow.logged == [("7", "loss", 1.0, 1)]
 
 
 class Refuses:

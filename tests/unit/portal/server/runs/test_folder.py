@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,13 @@ from portal.launch.task.folder import RunFolder
 from portal.launch.task.folders import create_folder
 from portal.launch.task.plan import End, Failure, Plan
 from portal.launch.task.throughput import Throughput
-from portal.server.runs.folder import RunRecord, measure_folder, read_record, write_label
+from portal.server.runs.folder import (
+    MlflowRun,
+    RunRecord,
+    measure_folder,
+    read_record,
+    write_label,
+)
 
 PLAN = Plan(
     n_ranks=4,
@@ -128,6 +135,26 @@ def test_a_folder_is_measured_with_what_is_in_its_folders(folder: RunFolder) -> 
     after = measure_folder(folder.path)
     assert after.n_bytes - before.n_bytes >= 100_000
     assert (before.has_events, after.has_events) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        (
+            {"tracking_uri": "file:///home/a%20b/mlruns", "experiment_id": "0", "run_id": "7f"},
+            MlflowRun(folder="/home/a b/mlruns", experiment_id="0", run_id="7f"),
+        ),
+        ({"tracking_uri": "https://mlflow.example.org", "experiment_id": "0", "run_id": "7"}, None),
+        ({"tracking_uri": "file:///home/ada/mlruns", "experiment_id": "0", "run_id": "/x"}, None),
+        ({}, None),
+    ],
+)
+def test_its_run_of_mlflow_is_told_if_a_page_can_show_it(
+    folder: RunFolder, link: dict[str, str], shown: MlflowRun | None
+) -> None:
+    folder.mlflow_link.write_text(json.dumps(link))
+
+    assert read(folder).mlflow == shown
 
 
 class Mute:

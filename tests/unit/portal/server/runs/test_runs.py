@@ -33,6 +33,7 @@ def record(*, job_id: str = "", end: str = "") -> RunRecord:
         end=end,
         words="",
         progress=None,
+        mlflow=None,
         checkpoint_dir="",
     )
 
