@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 569 tumours with 30 columns each, from scikit-learn; then your own table |
-# | **Time** | one minute on 2 cores |
+# | **Time** | 15 seconds on 2 cores |
 # | **Devices** | all cores of the session; no GPU, so start a session without one |
 
 # %%

@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | a CSV file of 178 wines, made here from scikit-learn's; then your own |
-# | **Time** | half a minute on 2 cores |
+# | **Time** | 15 seconds on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # **Bring your file**: drag it from your computer into the file browser on the left. Files of many

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | about one and a half minutes with 2 ranks on 2 cores |
+# | **Time** | about half a minute with 2 ranks on 2 cores |
 # | **Devices** | all GPUs of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. A session with 2 GPUs trains with 2 ranks.

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | about one minute with 2 ranks on 2 cores, and the time in the queue |
+# | **Time** | half a minute with 2 ranks on 2 cores, and the time in the queue |
 # | **Devices** | one GPU on each of two nodes, in addition to those of the session |
 
 # %%

@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 6,000 to train, 1,250 to calibrate, 2,750 to test |
-# | **Time** | about one minute on 2 cores |
+# | **Time** | half a minute on 2 cores |
 # | **Devices** | ONNX Runtime on TensorRT if it is available, else CUDA, else the session's cores |
 #
 # For your own model, export it as ONNX and begin at *Calibration*.

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | one and a half minutes on 2 cores, and the second job's time in the queue |
+# | **Time** | about 45 seconds on 2 cores, and the second job's time in the queue |
 # | **Devices** | all GPUs of the session, then one on each of two nodes; cores if simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*. A session with 2 GPUs trains with 2 ranks.

@@ -20,7 +20,7 @@
 # | | |
 # |---|---|
 # | **Data** | the reference of the Python language, 470 KB of text that Python ships |
-# | **Time** | one minute with 2 ranks on 2 cores |
+# | **Time** | half a minute with 2 ranks on 2 cores |
 # | **Devices** | all GPUs of the session; its cores if the GPUs are simulated |
 
 # %%

@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | 1,500 JPEG files of 64 x 64, made here from digits of MNIST; then your own |
-# | **Time** | half a minute on 2 cores |
+# | **Time** | 15 seconds on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 2,000 to test |
-# | **Time** | about one minute on 2 cores, seconds on a GPU |
+# | **Time** | half a minute on 2 cores, seconds on a GPU |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 #
 # Choose *Run*, *Restart Kernel and Run All Cells*.

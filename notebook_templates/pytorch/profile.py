@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST |
-# | **Time** | one minute on 2 cores |
+# | **Time** | 15 seconds on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 3,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | one and a half minutes on 2 cores, and the time in the queue |
+# | **Time** | one minute on 2 cores, and the time in the queue |
 # | **Devices** | GPUs of the cluster, in addition to those of the session; cores if simulated |
 
 # %%

@@ -20,7 +20,7 @@
 # | | |
 # |---|---|
 # | **Data** | 470 KB of text that Python ships, and 40 KB that scikit-learn ships |
-# | **Time** | one and a half minutes on 2 cores, seconds on a GPU |
+# | **Time** | about 45 seconds on 2 cores, seconds on a GPU |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | half a minute on 2 cores, seconds on a GPU |
+# | **Time** | 20 seconds on 2 cores, seconds on a GPU |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%

@@ -19,7 +19,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 2,000 to train, 1,000 to validate |
-# | **Time** | about one minute on 2 cores |
+# | **Time** | half a minute on 2 cores |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated; at the end all |
 
 # %%

@@ -237,3 +237,22 @@ def test_each_template_has_one_goal_and_the_first_is_where_to_begin() -> None:
     assert list(read_goals(source)) == named
     assert named[0] == "start-here.ipynb"
     assert (TEMPLATES / named[0]).is_file()
+
+
+MEASURED = json.loads((TEMPLATES.parent / "docs/benchmarks/templates.json").read_text())
+SECONDS = {"15 seconds": 15, "20 seconds": 20, "half a minute": 30, "45 seconds": 45} | {
+    "one minute": 60,
+    "one and a half minutes": 90,
+    "two minutes": 120,
+}
+
+
+@pytest.mark.parametrize("name", MEASURED["notebooks"])
+def test_the_time_that_a_notebook_states_is_that_of_its_last_run_within_a_factor_of_two(
+    name: str,
+) -> None:
+    notebook = nbformat.read(TEMPLATES / name, as_version=4)
+    (said,) = re.findall(r"\*\*Time\*\* \| (?:about )?([^|]+?)(?: on | with |,| \|)", str(notebook))
+
+    measured_s = MEASURED["notebooks"][name]["seconds"]
+    assert measured_s / 2 <= SECONDS[said] <= measured_s * 2, measured_s
