@@ -28,6 +28,7 @@ def skip_unneeded_startup() -> None:
     _load_hub_code()
     _ask_hub_nothing()
     _load_lab_code()
+    _load_proxy_code()
     _ask_node_nothing()
     _find_language_servers_later()
     _print_no_banner()
@@ -60,6 +61,14 @@ def _load_lab_code() -> None:
     with _stand_ins(_module(name, PyPIExtensionManager=make_manager), _later("requests")):
         importlib.import_module("jupyterlab.commands")
         importlib.import_module("jupyterlab.extensions")
+
+
+def _load_proxy_code() -> None:
+    # The spawner alone is used in environments without it, too.
+    if importlib.util.find_spec("jupyter_server_proxy") is not None:
+        # Its HTTP client is used when a web tool is opened.
+        with _stand_ins(_later("aiohttp")):
+            importlib.import_module("jupyter_server_proxy.handlers")
 
 
 async def _fetch(*args: Any, **options: Any) -> Any:

@@ -13,7 +13,7 @@ LOAD = """\
 import sys
 from spawner.node.fast_start import skip_unneeded_startup
 skip_unneeded_startup()
-import jupyterhub.singleuser.extension, jupyterlab.labapp
+import jupyterhub.singleuser.extension, jupyterlab.labapp, portal.server.extension
 unneeded = {"aiohttp", "alembic", "httpx", "jupyterhub.handlers", "requests", "sqlalchemy"}
 print(*sorted(unneeded & set(sys.modules)))
 """
@@ -54,10 +54,13 @@ def test_stand_ins_of_http_clients_and_extension_manager_lead_to_the_real_ones(
         "import jupyterhub.utils, jupyterlab.extensions, jupyterlab_server.listings_handler as l\n"
         "print(jupyterhub.utils.aiohttp.ClientOSError.__module__, l.requests.request.__module__)\n"
         "print(type(jupyterlab.extensions.get_pypi_manager({}, {})).__module__)\n"
+        "import jupyter_server_proxy.handlers as tools\n"
+        "print(tools.aiohttp.ClientSession.__module__)\n"
     )
 
     assert load(tmp_path, code).split() == [
         *("aiohttp.client_exceptions", "requests.api", "jupyterlab.extensions.pypi"),
+        "aiohttp.client",
     ]
 
 
