@@ -26,8 +26,8 @@ TENSORBOARD = "TensorBoard"
 _LOADED_TENSORBOARD = "TensorBoard, loaded"
 _SHELLS = frozenset({"bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
 _PORTAL_PROGRAM = re.compile(r"/(spawner/(node|programs)|portal/server)/[a-z0-9_/]+\.py$")
-_TENSORBOARD_PROGRAM = re.compile(r"/portal/server/tensorboard/process$")
-_MLFLOW_PROGRAM = re.compile(r"/portal/server/mlflow/process\.py$")
+_TENSORBOARD_PROGRAM = re.compile(r"\bportal/server/tensorboard/process$")
+_MLFLOW_PROGRAM = re.compile(r"\bportal/server/mlflow/process\.py$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
