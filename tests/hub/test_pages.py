@@ -228,6 +228,33 @@ def test_a_failed_start_is_tried_again_with_the_same_choice_without_javascript(
     assert "/hub/spawn-pending/ada" in again.url
 
 
+def test_the_form_after_a_failed_start_says_why_and_has_the_last_choice(ada: Browser) -> None:
+    fail(ada, gpus="2", hours="4")
+    ada.hub.set_cluster(failure="")
+
+    first, again = ada.get("/hub/spawn/ada"), ada.get("/hub/spawn")
+
+    for form in (first, again):
+        assert form.status_code == 200
+        assert "Your last start failed." in words(form)
+        assert 'href="/hub/spawn-pending/ada"' in form.text
+        assert re.search(r'name="gpus" value="2"\s+checked', form.text)
+        assert re.search(r'name="hours" value="4"\s+checked', form.text)
+    assert failure_of(ada), "the page of the failed start still has the log"
+    assert "Not running The last start failed" in words(ada.get("/hub/home"))
+
+
+def test_a_failure_is_forgotten_with_the_next_start(ada: Browser) -> None:
+    fail(ada, gpus="2")
+    ada.get("/hub/spawn/ada")
+    ada.hub.set_cluster(failure="", step=99)
+
+    ada.choose("ada", gpus="1")
+
+    running = eventually(lambda: _with(ada.get("/hub/home"), "node01"), timeout_s=20)
+    assert "failed" not in words(running)
+
+
 def test_a_correction_that_the_advice_names_leads_to_the_form_and_starts_nothing(
     ada: Browser,
 ) -> None:

@@ -80,6 +80,20 @@ def test_limits_that_are_read_late_appear_on_the_form_without_a_reload(
     expect(note).to_be_hidden()
 
 
+def test_a_reload_after_a_refused_start_starts_nothing(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1, failure="The node node01 failed. Start again; Slurm takes another.")
+    page.goto("/hub/spawn/ada")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator(".portal-problem")).to_contain_text("The node node01 failed.")
+    hub.set_cluster(failure="")
+
+    page.reload()
+
+    expect(page.locator(".portal-problem")).to_contain_text("The node node01 failed.")
+    page.goto("/hub/home")
+    expect(page.locator("#session-state")).to_have_text("Not running")
+
+
 def test_gpus_are_chosen_and_started_with_the_keyboard_alone(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     choices = page.locator("input[name=gpus]")

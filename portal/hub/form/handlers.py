@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Any
 from urllib.parse import urlencode
@@ -10,11 +11,13 @@ from jupyterhub import handlers
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.handlers.pages import SpawnHandler
 from jupyterhub.scopes import needs_scope
+from markupsafe import Markup
 from tornado.web import HTTPError, authenticated
 
 from portal.hub.form.defaults import options_of_link
 from portal.hub.form.form import SENT_OPTIONS, local_clock
 from portal.hub.form.view import describe_form
+from portal.hub.pages.failure_view import describe_failure
 from spawner.errors import PortalError
 
 CHOICES_ROUTE = r"/portal/choices/([^/]+)"
@@ -27,10 +30,14 @@ _OF_JUPYTERHUB = frozenset({"next", "display_name"})
 class FormHandler(SpawnHandler):
     """Shows the form. JupyterHub's own handler would start a session for whoever opens a link."""
 
+    _failed_start: tuple[str, asyncio.Future[Any]] | None = None
+
     def get(self, user_name: str | None = None, server_name: str = "") -> Awaitable[None]:
         """Show the form with the options of the address marked."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
         self._forget_link()
+        # JupyterHub replaces a spawner that has failed, and forgets why.
+        self._failed_start = self._find_failed_start(user_name, server_name)
         shown: Awaitable[None] = super().get(user_name, server_name)
         return shown
 
@@ -58,6 +65,26 @@ class FormHandler(SpawnHandler):
             user, *arguments, **options
         )
         return answer
+
+    def _find_failed_start(
+        self, user_name: str | None, server_name: str
+    ) -> tuple[str, asyncio.Future[Any]] | None:
+        user = self.find_user(user_name) if user_name else self.current_user
+        if user is None or server_name not in user.spawners:
+            return None
+        spawner = user.spawners[server_name]
+        return (server_name, spawner._spawn_future) if spawner._failed else None
+
+    async def _render_form(self, for_user: Any, *arguments: Any, **options: Any) -> Any:
+        if self._failed_start is not None:
+            server_name, start = self._failed_start
+            spawner = for_user.spawners[server_name]
+            # Until the next start, this page, the home page and that of the start say why.
+            spawner._spawn_future = spawner._spawn_future or start
+            if not options.get("message"):
+                page_url = self._get_pending_url(for_user, server_name)
+                options["html_message"] = _tell_failure(start, spawner, page_url)
+        return await super()._render_form(for_user, *arguments, **options)
 
     def _forget_link(self) -> None:
         # JupyterHub would start what the address says, and pass it on to the notebook server.
@@ -109,6 +136,15 @@ def register() -> None:
 def choices_route() -> tuple[str, type[ChoicesHandler]]:
     """Return the route from which the form's script reads the choices."""
     return (CHOICES_ROUTE, ChoicesHandler)
+
+
+def _tell_failure(start: asyncio.Future[Any], spawner: Any, page_url: str) -> Markup:
+    failure = describe_failure(start.exception(), spawner)
+    words = f"{failure.sentence} {failure.next_step}".strip() if failure else ""
+    return Markup(
+        '<p class="portal-text"><strong>Your last start failed.</strong> {}</p>'
+        '<p><a href="{}">What Slurm and the log say</a></p>'
+    ).format(words, page_url)
 
 
 def _texts(arguments: dict[str, list[bytes]]) -> dict[str, list[str]]:
