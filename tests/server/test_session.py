@@ -148,7 +148,7 @@ async def test_the_panel_learns_which_programs_and_cells_ran(server: NotebookSer
     (cell,) = answer["cells"]
     assert (cell["number"], cell["title"]) == (1, "ends_s = time.time() + 2")
     assert cell["ended_s"] - cell["began_s"] > 1
-    assert "Notebook server" in {process["name"] for process in answer["processes"]}
+    assert "The portal" in {process["name"] for process in answer["processes"]}
     assert answer["advice"] is None, "simulated GPUs compute nothing"
     samples = ask(server, "GET", "/history?since=start").json()["samples"]
     assert len(samples) >= 2
