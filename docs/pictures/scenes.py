@@ -163,13 +163,15 @@ def take_session(studio: Studio) -> None:
         expect(page.locator("#data-scientist-portal-meter-panel")).to_contain_text("CPU of")
         studio.save(page, "session-use")
         page.locator(METER).click()
-        limit_session(elapsed_minutes() + 10)
+        minutes = elapsed_minutes() + 10
+        limit_session(minutes)
         warning = page.locator(".Toastify").get_by_text(re.compile("This session ends in"))
         expect(warning.first).to_be_visible(timeout=2 * TIMEOUT_MS)
         # It slides in.
         page.wait_for_timeout(1_000)
         studio.save(page, "session-warning")
-        with partition_of_minutes(15):
+        # Not a minute longer, or the extension is granted up to there.
+        with partition_of_minutes(minutes):
             # The hub's copy of the partitions is some seconds old at most.
             page.wait_for_timeout(6_000)
             page.locator(CLOCK).click()
