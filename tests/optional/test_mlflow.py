@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
+from portal.launch.task.folders import create_folder  # noqa: E402
+from portal.launch.task.plan import End, Plan  # noqa: E402
 from tests.server.test_pages import SERVER_PYTHON, chromium, picture  # noqa: E402, F401
 from tests.server.test_web_tools import ANOTHER_USER, USER  # noqa: E402
 from tests.support.chromium import log_in  # noqa: E402
@@ -32,6 +35,15 @@ from tests.support.notebook_server import (  # noqa: E402
 from tests.support.tensorboard_contract import listening_inodes, sockets_of  # noqa: E402
 
 PAGE_TIMEOUT_MS = 120_000
+PLAN = Plan(
+    n_ranks=2,
+    cores_per_rank=1,
+    simulated_gpus=True,
+    working_dir="/home/ada",
+    module_paths=(),
+    n_results=1,
+    n_nodes=2,
+)
 SEARCH = "ajax-api/2.0/mlflow/experiments/search?max_results=9"
 TRAINING = """
 import mlflow
@@ -156,6 +168,26 @@ def test_copies_of_the_runs_are_shown_at_once_and_each_ends_on_request(server, l
         assert [one["name"] for one in found["experiments"]] == ["Default"]
     assert ask(server, "DELETE", f"/{pages[1]['id']}").status_code == 204
     assert [page["id"] for page in ask(server, "GET").json()] == [pages[0]["id"]]
+
+
+def test_the_list_of_runs_opens_the_run_of_rank_0(server, context):
+    (run_dir,) = (server.root / "mlruns/0").glob("*/artifacts")
+    run = create_folder("train-digits", datetime.now(), server.root / "portal-runs")
+    run.write_plan(PLAN)
+    run.write_end(End(status=0))
+    link = {"tracking_uri": (server.root / "mlruns").as_uri(), "experiment_id": "0"}
+    run.mlflow_link.write_text(json.dumps({**link, "run_id": run_dir.parent.name}))
+    for path in (run.path.parent, run.path, *run.path.iterdir()):
+        os.chown(path, USER, USER)
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/portal/runs")
+
+    with context.expect_page() as opened:
+        page.get_by_role("button", name="Open the run of MLflow of train-digits").click()
+
+    opened.value.wait_for_url(re.compile(f"/runs/{run_dir.parent.name}"), timeout=PAGE_TIMEOUT_MS)
+    expect(opened.value.get_by_text("accuracy").first).to_be_visible(timeout=PAGE_TIMEOUT_MS)
+    picture(page, "mlflow-in-runs")
 
 
 @pytest.mark.parametrize("folder", ["", "kept", "../.."])
