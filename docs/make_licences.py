@@ -167,8 +167,8 @@ def render() -> str:
         table(read_npm("proxy")),
         "## Not read",
         "These packages are installed only for GPUs, for another Python, on a machine without "
-        "Node.js, or on request (MXNet, Netron, MLflow). Their licences are not listed here; "
-        "NVIDIA's libraries come under NVIDIA's own terms.",
+        "Node.js, or on request (MXNet, Netron, MLflow, xprof). Their licences are not listed here;"
+        " NVIDIA's libraries come under NVIDIA's own terms.",
         ", ".join(others),
         "VS Code, on request, is code-server under MIT. `ThirdPartyNotices.txt` and the packages "
         "in its folder name the licences of what it is made of.",

@@ -53,6 +53,7 @@ class SessionSettings:
         idle_gpu_percent: Use of a GPU below which it is idle.
         idle_cpu_percent: Use of the CPU, of one core, below which programs are idle.
         tensorboard_python: Python that has TensorBoard; empty for the notebook server's own.
+        xprof_python: Python that has TensorBoard with its profiler, taken where it is there.
         tensorboard_limit: Most TensorBoards at once; 0 for no limit.
         tensorboard_idle_s: Seconds without a request until one is stopped; 0 for never.
         ssh_limit: Most ssh connections at once; 0 for none.
@@ -91,6 +92,7 @@ class SessionSettings:
     idle_gpu_percent: float = 0.0
     idle_cpu_percent: float = 0.0
     tensorboard_python: str = ""
+    xprof_python: str = ""
     tensorboard_limit: int = 0
     tensorboard_idle_s: float = 0.0
     ssh_limit: int = 0

@@ -80,8 +80,8 @@ def up(argv: Sequence[str]) -> int:
         default=[],
         help="add what many sites have: 'modules' (environment modules of the frameworks), "
         "'apptainer' (Apptainer from Debian unstable, and a kernel in an image), 'netron' (a web "
-        "tool that shows models), 'code-server' (VS Code) or 'mlflow' (MLflow's pages); may be "
-        "given several times",
+        "tool that shows models), 'code-server' (VS Code), 'mlflow' (MLflow's pages) or 'xprof' "
+        "(TensorBoard's profiler); may be given several times",
     )
     wanted = parser.parse_args(argv)
     if wanted.foreground and wanted.only:

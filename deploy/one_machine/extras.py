@@ -42,6 +42,7 @@ class Extra(Enum):
     NETRON = "netron"
     CODE_SERVER = "code-server"
     MLFLOW = "mlflow"
+    XPROF = "xprof"
 
 
 def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ def build_targets(extras: Sequence[Extra]) -> tuple[str, ...]:
         Extra.NETRON: ("netron",),
         Extra.CODE_SERVER: ("code-server",),
         Extra.MLFLOW: ("mlflow",),
+        Extra.XPROF: ("xprof",),
     }
     return tuple(target for extra in Extra if extra in extras for target in targets.get(extra, ()))
 

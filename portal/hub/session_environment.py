@@ -25,6 +25,7 @@ def session_settings(settings: Settings) -> SessionSettings:
         idle_gpu_percent=idle.gpu_percent,
         idle_cpu_percent=idle.cpu_percent,
         tensorboard_python=environments.tensorboard_python,
+        xprof_python=environments.xprof_python,
         tensorboard_limit=tensorboard.limit,
         tensorboard_idle_s=tensorboard.idle_minutes * SECONDS_PER_MINUTE,
         ssh_limit=settings.ssh.limit,

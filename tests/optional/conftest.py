@@ -19,13 +19,13 @@ from tests.templates.conftest import pytest_sessionfinish, session  # noqa: F401
 from tests.templates.test_in_sessions import portal_session  # noqa: F401
 
 FOLDER = CACHE_DIR / "optional"
-TARGETS = ("pmix", "horovod", "mxnet", "mlflow", "package")
+TARGETS = ("pmix", "horovod", "mxnet", "mlflow", "xprof", "package")
 BUILD_TIMEOUT_S = 3000
 
 
 @pytest.fixture(scope="session")
 def plan() -> Plan:
-    """The environments tensorflow, with Horovod over MPI, mxnet with its kernel, and mlflow."""
+    """The environments tensorflow, with Horovod over MPI, mxnet, mlflow and xprof."""
     plan = Plan(prefix=FOLDER / "prefix", log_dir=FOLDER / "log", datasets_dir=FOLDER / "datasets")
     folders = ("--prefix", plan.prefix, "--logs", plan.log_dir, "--datasets", plan.datasets_dir)
     options = ("--flavour", Flavour.CPU.value, "--with-mpi")

@@ -116,6 +116,7 @@ TARGETS = (
     environment.environment_target("tensorboard", "installing TensorBoard"),
     environment.environment_target("netron", "installing Netron, which shows models"),
     environment.environment_target("mlflow", "installing MLflow, which shows runs"),
+    environment.environment_target("xprof", "installing TensorBoard with its profiler"),
     Target(
         name="node",
         summary="looking for Node.js, or installing it",
@@ -232,7 +233,7 @@ TARGETS = (
 
 BY_NAME = {target.name: target for target in TARGETS}
 ONLY_FOR_TESTS = tuple(target.name for target in TARGETS_FOR_TESTS)
-OPTIONAL = ("mxnet", "horovod-pytorch", "netron", code_server.NAME, "mlflow")
+OPTIONAL = ("mxnet", "horovod-pytorch", "netron", code_server.NAME, "mlflow", "xprof")
 ALL = tuple(name for name in BY_NAME if name not in (*ONLY_FOR_TESTS, *OPTIONAL))
 # Compiled for minutes, for what PyTorch's own ranks do on the CPU as well.
 ONLY_FOR_GPUS = ("horovod-pytorch",)

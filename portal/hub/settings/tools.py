@@ -30,6 +30,11 @@ class EnvironmentSettings:
         "Environment of TensorBoard.",
         default=Path("/opt/data-scientist-portal/environments/tensorboard"),
     )
+    xprof: Path = setting(
+        "Environment of TensorBoard with its profiler, which sessions take for TensorBoard on"
+        " nodes that have it. 'deploy/environments/build xprof' makes it.",
+        default=Path("/opt/data-scientist-portal/environments/xprof"),
+    )
     mlflow: Path = setting(
         "Environment of MLflow, which sessions offer on nodes that have it.",
         default=Path("/opt/data-scientist-portal/environments/mlflow"),
@@ -55,6 +60,11 @@ class EnvironmentSettings:
     def tensorboard_python(self) -> str:
         """Path of the Python that has TensorBoard."""
         return str(self.tensorboard / "bin/python")
+
+    @property
+    def xprof_python(self) -> str:
+        """Path of the Python that has TensorBoard with its profiler."""
+        return str(self.xprof / "bin/python")
 
     @property
     def mlflow_python(self) -> str:

@@ -25,7 +25,10 @@ class TensorBoards(FolderPages):
 
     @default("python")
     def _default_python(self) -> str:
-        told = read_settings(os.environ).tensorboard_python
+        settings = read_settings(os.environ)
+        if settings.xprof_python and os.access(settings.xprof_python, os.X_OK):
+            return settings.xprof_python
+        told = settings.tensorboard_python
         # A session that an earlier release queued is told nothing.
         beside = Path(sys.prefix).parent / "tensorboard/bin/python"
         return told or str(beside if beside.exists() else sys.executable)

@@ -40,6 +40,7 @@ ALL = SessionSettings(
     image_binds=("/srv/isilon",),
     site_templates=("/srv/ours", "https://example.com/a.git"),
     mlflow_python="/opt/mlflow/bin/python",
+    xprof_python="/opt/xprof/bin/python",
     mlflow_limit=2,
     mlflow_idle_s=60.0,
     git=True,

@@ -24,11 +24,12 @@ def test_without_a_request_nothing_is_added() -> None:
 
 def test_what_takes_long_to_build_is_left_to_the_builder() -> None:
     wanted = [
-        *(Extra.MLFLOW, Extra.CODE_SERVER),
+        *(Extra.XPROF, Extra.MLFLOW, Extra.CODE_SERVER),
         *(Extra.NETRON, Extra.APPTAINER, Extra.MODULES),
     ]
 
-    assert build_targets(wanted) == ("apptainer", "image", "netron", "code-server", "mlflow")
+    in_order = ("apptainer", "image", "netron", "code-server", "mlflow", "xprof")
+    assert build_targets(wanted) == in_order
     assert [step.name for step in steps_extra(wanted)] == ["modules", "apptainer"]
 
 
@@ -63,5 +64,5 @@ def test_an_unknown_extra_is_refused_with_those_there_are(
     with pytest.raises(SystemExit):
         up(["--with", "lmod"])
 
-    named = "'modules', 'apptainer', 'netron', 'code-server', 'mlflow'"
+    named = "'modules', 'apptainer', 'netron', 'code-server', 'mlflow', 'xprof'"
     assert named in capsys.readouterr().err

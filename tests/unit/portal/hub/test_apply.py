@@ -155,6 +155,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         previews=True,
         environments_file="/etc/data-scientist-portal/environments.toml",
         mlflow_python="/opt/data-scientist-portal/environments/mlflow/bin/python",
+        xprof_python="/opt/data-scientist-portal/environments/xprof/bin/python",
         mlflow_limit=4,
         mlflow_idle_s=3600.0,
         git=True,

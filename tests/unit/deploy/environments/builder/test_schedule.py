@@ -151,7 +151,7 @@ def test_all_leaves_out_what_only_tests_need_and_what_is_not_developed_any_more(
     debian = {"curl", "browser", "ansible", "modules", "jython", "pmix", "packaging", "desktop"}
     unpacked = {"registry", "promtool", "nginx"}
     for_tests = {"test", "axe", "labextension", "apptainer", "image", *unpacked, *debian}
-    on_request = {"mxnet", "horovod-pytorch", "netron", "code-server", "mlflow"}
+    on_request = {"mxnet", "horovod-pytorch", "netron", "code-server", "mlflow", "xprof"}
     assert for_tests | on_request == set(BY_NAME) - set(ALL)
     names, _ = parse_arguments(["--flavour", "cpu", "all"])
     assert names == list(ALL)
