@@ -26,7 +26,7 @@ from deploy.environments.builder.plan import Plan  # noqa: E402
 PAGE = CHECKOUT / "docs" / "licences.md"
 RECIPES = CHECKOUT / "deploy" / "environments"
 INSTALLED = ("uv", "hub", "server", "tensorboard", "tensorflow", "pytorch")
-ONLY_HERE = ("package", "test")
+ONLY_HERE = ("package", "test", "moto")
 OWN = frozenset({"data-scientist-portal", "dsportal"})
 # Of Debian's Python, in each environment.
 OF_PYTHON = frozenset({"pip", "setuptools"})

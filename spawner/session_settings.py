@@ -65,6 +65,10 @@ class SessionSettings:
         resumable_uploads: Whether large uploads continue after a lost connection.
         archives: Whether folders can be downloaded.
         previews: Whether models and tables are shown.
+        s3_endpoint: Address of the site's S3 store; empty for none.
+        s3_region: Its region, part of each signature.
+        s3_buckets: Buckets that are shown; empty for all that the user's keys list.
+        s3_ca_bundle: Authorities that may have signed its certificate; empty for the usual ones.
         environments_file: The site's registry of environments; empty for the default path.
         image_binds: Folders that every image sees.
         site_templates: Folders and git repositories of further templates.
@@ -104,6 +108,10 @@ class SessionSettings:
     resumable_uploads: bool = False
     archives: bool = False
     previews: bool = False
+    s3_endpoint: str = ""
+    s3_region: str = ""
+    s3_buckets: tuple[str, ...] = ()
+    s3_ca_bundle: str = ""
     environments_file: str = ""
     image_binds: tuple[str, ...] = ()
     site_templates: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")
 CLUSTER_TARGETS = ("curl",)
+S3_TARGETS = ("moto",)
 BROWSER_TARGETS = ("browser", "axe")
 FRONT_END_TARGETS = ("nginx",)
 LABEXTENSION_TARGETS = ("labextension",)
@@ -131,6 +132,8 @@ def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
     targets = ["test"]
     if any(suite.name == "programs" for suite in suites):
         targets += SITE_TARGETS
+    if any(suite.name == "server" for suite in suites):
+        targets += S3_TARGETS
     if any(suite.needs_cluster for suite in suites):
         targets += CLUSTER_TARGETS
     if any(suite.needs_browser for suite in suites):

@@ -37,6 +37,10 @@ def session_settings(settings: Settings) -> SessionSettings:
         resumable_uploads=settings.files.resumable_uploads,
         archives=settings.files.archives,
         previews=settings.files.previews,
+        s3_endpoint=settings.s3.endpoint,
+        s3_region=settings.s3.region,
+        s3_buckets=settings.s3.buckets,
+        s3_ca_bundle=settings.s3.ca_bundle,
         environments_file=str(environments.registry),
         image_binds=environments.image_binds,
         site_templates=settings.storage.site_templates,
@@ -60,7 +64,7 @@ def public_variables(settings: Settings) -> dict[str, str]:
     docs/users.md describes them: they stay as they are over releases.
     """
     variables = {
-        "PORTAL_STORAGE": json.dumps({place.name: place.path for place in settings.places}),
+        "PORTAL_STORAGE": json.dumps({place.name: place.folder for place in settings.places}),
         "PORTAL_DATASETS_DIR": settings.datasets,
         "PORTAL_TEMPLATES_DIR": str(settings.storage.templates),
         # A route of an extension that forgets to require a login is refused, not open.

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
 
 VARIABLE = "PORTAL_COMMANDS"
 # Shells that understand the line below, and whose login may overwrite PATH, as /etc/profile does.
@@ -49,3 +50,13 @@ def terminal_shell(shell: str) -> list[str] | None:
     # This word becomes $0, the shell that `exec` starts once the login has set PATH.
     argv = [shell, "-l", "-c", _AFTER_LOGIN, shell]
     return [*argv, "--rcfile", str(_BASHRC)] if os.path.basename(shell) == "bash" else argv
+
+
+def equip_terminals(serverapp: Any) -> None:
+    """Have the terminals of a notebook server, `serverapp`, start with the portal's commands."""
+    terminals = serverapp.web_app.settings.get("terminal_manager")
+    shell = terminal_shell(os.environ.get("SHELL", ""))
+    # A shell that the site's configuration names stays.
+    is_chosen = "shell_command" in serverapp.terminado_settings
+    if terminals is not None and shell and VARIABLE in os.environ and not is_chosen:
+        terminals.shell_command = shell

@@ -20,7 +20,7 @@ from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.collaboration import load_collaboration, offer_labextensions
-from portal.server.commands import VARIABLE, offer_commands, offer_modules, terminal_shell
+from portal.server.commands import equip_terminals, offer_commands, offer_modules
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
 from portal.server.files.handlers import Transfers, transfer_routes
@@ -56,6 +56,7 @@ from portal.server.private_dir import make_private_dir
 from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
+from portal.server.s3.drive import S3Drive, offer_s3
 from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
 from portal.server.session.local_handlers import LOCAL_ROUTES
@@ -65,7 +66,8 @@ from portal.server.ssh.connections import SshConnections
 from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
 from portal.server.ssh.handlers import SshSocket
 from portal.server.ssh.terminal_warnings import warn_terminals
-from portal.server.storage_links import read_storage
+from portal.server.storage_handlers import storage_routes
+from portal.server.storage_links import expand_storage, read_storage
 from portal.server.tensorboard.handlers import page_routes, tensorboard_routes
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
@@ -91,6 +93,7 @@ class PortalServer(ExtensionApp):
     def initialize_settings(self) -> None:
         """Prepare environment, home and kernels, so that the first page shows them."""
         drop_relative_paths(os.environ)
+        expand_storage(os.environ)
         offer_library(os.environ, Path(sys.prefix))
         offer_commands(os.environ, Path(sys.prefix))
         offer_modules(os.environ, probe_node(os.environ).module_init)
@@ -101,6 +104,7 @@ class PortalServer(ExtensionApp):
         self.private_dir = self._make_private_dir()
         settings = read_settings(os.environ)
         offer_mlflow(os.environ, settings)
+        offer_s3(os.environ, settings)
         self.has_git = settings.git
         if self.has_git:
             offer_git(os.environ, Path(sys.prefix), self.private_dir)
@@ -154,19 +158,21 @@ class PortalServer(ExtensionApp):
         )
         tools = (*filter(None, [vscode]), *offered_tools(settings))
         transfers = Transfers()
+        self.s3 = S3Drive(settings, self.serverapp.contents_manager, transfers.note)
         root_dir = self.serverapp.root_dir
-        queue = JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home())
         for routes in (
             tool_handlers(tools, "/"),
             [(r"/portal/api/tools", ToolsHandler, {"tools": tools})],
             transfer_routes(settings, transfers),
+            self.s3.routes,
             shared_files(root_dir, read_storage(os.environ)),
+            storage_routes(read_storage(os.environ)),
             tensorboard_routes(self.tensorboards),
             page_routes(self.mlflow_pages, MlflowProxy),
             kernel_routes(self.kernels, watch),
             environment_routes(self.environment_tasks, root_dir),
             template_routes(self.home, self.kernels),
-            job_routes(queue, root_dir),
+            job_routes(JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home()), root_dir),
             run_routes(runs),
             port_routes(key),
             course_routes(Courses(Path(root_dir)), settings.course_hosts),
@@ -179,6 +185,7 @@ class PortalServer(ExtensionApp):
         page_config["portalArchives"] = settings.archives
         page_config["portalPreviews"] = settings.previews
         page_config["portalMlflow"] = "yes" if has_mlflow(settings) else ""
+        page_config["portalS3"] = settings.s3_endpoint
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
         # Where ssh is offered, the Help menu says how.
         page_config["portalSsh"] = "yes" if settings.ssh_limit else ""
@@ -251,7 +258,7 @@ class PortalServer(ExtensionApp):
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Start what needs the event loop."""
-        self._equip_terminals()
+        equip_terminals(self.serverapp)
         if self.has_git:
             count_no_polling()
         else:
@@ -265,14 +272,6 @@ class PortalServer(ExtensionApp):
             offer_labextensions(serverapp.web_app.settings)
         if self.is_shareable and "JUPYTERHUB_USER" in os.environ:
             self.guests.start()
-
-    def _equip_terminals(self) -> None:
-        terminals = self.serverapp.web_app.settings.get("terminal_manager")
-        shell = terminal_shell(os.environ.get("SHELL", ""))
-        # A shell that the site's configuration names stays.
-        is_chosen = "shell_command" in self.serverapp.terminado_settings
-        if terminals is not None and shell and VARIABLE in os.environ and not is_chosen:
-            terminals.shell_command = shell
 
     def _keep_kernels_private(self) -> Path:
         self.connections_dir = make_connections_dir(self.private_dir)
@@ -291,6 +290,7 @@ class PortalServer(ExtensionApp):
         self.kernel_socket.close()
         self.slurm_programs.close()
         await self.environment_tasks.stop()
+        self.s3.stop()
         self.kernels.stop()
         await self.guests.stop()
         await self.runs_limit.stop()

@@ -55,7 +55,8 @@ class Storage:
             folders: Absolute paths, or "~" for the user's home; 8 at most.
 
         Returns:
-            None for a folder that does not exist or whose server did not answer in a few seconds.
+            None for a folder whose server did not answer in a few seconds; one that does not exist
+            or that the user may not enter is left out.
 
         Raises:
             SlurmError: If the launcher could not be run, or is of another release.
@@ -67,7 +68,11 @@ class Storage:
                 "The portal's launcher did not say how full the folders are: it may be of another"
                 " release than the hub. Tell the administrators."
             )
-        return {folder: _parse_said(said.get(folder, {})) for folder in folders}
+        return {
+            folder: _parse_said(said.get(folder, {}))
+            for folder in folders
+            if not said.get(folder, {}).get("is_missing")
+        }
 
 
 def parse_statfs(text: str) -> Space | None:

@@ -4,7 +4,8 @@
 The launcher runs this as the user; it is installed next to it as `dsportal-storage` and is as
 self-contained: a JSON list of folders on standard input, "~" for the home; on standard output an
 object with two texts for each, "statfs" as stat(1) prints it and "quota" as the site's own program
-prints it. Both are empty for a folder whose server does not answer.
+prints it. Both are empty for a folder whose server does not answer. "is_missing" tells of a folder
+that is not there, or that the user may not enter.
 """
 
 from __future__ import annotations
@@ -44,20 +45,23 @@ def main() -> int:
     os._exit(0)
 
 
-def look(folder: str) -> dict[str, str]:
-    """Return "statfs" and "quota" of one folder; empty if they are not known.
+def look(folder: str) -> dict[str, str | bool]:
+    """Return "statfs" and "quota" of one folder, empty if they are not known, and "is_missing".
 
     Args:
         folder: An absolute path.
     """
     statfs = run_probe([*STAT_ARGV, folder])
+    if statfs is None:
+        return {"statfs": "", "quota": "", "is_missing": True}
     # If the file system does not answer, its quota would only take as long again.
     has_quota = bool(statfs) and os.access(QUOTA_PROGRAM, os.X_OK)
-    return {"statfs": statfs, "quota": run_probe([QUOTA_PROGRAM, folder]) if has_quota else ""}
+    quota = run_probe([QUOTA_PROGRAM, folder]) if has_quota else ""
+    return {"statfs": statfs, "quota": quota or "", "is_missing": False}
 
 
-def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
-    """Return the first 200 characters that a program prints; empty if it fails or is too slow.
+def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str | None:
+    """Return the first 200 characters that a program prints; empty if too slow, None if it fails.
 
     Args:
         argv: Program and arguments.
@@ -83,7 +87,7 @@ def run_probe(argv: list[str], *, timeout_s: float = TIMEOUT_S) -> str:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         return ""
-    return out.decode("ascii", "replace")[:200].strip() if process.returncode == 0 else ""
+    return out.decode("ascii", "replace")[:200].strip() if process.returncode == 0 else None
 
 
 if __name__ == "__main__":

@@ -61,6 +61,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "tensorboard": (),
         "jobs": (),
         "files": (),
+        "s3": (),
         "home": ("kernels",),
         "kernels": (),
         "environments": (),

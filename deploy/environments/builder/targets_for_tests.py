@@ -56,6 +56,7 @@ def _install_apptainer(_: Plan, log: IO[str]) -> None:
 
 TARGETS_FOR_TESTS = (
     environment_target("test", "installing the tools that test the portal"),
+    environment_target("moto", "installing a server of S3 for the tests of the drive"),
     _debian_target(
         "curl",
         "installing curl for the tests on the cluster",

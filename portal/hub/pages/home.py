@@ -118,8 +118,7 @@ class HomePage:
         offers_sharing: bool = False,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        written = (place for place in places if not place.read_only)
-        self._folders = {HOME: "Home folder", **{place.path: place.label for place in written}}
+        self._written = tuple(place for place in places if not place.read_only)
         self._warning_percent = warning_percent
         self._sessions_per_user = sessions_per_user
         self._notices = notices
@@ -157,9 +156,12 @@ class HomePage:
         return describe_usage(allocations, now)
 
     async def _ask_storage(self, user: Any) -> StorageView:
+        own = {place.folder_of(user.name): place.label for place in self._written}
+        personal = {place.folder_of(user.name) for place in self._written if place.is_personal}
+        folders = {HOME: "Home folder", **own}
         try:
             spaces = await user.spawner.cluster.read_spaces(
-                user.name, tuple(self._folders), patience_s=PATIENCE_S
+                user.name, tuple(folders), patience_s=PATIENCE_S
             )
         except PortalError as error:
             return StorageView(problem=error.message)
@@ -167,7 +169,9 @@ class HomePage:
             return StorageView(is_late=True)
         bars = (
             describe_space(name, spaces.get(folder), self._warning_percent)
-            for folder, name in self._folders.items()
+            for folder, name in folders.items()
+            # Not everybody has a folder of their own there.
+            if folder in spaces or folder not in personal
         )
         return StorageView(bars=tuple(bars))
 

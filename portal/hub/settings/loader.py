@@ -25,6 +25,7 @@ from portal.hub.settings.places import (
 )
 from portal.hub.settings.preflight import PreflightSettings
 from portal.hub.settings.resources import ChoiceSettings, ForecastSettings, ResourceSettings
+from portal.hub.settings.s3 import S3Settings
 from portal.hub.settings.schema import closest, read_table
 from portal.hub.settings.session import (
     ClockSettings,
@@ -81,6 +82,7 @@ class Settings:
     notebooks: NotebookSettings
     sharing: SharingSettings
     files: FileSettings
+    s3: S3Settings
     storage: StorageSettings
     named_storage: dict[str, PlaceSettings]
     pages: PageSettings
@@ -146,6 +148,7 @@ TABLES: dict[str, type] = {
     "notebooks": NotebookSettings,
     "sharing": SharingSettings,
     "files": FileSettings,
+    "s3": S3Settings,
     "storage": StorageSettings,
     "pages": PageSettings,
     "traffic": TrafficSettings,

@@ -27,14 +27,34 @@ MOST_PLACES = MOST_FOLDERS - 1
 _TAKEN = frozenset({"templates", "portal-runs"})
 
 
+def fixed_part(path: str) -> str:
+    """Return what of a path comes before the first folder with {user} or {group}."""
+    return path.partition("{")[0].rpartition("/")[0] if "{" in path else path
+
+
+def check_place(path: str) -> None:
+    """Refuse anything but an absolute path, in which {user} and {group} may stand.
+
+    Raises:
+        ValueError: With a sentence for the administrator.
+    """
+    check_folder(path)
+    if re.search(r"[{}]", re.sub(r"\{(user|group)\}", "", path)):
+        raise ValueError("only {user} and {group} may stand in braces.")
+    if "{" in path and not fixed_part(path):
+        raise ValueError("{user} and {group} must stand below a folder, as in /scratch/{user}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceSettings:
     """Further storage of the site, in every home as a link of that name."""
 
     path: str = setting(
-        "Where the compute nodes mount it; this host too, unless check is off.",
-        example="/scratch",
-        check=check_folder,
+        "Where the compute nodes mount it; this host too, unless check is off. {user} stands for"
+        " the user, {group} for each group of the user: then the folders that are there and that"
+        " the user may read are shown, those of groups as links NAME-GROUP.",
+        example="/scratch/{user}",
+        check=check_place,
     )
     label: str = setting("Name on the home page; by default that of the table.", default="")
     read_only: bool = setting(
@@ -59,7 +79,8 @@ class Place:
 
     Attributes:
         name: Name of the link in the home.
-        path: Mount point.
+        path: Mount point, or what of the folder comes before {user} and {group}.
+        folder: What users see of it; may hold {user} or {group}.
         label: Name on the home page.
         read_only: Users only read there.
         check: What happens if this host finds it missing.
@@ -68,10 +89,21 @@ class Place:
 
     name: str
     path: str
+    folder: str
     label: str
     read_only: bool
     check: OnFailure
     is_mount: bool
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether users have folders of their own there."""
+        return self.folder != self.path
+
+    def folder_of(self, user: str) -> str:
+        """Return the folder of a user; of a place for groups, what all groups share."""
+        is_own = "{group}" not in self.folder and "/" not in user and user not in {".", ".."}
+        return self.folder.replace("{user}", user) if is_own else self.path
 
 
 def storage_places(
@@ -82,7 +114,8 @@ def storage_places(
     """Return the site's storage, `isilon` first if it has a path."""
     isilon = Place(
         name=ISILON,
-        path=storage.isilon,
+        path=fixed_part(storage.isilon),
+        folder=storage.isilon,
         label=ISILON,
         read_only=False,
         check=preflight.isilon,
@@ -91,7 +124,8 @@ def storage_places(
     others = (
         Place(
             name=name,
-            path=one.path,
+            path=fixed_part(one.path),
+            folder=one.path,
             label=one.label or name,
             read_only=one.read_only,
             check=one.check,

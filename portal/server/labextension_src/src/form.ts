@@ -6,7 +6,7 @@ export interface IField {
   readonly key: string;
   readonly label: string;
   readonly hint?: string;
-  readonly kind?: 'line' | 'text' | 'check' | 'choice';
+  readonly kind?: 'line' | 'secret' | 'text' | 'check' | 'choice';
   /** Of a choice: value and what is shown. */
   readonly choices?: ReadonlyArray<readonly [string, string]>;
   readonly pattern?: string;
@@ -98,7 +98,8 @@ function makeInput({ kind, choices, pattern, isRequired }: IField) {
     return area;
   }
   const input = document.createElement('input');
-  input.type = kind === 'check' ? 'checkbox' : 'text';
+  input.type = kind === 'check' ? 'checkbox' : kind === 'secret' ? 'password' : 'text';
+  input.autocomplete = 'off';
   input.required = isRequired === true;
   input.style.width = '100%';
   if (kind === 'check') {

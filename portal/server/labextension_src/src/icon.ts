@@ -79,6 +79,15 @@ export const environmentIcon = new LabIcon({
 </svg>`
 });
 
+/** A bucket. */
+export const bucketIcon = new LabIcon({
+  name: 'data-scientist-portal:bucket',
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3" fill="#616161" d="M4 8l2 13h12l2-13zm2.3 2h11.4l-1.4 9H7.7z"/>
+  <ellipse cx="12" cy="6" rx="9" ry="3" fill="#1565c0"/>
+</svg>`
+});
+
 interface ITile {
   readonly letters: string;
   readonly color: string;

@@ -17,8 +17,10 @@ import { noticesPlugin } from './notices';
 import { previewPlugin } from './preview';
 import { runningPlugin } from './running';
 import { runsPlugin } from './runs';
+import { s3Plugin } from './s3';
 import { sessionPlugin } from './session';
 import { templatesPlugin } from './templates';
+import { storagePlugin } from './storage';
 import { tensorBoardPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
 import { archivePlugin } from './archive';
@@ -53,5 +55,7 @@ export default [
   unfinishedPlugin,
   uploadPlugin,
   archivePlugin,
-  previewPlugin
+  previewPlugin,
+  s3Plugin,
+  storagePlugin
 ];

@@ -19,8 +19,8 @@ interface IUploadState {
   readonly other_parts: ReadonlyArray<{ readonly name: string; readonly size_bytes: number }>;
 }
 
-/** One file on its way into a folder of the session. */
-class Upload implements ITransport {
+/** One file on its way into a folder of the session, or of another drive that `api` serves. */
+export class Upload implements ITransport {
   private replaces = false;
   private isCancelled = false;
   private lostSince: number | null = null;
@@ -30,7 +30,9 @@ class Upload implements ITransport {
   constructor(
     private readonly services: ServiceManager.IManager,
     private readonly file: File,
-    private readonly path: string
+    private readonly path: string,
+    private readonly api = 'uploads',
+    private readonly chunkBytes = CHUNK_BYTES
   ) {
     const local = services.contents.localPath(path);
     const { size, lastModified } = file;
@@ -47,20 +49,21 @@ class Upload implements ITransport {
     const actions = [{ label: 'Cancel', callback: () => void (this.isCancelled = true) }];
     this.notice = Notification.emit(this.text(state.offset), 'in-progress', {
       autoClose: false,
-      progress: state.offset / this.file.size,
+      progress: state.offset / (this.file.size || 1),
       actions
     });
     this.tellOfOthers(state);
     running.add(this);
     try {
-      const isComplete = await sendFile(this.file, this, {
-        progress: sent => this.show(sent),
+      const watcher = {
+        progress: (sent: number) => this.show(sent),
         lost: () => this.showLost(),
-        wait: ms => this.wait(ms),
+        wait: (ms: number) => this.wait(ms),
         isCancelled: () => this.isCancelled
-      });
+      };
+      const isComplete = await sendFile(this.file, this, watcher, this.chunkBytes);
       if (!isComplete) {
-        await askPortal(this.services.serverSettings, `uploads?${this.place}`, 'DELETE');
+        await askPortal(this.services.serverSettings, `${this.api}?${this.place}`, 'DELETE');
         throw new Error(`The upload of ${this.file.name} was cancelled.`);
       }
     } finally {
@@ -75,13 +78,13 @@ class Upload implements ITransport {
   }
 
   async send(offset: number, chunk: Blob): Promise<number> {
-    const path = `uploads?${this.place}&offset=${offset}&replaces=${this.replaces ? 1 : 0}`;
+    const path = `${this.api}?${this.place}&offset=${offset}&replaces=${this.replaces ? 1 : 0}`;
     const { serverSettings } = this.services;
     return (await askPortal<{ offset: number }>(serverSettings, path, 'PUT', chunk)).offset;
   }
 
   private state(): Promise<IUploadState> {
-    return askPortal<IUploadState>(this.services.serverSettings, `uploads?${this.place}`);
+    return askPortal<IUploadState>(this.services.serverSettings, `${this.api}?${this.place}`);
   }
 
   private tellOfOthers({ other_parts: parts }: IUploadState): void {
@@ -97,7 +100,7 @@ class Upload implements ITransport {
 
   private show(sent: number): void {
     this.lostSince = null;
-    const progress = sent / this.file.size;
+    const progress = sent / (this.file.size || 1);
     Notification.update({ id: this.notice, message: this.text(sent), progress });
   }
 

@@ -103,6 +103,34 @@ void test('a refusal ends the upload', async () => {
   assert.equal(mayPass(Object.assign(new Error('x'), { response: { status: 503 } })), true);
 });
 
+void test('a page of the hub, which answers for a proxy without routes, is no refusal', async () => {
+  const refusal = (type: string) => {
+    const headers = new Headers({ 'Content-Type': type });
+    return Object.assign(new Error('403'), { response: { status: 403, headers } });
+  };
+  const server = new Server(n => (n === 2 ? refusal('text/html') : null));
+
+  assert.equal(await sendFile(file, server, new Watcher()), true);
+
+  assert.equal(await textOf(server), await file.text());
+  const refused = sendFile(file, new Server(() => refusal('application/json')), new Watcher());
+  await assert.rejects(refused, /403/);
+});
+
+void test('a file whose last answer is lost has arrived, and is not sent again', async () => {
+  class Local extends Server {
+    // With its last byte the file gets its name, and nothing is left of the upload.
+    offset(): Promise<number> {
+      return Promise.resolve(this.size === file.size ? 0 : this.size);
+    }
+  }
+  const server = new Local(n => (n === 3 ? lost : null), true);
+
+  assert.equal(await sendFile(file, server, new Watcher()), true);
+
+  assert.equal(server.nRequests, 3);
+});
+
 void test('a cancelled upload sends no more', async () => {
   const watcher = new Watcher();
   const server = new Server(() => {

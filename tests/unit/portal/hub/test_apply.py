@@ -153,6 +153,7 @@ def test_the_programs_of_a_session_are_told_the_sites_settings(
         resumable_uploads=True,
         archives=True,
         previews=True,
+        s3_region="us-east-1",
         environments_file="/etc/data-scientist-portal/environments.toml",
         mlflow_python="/opt/data-scientist-portal/environments/mlflow/bin/python",
         xprof_python="/opt/data-scientist-portal/environments/xprof/bin/python",

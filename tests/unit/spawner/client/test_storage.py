@@ -111,7 +111,7 @@ def test_the_probe_tells_of_each_folder(tmp_path: Path) -> None:
     said = json.loads(probe([str(tmp_path), "/nowhere/at/all"]).stdout)
 
     assert parse_statfs(said[str(tmp_path)]["statfs"]) is not None
-    assert said["/nowhere/at/all"] == {"statfs": "", "quota": ""}
+    assert said["/nowhere/at/all"] == {"statfs": "", "quota": "", "is_missing": True}
 
 
 @pytest.mark.parametrize("folders", ["/", {"/": 1}, ["relative"], [1], ["/a\0b"], ["/"] * 9])

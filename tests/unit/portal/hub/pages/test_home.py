@@ -85,7 +85,7 @@ def user_with(cluster: FakeCluster, *names: str) -> Any:
 
 def place(name: str, path: str, **changes: Any) -> Place:
     known = {"label": name, "read_only": False, "check": OnFailure.WARN, "is_mount": False}
-    return Place(name=name, path=path, **known | changes)
+    return Place(name=name, path=path, **{"folder": path} | known | changes)
 
 
 def page(**changes: Any) -> HomePage:

@@ -1,0 +1,246 @@
+"""REST API `portal/api/s3`: the drive, its uploads and downloads, and the user's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from jupyter_server.base.handlers import APIHandler, JupyterHandler, path_regex
+from jupyter_server.services.contents.handlers import ContentsHandler
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError
+
+from portal.server.authorization import for_the_user
+from portal.server.errors import S3Error, S3KeysError, UploadError
+from portal.server.s3.contents import S3Contents, split
+from portal.server.s3.keys import Keys
+from portal.server.s3.store import Entry, Store
+from portal.server.s3.upload import S3Uploads
+from spawner.errors import PortalError
+
+_PIECE_BYTES = 1024 * 1024
+_MOST_CHUNK_BYTES = 64 * 1024 * 1024
+_MOST_KEY = 4096
+
+
+class S3ContentsHandler(ContentsHandler):
+    """Jupyter's own handler of contents, on S3."""
+
+    def initialize(self, contents: S3Contents) -> None:
+        """Store the arguments of the route."""
+        self._contents = contents
+
+    @property
+    def contents_manager(self) -> S3Contents:
+        """What Jupyter's methods ask."""
+        return self._contents
+
+    async def prepare(self) -> None:
+        """Refuse a path that no program should follow.
+
+        Raises:
+            HTTPError: 404 for it.
+        """
+        await super().prepare()
+        try:
+            split(self.path_kwargs.get("path") or (self.path_args or [""])[0] or "")
+        except S3Error as error:
+            raise HTTPError(404, error.message) from error
+
+
+class S3FilesHandler(JupyterHandler):
+    """A file of S3, for downloads."""
+
+    auth_resource = "contents"
+
+    def initialize(self, store: Store, note: Callable[[], None]) -> None:
+        """Store the arguments of the route."""
+        self._store = store
+        self._note = note
+
+    @for_the_user
+    async def get(self, path: str = "") -> None:
+        """Send the file `path` while it is read from S3.
+
+        Raises:
+            HTTPError: 404 if it is not there, 403 for the keys, 502 if S3 does not answer.
+        """
+        try:
+            bucket, key = split(path)
+            entry = await self._store.run(lambda: self._look(bucket, key))
+            pieces = self._store.pieces(bucket, key, _PIECE_BYTES)
+            piece = await self._store.run(lambda: next(pieces, b""))
+        except S3Error as error:
+            raise HTTPError(error.http_status, error.message) from error
+        # Never shown as a page: a file may hold a script.
+        self.set_header("Content-Type", "application/octet-stream")
+        self.set_header("Content-Disposition", f"attachment; filename*=utf-8''{quote(entry.name)}")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Content-Length", str(entry.size_bytes))
+        self.set_header("X-Accel-Buffering", "no")
+        try:
+            while piece:
+                self.write(piece)
+                await self.flush()
+                self._note()
+                piece = await self._store.run(lambda: next(pieces, b""))
+        except StreamClosedError:
+            self.log.info("The download of %s was given up", path)
+        finally:
+            await self._store.run(pieces.close)
+
+    def _look(self, bucket: str, key: str) -> Entry:
+        entry = self._store.look(bucket, key) if key else None
+        if entry is None:
+            raise HTTPError(404, f"{key or bucket} is not a file. Reload the list.")
+        return entry
+
+
+class S3UploadHandler(APIHandler):
+    """A file that is uploaded in chunks. Arguments are those of `portal/api/uploads`."""
+
+    auth_resource = "contents"
+
+    def initialize(self, store: Store, uploads: S3Uploads, note: Callable[[], None]) -> None:
+        """Store the arguments of the route."""
+        self._store = store
+        self._uploads = uploads
+        self._note = note
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return what is there of it."""
+        place = self._place()
+        upload = self._uploads.of(*place)
+        await self._answer(
+            lambda: {
+                "offset": 0 if upload is None else upload.offset,
+                # A finished upload of this very file is not in its own way.
+                "is_taken": upload is None and self._store.look(*place[:2]) is not None,
+                "other_parts": [],
+            }
+        )
+
+    @for_the_user
+    async def put(self) -> None:
+        """Take the bytes from `offset` on: 200 and the next offset.
+
+        Raises:
+            HTTPError: 413 if they are more than 64 MiB.
+        """
+        place = self._place()
+        offset, chunk = self._number("offset"), self.request.body
+        if len(chunk) > _MOST_CHUNK_BYTES:
+            raise HTTPError(413, f"A chunk has at most {_MOST_CHUNK_BYTES} bytes.")
+        replaces = self.get_query_argument("replaces", "") == "1"
+        self._note()
+        await self._answer(lambda: {"offset": self._write(place, offset, chunk, replaces)})
+
+    @for_the_user
+    async def delete(self) -> None:
+        """Give the upload up."""
+        self._uploads.cancel(*self._place())
+        self.finish({})
+
+    def _write(
+        self, place: tuple[str, str, int, int], offset: int, chunk: bytes, replaces: bool
+    ) -> int:
+        upload = self._uploads.of(*place)
+        if upload is None or (offset == 0 and upload.is_over):
+            if not replaces and self._store.look(*place[:2]) is not None:
+                name = place[1].rpartition("/")[2]
+                raise S3Error(f"{name} is in this folder already. Rename one of the two.")
+            upload = self._uploads.begin(*place)
+        return upload.feed(offset, chunk)
+
+    def _place(self) -> tuple[str, str, int, int]:
+        try:
+            bucket, key = split(self.get_query_argument("path"))
+        except S3Error as error:
+            raise HTTPError(404, error.message) from error
+        if not key:
+            raise HTTPError(400, "Open a bucket first: files lie in buckets.")
+        return bucket, key, self._number("size"), self._number("modified")
+
+    def _number(self, name: str) -> int:
+        text = self.get_query_argument(name)
+        if not text.isascii() or not text.isdecimal() or len(text) > 18:
+            raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
+        return int(text)
+
+    async def _answer(self, work: Callable[[], dict[str, Any]]) -> None:
+        try:
+            self.finish(await self._store.run(work))
+        except (S3Error, UploadError) as error:
+            refuse(self, error)
+
+
+class S3KeysHandler(APIHandler):
+    """The user's keys: whether there are any, and where from. None is ever sent back."""
+
+    auth_resource = "contents"
+
+    def initialize(self, store: Store) -> None:
+        """Store the arguments of the route."""
+        self._store = store
+
+    @for_the_user
+    async def get(self) -> None:
+        """Return where the keys come from: "entered", "file" or "none", and what is wrong."""
+        source, problem = "entered" if self._store.entered else "file", ""
+        try:
+            if await self._store.run(self._store.keys) is None:
+                source = "none"
+        except S3KeysError as error:
+            source, problem = "none", error.message
+        endpoint = self._store.endpoint
+        self.finish({"source": source, "problem": problem, "endpoint": endpoint})
+
+    @for_the_user
+    async def put(self) -> None:
+        """Try the keys of the body, and keep them in memory if S3 accepts them."""
+        keys = self._read()
+        try:
+            await self._store.run(lambda: self._store.try_keys(keys))
+        except S3Error as error:
+            refuse(self, error)
+            return
+        self._store.entered = keys
+        self.finish({})
+
+    @for_the_user
+    async def delete(self) -> None:
+        """Forget the keys that were entered."""
+        self._store.entered = None
+        self.finish({})
+
+    def _read(self) -> Keys:
+        body = self.get_json_body()
+        names = ("access_key_id", "secret_access_key", "session_token")
+        texts = [body.get(name, "") if isinstance(body, dict) else None for name in names]
+        is_fine = all(
+            isinstance(text, str) and len(text) <= _MOST_KEY and text.isascii() for text in texts
+        )
+        if not is_fine or not all(texts[:2]):
+            raise HTTPError(400, "Give access_key_id and secret_access_key, both as text.")
+        return Keys(**{name: str(text).strip() for name, text in zip(names, texts, strict=True)})
+
+
+def refuse(handler: APIHandler, error: PortalError) -> None:
+    """Answer with the status and the sentence of an error."""
+    handler.log.warning("%s", error.message)
+    handler.set_status(error.http_status)
+    handler.finish({"message": error.message})
+
+
+def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any) -> list[Any]:
+    """Return the routes of the drive; `note` is called with each piece of a file."""
+    transfers = {"store": store, "note": note}
+    return [
+        (rf"/portal/api/s3/contents{path_regex}", S3ContentsHandler, {"contents": contents}),
+        (rf"/portal/api/s3/files{path_regex}", S3FilesHandler, transfers),
+        (r"/portal/api/s3/uploads", S3UploadHandler, {**transfers, "uploads": uploads}),
+        (r"/portal/api/s3/keys", S3KeysHandler, {"store": store}),
+    ]

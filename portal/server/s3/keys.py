@@ -1,0 +1,76 @@
+"""The user's own keys for S3: from ~/.aws/credentials, or entered and kept in memory."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from portal.server.errors import S3KeysError
+
+CREDENTIALS = ".aws/credentials"
+_MOST_BYTES = 65536
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """One pair of keys; only its first half may be shown.
+
+    Attributes:
+        session_token: Of temporary keys; else empty.
+    """
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(default="", repr=False)
+
+
+def read_keys(home: Path, profile: str) -> Keys | None:
+    """Return the keys of a profile in the user's credentials file; None without such a file.
+
+    Raises:
+        S3KeysError: If others may read the file, or it lacks the profile or a key.
+
+    Source:
+        "Configuration and credential file settings" of the AWS CLI 2.
+    """
+    path = home / CREDENTIALS
+    try:
+        text = _read_private(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise S3KeysError(f"~/{CREDENTIALS} cannot be read: {error.strerror}.") from error
+    # A secret may hold "%", which would be taken for a reference.
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(text)
+        section = parser[profile]
+        return Keys(
+            access_key_id=section["aws_access_key_id"],
+            secret_access_key=section["aws_secret_access_key"],
+            session_token=section.get("aws_session_token", ""),
+        )
+    # Its own text would repeat the line, and with it the key.
+    except (configparser.Error, KeyError):
+        raise S3KeysError(
+            f"~/{CREDENTIALS} has no keys under [{profile}]: it needs the lines aws_access_key_id ="
+            " ... and aws_secret_access_key = ... Write them, or enter keys in the file browser."
+        ) from None
+
+
+def _read_private(path: Path) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(descriptor, encoding="utf-8", errors="replace") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            raise S3KeysError(f"~/{CREDENTIALS} is not a file of yours, and was not read.")
+        if found.st_mode & _OTHERS:
+            raise S3KeysError(
+                f"~/{CREDENTIALS} was not read, since others may read it, too (mode"
+                f" {stat.S_IMODE(found.st_mode):o}). Run in a terminal: chmod 600 ~/{CREDENTIALS}"
+            )
+        return file.read(_MOST_BYTES)

@@ -1,0 +1,86 @@
+"""What S3 refuses, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from portal.server.errors import S3Error, S3KeysError, S3NotFoundError, S3SilentError
+
+_WRONG_KEYS = frozenset(
+    {
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "ExpiredToken",
+        "InvalidToken",
+        "TokenRefreshRequired",
+    }
+)
+_NOT_FOUND = frozenset({"NoSuchKey", "NoSuchBucket", "NotFound", "NoSuchUpload"})
+
+
+@contextmanager
+def in_words(endpoint: str, bucket: str = "") -> Iterator[None]:
+    """Turn the client's errors into sentences.
+
+    Args:
+        endpoint: Address of the store.
+        bucket: The bucket that was asked for.
+
+    Raises:
+        S3NotFoundError: For a name that S3 does not take.
+        S3SilentError: If it does not answer, or not as S3 does.
+        _explain: What S3 itself refuses.
+    """
+    # Here: most sessions never open the drive.
+    import urllib3.exceptions
+    from minio import error as refused
+
+    try:
+        yield
+    except refused.S3Error as error:
+        raise _explain(error.code or "", error.message or "", bucket) from None
+    except (refused.ServerError, refused.InvalidResponseError) as error:
+        raise S3SilentError(
+            f"{endpoint} answered, but not as S3 does ({str(error)[:200]}). Try again later; if it"
+            " stays so, tell the administrators."
+        ) from None
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise S3SilentError(
+            f"S3, {endpoint}, does not answer ({_cause(error)}). Try again later; if it stays so,"
+            " tell the administrators."
+        ) from None
+    except ValueError as error:
+        # The client's own checks of names.
+        raise S3NotFoundError(f"S3 has no such name: {error}.") from None
+
+
+def _explain(code: str, message: str, bucket: str) -> S3Error:
+    if code in _WRONG_KEYS:
+        return S3KeysError(
+            f"S3 does not accept your keys ({code}). Enter them again with the button 'Keys' above"
+            " the list, or correct ~/.aws/credentials."
+        )
+    if code == "NoSuchBucket":
+        return S3NotFoundError(
+            f"The bucket {bucket} is not there any more. Go up to the list of buckets."
+        )
+    if code in _NOT_FOUND:
+        return S3NotFoundError("This file is not there any more. Reload the list.")
+    if code == "AccessDenied":
+        what = f"the bucket {bucket}" if bucket else "the list of buckets"
+        return S3KeysError(
+            f"Your keys do not allow this in {what}. Ask its owner, or enter other keys with the"
+            " button 'Keys' above the list."
+        )
+    return S3Error(f"S3 refused this: {code}: {message.rstrip('.')[:300]}.")
+
+
+def _cause(error: BaseException) -> str:
+    # The innermost says what happened: "Connection refused", "Name or service not known".
+    while (inner := getattr(error, "reason", None)) is not None and isinstance(
+        inner, BaseException
+    ):
+        error = inner
+    return re.sub(r"^.*?: ", "", str(error))[:200] or type(error).__name__

@@ -1,0 +1,177 @@
+"""One file that is uploaded in chunks and passed on to S3 in parts, while this server runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from portal.server.errors import S3Error, UploadConflictError
+from portal.server.s3.store import Store
+
+MIB = 1024 * 1024
+# S3 takes at most 10,000 parts, each but the last of at least 5 MiB.
+_LEAST_PART_BYTES = 8 * MIB
+_MOST_PARTS = 10_000
+# An upload whose page is gone; what S3 has of it is then removed there.
+_PATIENCE_S = 3600.0
+
+
+class GivenUpError(Exception):
+    """The user has cancelled the upload, or nothing has come for an hour."""
+
+
+class S3Upload:
+    """One file on its way to S3. A thread of its own reads what `feed` is given.
+
+    Args:
+        size_bytes: Its size.
+    """
+
+    def __init__(self, store: Store, bucket: str, key: str, size_bytes: int) -> None:
+        self._store = store
+        self._bucket = bucket
+        self._key = key
+        self._size_bytes = size_bytes
+        self._changed = threading.Condition()
+        self._chunk = memoryview(b"")
+        self._offset = 0
+        self._is_cancelled = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._send, name="s3-upload", daemon=True)
+        self._thread.start()
+
+    @property
+    def offset(self) -> int:
+        """How many bytes have arrived."""
+        with self._changed:
+            return self._offset
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, with or without an error."""
+        return not self._thread.is_alive()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended before its end."""
+        return self._error is not None
+
+    def feed(self, offset: int, chunk: bytes) -> int:
+        """Take the next bytes; after the last ones, wait until S3 has the file.
+
+        Args:
+            offset: Must be the number of bytes that have arrived.
+            chunk: The next bytes.
+
+        Returns:
+            How many bytes have arrived now.
+
+        Raises:
+            UploadConflictError: If the offset is another.
+            S3Error: If S3 does not take the file.
+        """
+        with self._changed:
+            if offset != self._offset or offset + len(chunk) > self._size_bytes:
+                raise UploadConflictError(
+                    f"{self._offset} of {self._size_bytes} bytes have arrived: bytes {offset} to"
+                    f" {offset + len(chunk)} do not follow."
+                )
+            if chunk:
+                # One at a time: the memory that an upload takes stays small.
+                self._changed.wait_for(lambda: not self._chunk or self._error is not None)
+                if self._error is None:
+                    self._chunk = memoryview(chunk)
+                    self._offset += len(chunk)
+                    self._changed.notify_all()
+            is_last = self._offset == self._size_bytes
+        if is_last:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._offset
+
+    def cancel(self) -> None:
+        """Give it up; S3 keeps nothing of it."""
+        with self._changed:
+            self._is_cancelled = True
+            self._changed.notify_all()
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes for S3, `n_bytes` at most.
+
+        Raises:
+            GivenUpError: If there will be none.
+        """
+        with self._changed:
+            is_there = self._changed.wait_for(
+                lambda: bool(self._chunk) or self._is_cancelled, _PATIENCE_S
+            )
+            if self._is_cancelled or not is_there:
+                raise GivenUpError
+            piece, self._chunk = bytes(self._chunk[:n_bytes]), self._chunk[n_bytes:]
+            self._changed.notify_all()
+            return piece
+
+    def _send(self) -> None:
+        try:
+            self._store.write(
+                self._bucket, self._key, self, self._size_bytes, part_bytes(self._size_bytes)
+            )
+        except GivenUpError:
+            self._end(S3Error("The upload was given up. Upload the file again."))
+        # Whatever it was, the user waits for an answer.
+        except Exception as error:
+            self._end(error)
+
+    def _end(self, error: BaseException) -> None:
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
+
+
+class S3Uploads:
+    """The uploads that this server knows, by place, size and time of the file."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[tuple[str, str, int, int], S3Upload] = {}
+
+    def of(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> S3Upload | None:
+        """Return the upload of a file; None if there is none, or it has failed."""
+        found = self._known.get((bucket, key, size_bytes, modified_ms))
+        return None if found is None or found.failed else found
+
+    def begin(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> S3Upload:
+        """Begin to upload a file."""
+        self._forget()
+        upload = S3Upload(self._store, bucket, key, size_bytes)
+        self._known[bucket, key, size_bytes, modified_ms] = upload
+        return upload
+
+    def cancel(self, bucket: str, key: str, size_bytes: int, modified_ms: int) -> None:
+        """Give an upload up."""
+        upload = self._known.pop((bucket, key, size_bytes, modified_ms), None)
+        if upload is not None:
+            upload.cancel()
+
+    def stop(self) -> None:
+        """Give all of them up."""
+        for upload in self._known.values():
+            upload.cancel()
+
+    @property
+    def running(self) -> Mapping[tuple[str, str, int, int], S3Upload]:
+        """Those that have not ended."""
+        return {place: upload for place, upload in self._known.items() if not upload.is_over}
+
+    def _forget(self) -> None:
+        # Those that have ended are known a while: the answer to the last chunk may be lost.
+        over = [place for place, upload in self._known.items() if upload.is_over]
+        for place in over[:-8]:
+            del self._known[place]
+
+
+def part_bytes(size_bytes: int) -> int:
+    """Return the size of the parts of a file of `size_bytes` bytes, in bytes."""
+    needed = -(-size_bytes // _MOST_PARTS)
+    return max(_LEAST_PART_BYTES, -(-needed // MIB) * MIB)

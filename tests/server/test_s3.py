@@ -1,0 +1,241 @@
+"""The S3 drive of a real notebook server, at a server of S3 that checks keys."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.notebook_server import NotebookServer
+from tests.support.s3_server import S3Server
+
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    server = S3Server("ada", "grace")
+    server.ask("ada", "create_bucket", Bucket="lab")
+    yield server
+    server.stop()
+
+
+def start(folder: Path, tensorboard_python: Path, **settings: Any) -> NotebookServer:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    told = {"s3_region": "us-east-1", **settings}
+    return NotebookServer(
+        folder,
+        tensorboard_python,
+        argv=(str(SERVER_PYTHON), "-m", "jupyter_server"),
+        environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(told)},
+    )
+
+
+@pytest.fixture(scope="module")
+def server(
+    s3: S3Server, tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    server = start(tmp_path_factory.mktemp("s3"), tensorboard_python, s3_endpoint=s3.url)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def ada(server: NotebookServer, s3: S3Server) -> Iterator[NotebookServer]:
+    """The server with the keys of ada entered."""
+    assert enter(server, *s3.keys["ada"]).status_code == 200
+    yield server
+    ask(server, "DELETE", "keys")
+
+
+def ask(server: NotebookServer, method: str, path: str, **kwargs: Any) -> requests.Response:
+    url = f"{server.host}/user/ada/portal/api/s3/{path}"
+    return server.http.request(method, url, timeout=60, **kwargs)
+
+
+def enter(server: NotebookServer, access_key: str, secret_key: str) -> requests.Response:
+    keys = {"access_key_id": access_key, "secret_access_key": secret_key}
+    return ask(server, "PUT", "keys", json=keys)
+
+
+def test_a_file_is_saved_listed_opened_renamed_and_deleted(
+    ada: NotebookServer, s3: S3Server
+) -> None:
+    model = {"type": "file", "format": "text", "content": "digit,n\n7,1028\n"}
+    assert ask(ada, "PUT", "contents/lab/counts/a.csv", json=model).status_code == 201
+
+    assert s3.ask("ada", "get_object", Bucket="lab", Key="counts/a.csv") == b"digit,n\n7,1028\n"
+    (bucket,) = ask(ada, "GET", "contents").json()["content"]
+    assert (bucket["name"], bucket["type"]) == ("lab", "directory")
+    (found,) = ask(ada, "GET", "contents/lab/counts").json()["content"]
+    assert (found["name"], found["size"]) == ("a.csv", 15)
+    assert ask(ada, "GET", "contents/lab/counts/a.csv").json()["content"] == model["content"]
+
+    before = ask(ada, "GET", "contents/lab/counts/a.csv?content=0&hash=1").json()["hash"]
+    assert before, "JupyterLab asks for it, to notice what somebody else has saved"
+    renamed = ask(ada, "PATCH", "contents/lab/counts/a.csv", json={"path": "lab/b.csv"})
+    assert renamed.json()["path"] == "lab/b.csv"
+    assert ask(ada, "DELETE", "contents/lab/b.csv").status_code == 204
+    assert ask(ada, "GET", "contents/lab").json()["content"] == []
+
+
+def test_a_new_folder_is_there_while_it_is_empty_and_only_then_deleted(
+    ada: NotebookServer,
+) -> None:
+    made = ask(ada, "POST", "contents/lab", json={"type": "directory"}).json()
+    renamed = ask(ada, "PATCH", f"contents/{made['path']}", json={"path": "lab/models"})
+    assert renamed.json()["type"] == "directory"
+    model = {"type": "file", "format": "text", "content": ""}
+    ask(ada, "PUT", "contents/lab/models/a.txt", json=model).raise_for_status()
+
+    refused = ask(ada, "DELETE", "contents/lab/models")
+    assert (refused.status_code, "is not empty" in refused.json()["message"]) == (400, True)
+    ask(ada, "DELETE", "contents/lab/models/a.txt").raise_for_status()
+    ask(ada, "DELETE", "contents/lab/models").raise_for_status()
+    assert ask(ada, "GET", "contents/lab").json()["content"] == []
+
+
+def test_a_notebook_is_saved_and_opened(ada: NotebookServer) -> None:
+    made = ask(ada, "POST", "contents/lab", json={"type": "notebook"}).json()
+
+    opened = ask(ada, "GET", f"contents/{made['path']}?type=notebook").json()
+    assert (opened["format"], opened["content"]["nbformat"]) == ("json", 4)
+    saved = ask(ada, "PUT", f"contents/{made['path']}", json=opened)
+    assert saved.status_code == 200
+    ask(ada, "DELETE", f"contents/{made['path']}").raise_for_status()
+
+
+def test_a_large_file_arrives_in_parts_and_comes_back(ada: NotebookServer, s3: S3Server) -> None:
+    data = random.Random(3).randbytes(20 * MIB + 5)
+    place = f"uploads?path=lab/big.bin&size={len(data)}&modified=1"
+    assert ask(ada, "GET", place).json() == {"offset": 0, "is_taken": False, "other_parts": []}
+    for at in range(0, len(data), 8 * MIB):
+        sent = ask(ada, "PUT", f"{place}&offset={at}", data=data[at : at + 8 * MIB])
+        assert sent.status_code == 200, sent.text
+        # A chunk that is sent again, since its answer was lost, is not taken twice.
+        again = ask(ada, "PUT", f"{place}&offset={at}", data=data[at : at + 8 * MIB])
+        assert again.status_code == 409, again.text
+        assert ask(ada, "GET", place).json()["offset"] == sent.json()["offset"]
+
+    digest = hashlib.sha256(data).digest()
+    stored = s3.ask("ada", "get_object", Bucket="lab", Key="big.bin")
+    assert hashlib.sha256(stored).digest() == digest
+    came = ask(ada, "GET", "files/lab/big.bin")
+    assert hashlib.sha256(came.content).digest() == digest
+    assert came.headers["Content-Disposition"].startswith("attachment")
+    assert came.headers["Content-Type"] == "application/octet-stream"
+    ask(ada, "DELETE", "contents/lab/big.bin").raise_for_status()
+
+
+def test_an_upload_that_is_cancelled_leaves_nothing(ada: NotebookServer) -> None:
+    place = f"uploads?path=lab/half.bin&size={20 * MIB}&modified=1"
+    ask(ada, "PUT", f"{place}&offset=0", data=bytes(8 * MIB)).raise_for_status()
+
+    ask(ada, "DELETE", place).raise_for_status()
+
+    assert ask(ada, "GET", place).json()["offset"] == 0
+    assert ask(ada, "GET", "contents/lab").json()["content"] == []
+
+
+def test_wrong_keys_are_told_and_not_kept(server: NotebookServer, s3: S3Server) -> None:
+    access_key, _ = s3.keys["ada"]
+    for keys in ((access_key, "wrong"), ("AKIAWRONG", "wrong")):
+        refused = enter(server, *keys)
+        assert refused.status_code == 403
+        assert "does not accept your keys" in refused.json()["message"]
+    assert ask(server, "GET", "keys").json()["source"] == "none"
+    assert "Enter them" in ask(server, "GET", "contents").json()["message"]
+
+
+def test_keys_of_the_credentials_file_are_used_only_if_nobody_else_may_read_it(
+    server: NotebookServer, s3: S3Server
+) -> None:
+    access_key, secret_key = s3.keys["grace"]
+    file = server.root / ".aws/credentials"
+    file.parent.mkdir()
+    text = f"[default]\naws_access_key_id = {access_key}\naws_secret_access_key = {secret_key}\n"
+    file.write_text(text)
+    try:
+        file.chmod(0o644)
+        told = ask(server, "GET", "keys").json()
+        assert (told["source"], "chmod 600" in told["problem"]) == ("none", True)
+        file.chmod(0o600)
+        assert ask(server, "GET", "keys").json()["source"] == "file"
+        assert ask(server, "GET", "contents").status_code == 200
+    finally:
+        file.unlink()
+        file.parent.rmdir()
+
+
+def test_keys_are_in_no_answer_no_log_and_no_environment(ada: NotebookServer, s3: S3Server) -> None:
+    _, secret_key = s3.keys["ada"]
+    ask(ada, "GET", "contents/gone")
+    assert secret_key not in ask(ada, "GET", "keys").text
+    assert secret_key not in ada.log_path.read_text()
+    assert secret_key.encode() not in Path(f"/proc/{ada.process.pid}/environ").read_bytes()
+    assert not any(
+        secret_key.encode() in path.read_bytes() for path in ada.root.rglob("*") if path.is_file()
+    )
+
+
+def test_a_bucket_that_is_gone_and_a_file_that_is_gone_are_told(ada: NotebookServer) -> None:
+    gone = ask(ada, "GET", "contents/gone")
+    assert gone.status_code == 404
+    model = {"type": "file", "format": "text", "content": "x"}
+    refused = ask(ada, "PUT", "contents/gone/a.txt", json=model)
+    assert "The bucket gone is not there any more" in refused.json()["message"]
+    assert ask(ada, "GET", "files/lab/gone.bin").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["contents/lab/../x", "contents/arn:aws:s3:eu-1:1:accesspoint/x", "files/lab/%2e%2e/x"]
+)
+def test_no_path_leads_elsewhere(ada: NotebookServer, path: str) -> None:
+    url = f"{ada.host}/user/ada/portal/api/s3/{path}"
+    prepared = ada.http.prepare_request(requests.Request("GET", url))
+    prepared.url = url
+    assert ada.http.send(prepared, timeout=30).status_code == 404
+
+
+def test_an_endpoint_that_does_not_answer_is_told(tmp_path: Path, tensorboard_python: Path) -> None:
+    server = start(tmp_path, tensorboard_python, s3_endpoint="http://127.0.0.1:9")
+    try:
+        refused = enter(server, "any", "any")
+        assert refused.status_code == 502
+        assert "does not answer" in refused.json()["message"]
+        assert "127.0.0.1:9" in refused.json()["message"]
+    finally:
+        server.stop()
+
+
+def test_a_site_without_a_store_has_no_drive(tmp_path: Path, tensorboard_python: Path) -> None:
+    server = start(tmp_path, tensorboard_python)
+    try:
+        refused = ask(server, "GET", "contents")
+        assert (refused.status_code, "no S3 store" in refused.json()["message"]) == (404, True)
+        assert enter(server, "any", "any").status_code == 404
+    finally:
+        server.stop()
+
+
+def test_only_the_buckets_of_the_settings_are_shown(
+    s3: S3Server, tmp_path: Path, tensorboard_python: Path
+) -> None:
+    s3.ask("ada", "create_bucket", Bucket="private")
+    server = start(tmp_path, tensorboard_python, s3_endpoint=s3.url, s3_buckets=["lab"])
+    try:
+        enter(server, *s3.keys["ada"]).raise_for_status()
+        assert [one["name"] for one in ask(server, "GET", "contents").json()["content"]] == ["lab"]
+        assert ask(server, "GET", "contents/private").status_code == 404
+    finally:
+        server.stop()
+        s3.ask("ada", "delete_bucket", Bucket="private")

@@ -1,0 +1,164 @@
+"""The S3 drive in JupyterLab, click by click in Chromium."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import BrowserContext, Locator, Page, expect  # noqa: E402
+
+from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.notebook_server import CHECKOUT, NotebookServer, start_jupyterlab  # noqa: E402
+from tests.support.s3_server import S3Server  # noqa: E402
+
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
+# Before its first question the server loads the client of S3.
+expect.set_options(timeout=TIMEOUT_MS)
+DATA = random.Random(5).randbytes(50 * 1024 * 1024)
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[S3Server]:
+    server = S3Server("ada")
+    for bucket in ("lab", "empty"):
+        server.ask("ada", "create_bucket", Bucket=bucket)
+    server.ask("ada", "put_object", b"digit,n\n7,1028\n", Bucket="lab", Key="counts.csv")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def server(
+    s3: S3Server, tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    settings = {"s3_endpoint": s3.url, "s3_region": "us-east-1", "resumable_uploads": True}
+    environ = {"PORTAL_SETTINGS": json.dumps(settings)}
+    folder = tmp_path_factory.mktemp("s3")
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def context(server: NotebookServer) -> Iterator[BrowserContext]:
+    with start_chromium() as browser:
+        yield log_in(browser, server)
+
+
+@pytest.fixture(scope="module")
+def page(context: BrowserContext, server: NotebookServer) -> Page:
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/lab?reset")
+    expect(page.locator(".jp-LauncherCard", has_text="S3")).to_be_visible(timeout=TIMEOUT_MS)
+    return page
+
+
+def drive(page: Page) -> Locator:
+    return page.locator("#data-scientist-portal-s3")
+
+
+def item(page: Page, name: str) -> Locator:
+    return drive(page).locator(".jp-DirListing-item").filter(has_text=name).first
+
+
+def picture(page: Page, name: str) -> None:
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES_DIR / f"{name}.png")
+
+
+def test_the_way_from_the_launcher_over_wrong_keys_to_a_table(page: Page, s3: S3Server) -> None:
+    access_key, secret_key = s3.keys["ada"]
+    page.locator(".jp-LauncherCard", has_text="S3").click()
+    dialog = page.locator(".jp-Dialog")
+    dialog.get_by_label("Access key").fill(access_key)
+    dialog.get_by_label("Secret key").fill("wrong")
+    dialog.get_by_role("button", name="Use").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("does not accept your keys")
+    picture(page, "s3-wrong-keys")
+    assert dialog.get_by_label("Secret key").input_value() == ""
+
+    dialog.get_by_label("Secret key").fill(secret_key)
+    dialog.get_by_role("button", name="Use").click()
+    expect(item(page, "lab")).to_be_visible()
+    expect(item(page, "empty")).to_be_visible()
+    item(page, "lab").dblclick()
+    item(page, "counts.csv").dblclick()
+    expect(page.locator(".jp-CSVViewer .jp-spinner, .jp-Dialog")).to_have_count(0)
+    expect(page.locator(".jp-CSVViewer .lm-DataGrid")).to_be_visible()
+    picture(page, "s3-table")
+
+
+def test_a_large_file_is_uploaded_and_downloaded(page: Page, s3: S3Server, tmp_path: Path) -> None:
+    path = tmp_path / "big.bin"
+    path.write_bytes(DATA)
+    with page.expect_file_chooser() as chooser:
+        drive(page).locator(".jp-id-upload, [data-jp-item-name=upload] jp-button").first.click()
+    chooser.value.set_files(path)
+    expect(item(page, "big.bin")).to_be_visible(timeout=TIMEOUT_MS)
+    digest = hashlib.sha256(DATA).digest()
+    stored = s3.ask("ada", "get_object", Bucket="lab", Key="big.bin")
+    assert hashlib.sha256(stored).digest() == digest
+
+    item(page, "big.bin").click(button="right")
+    with page.expect_download() as download:
+        page.locator(".lm-Menu-item", has_text="Download").first.click()
+    assert hashlib.sha256(Path(download.value.path()).read_bytes()).digest() == digest
+
+
+def test_a_notebook_on_the_drive_runs_and_is_saved_there(page: Page, s3: S3Server) -> None:
+    notebook = {
+        "cells": [
+            {
+                "cell_type": "code",
+                "id": "one",
+                "execution_count": None,
+                "metadata": {},
+                "outputs": [],
+                "source": "import os; os.environ['AWS_ENDPOINT_URL']",
+            }
+        ],
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    data = json.dumps(notebook).encode()
+    s3.ask("ada", "put_object", data, Bucket="lab", Key="run.ipynb")
+    drive(page).get_by_title("Refresh").or_(
+        drive(page).locator("[data-jp-item-name=refresh] jp-button")
+    ).first.click()
+    item(page, "run.ipynb").dblclick()
+    cell = page.locator(".jp-NotebookPanel .jp-CodeCell").first
+    cell.click()
+    page.keyboard.press("Shift+Enter")
+    expect(cell.locator(".jp-OutputArea-output")).to_contain_text(s3.url, timeout=TIMEOUT_MS)
+    page.keyboard.press("Control+s")
+    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="run.ipynb")).to_have_count(0)
+    picture(page, "s3-notebook")
+
+    saved = json.loads(s3.ask("ada", "get_object", Bucket="lab", Key="run.ipynb"))
+    assert s3.url in json.dumps(saved["cells"][0]["outputs"])
+
+
+def test_a_bucket_that_is_gone_is_told_in_words(page: Page, s3: S3Server) -> None:
+    drive(page).locator(".jp-BreadCrumbs-home, .jp-BreadCrumbs-item").first.click()
+    expect(item(page, "empty")).to_be_visible()
+    s3.ask("ada", "delete_bucket", Bucket="empty")
+
+    item(page, "empty").dblclick()
+
+    dialog = page.locator(".jp-Dialog")
+    expect(dialog).to_be_visible()
+    picture(page, "s3-gone")
+    expect(dialog).to_contain_text("empty")
+    dialog.get_by_role("button").last.click()
