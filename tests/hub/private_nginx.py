@@ -23,7 +23,7 @@ CONFIG = """\
 {user}
 daemon off;
 pid {folder}/nginx.pid;
-error_log {folder}/error.log;
+error_log {folder}/error.log warn;
 events {{}}
 http {{
     access_log off;

@@ -18,19 +18,31 @@ NAME = "gpu-session"
 
 
 class Laptop:
-    """A home folder with what the portal's program makes in it."""
+    """A home folder with what the portal's program makes in it.
 
-    def __init__(self, home: Path) -> None:
+    Args:
+        address: The portal's.
+        authority: Certificate of the authority that the laptop trusts; None for the system's.
+    """
+
+    def __init__(self, home: Path, address: str = ADDRESS, authority: Path | None = None) -> None:
         self.home = home
+        self.address = address
         self.environment = {**os.environ, "HOME": str(home)}
+        if authority is not None:
+            self.environment["SSL_CERT_FILE"] = str(authority)
         self.archive = home / "dsportal-ssh.pyz"
-        got = requests.get(f"{ADDRESS}/hub/help/dsportal-ssh.pyz", timeout=30)
+        with requests.Session() as http:
+            # Else the authorities that the environment names are asked in its place.
+            http.trust_env = False
+            http.verify = str(authority) if authority else True
+            got = http.get(f"{address}/hub/help/dsportal-ssh.pyz", timeout=30)
         got.raise_for_status()
         self.archive.write_bytes(got.content)
 
     def set_up(self, token: str) -> subprocess.CompletedProcess[str]:
         """Run the one command that users run."""
-        return self.run(sys.executable, str(self.archive), "setup", ADDRESS, text=f"{token}\n")
+        return self.run(sys.executable, str(self.archive), "setup", self.address, text=f"{token}\n")
 
     def proxy(self) -> subprocess.CompletedProcess[str]:
         """Run what ssh runs, without an ssh that says anything."""

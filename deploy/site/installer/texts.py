@@ -76,6 +76,8 @@ server {{
     proxy_set_header Forwarded "";
 
     location / {{
+        # Else each piece of an upload would first be a file on this host.
+        proxy_request_buffering off;
         proxy_pass http://127.0.0.1:8000;
     }}
 
