@@ -39,10 +39,12 @@ from portal.hub.pages.base import (
 )
 from portal.hub.pages.cluster_handlers import cluster_routes
 from portal.hub.pages.failure_view import describe_ending, describe_failure
+from portal.hub.pages.grants import shared_grants
+from portal.hub.pages.guest_rights import guest_route
 from portal.hub.pages.help import help_routes
 from portal.hub.pages.home import HomePage
 from portal.hub.pages.session_view import describe_request, describe_session
-from portal.hub.pages.sharing import end_shares, share_routes
+from portal.hub.pages.sharing import end_shares, key_of, share_routes
 from portal.hub.pages.sign_out import sign_out_route
 from portal.hub.pages.start_view import describe_start
 from portal.hub.pages.stop_handler import stop_route
@@ -113,6 +115,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     notices_path = settings.hub.state_dir / "notices.json"
     board = AnnouncementBoard(pages.announcements)
     drain = shared_drain(settings.hub.state_dir / "drain.json")
+    grants_path = settings.hub.state_dir / "guests.json"
 
     def announced() -> tuple[Announcement, ...]:
         return (*drain.announcements(), *board.current)
@@ -127,6 +130,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         sessions_per_user=pages.sessions_per_user,
         notices=shared_notices(notices_path),
         offers_sharing=settings.sharing.enabled,
+        grants=shared_grants(grants_path),
     )
     # JupyterHub calls a callable with the user, so functions have to be wrapped.
     c.JupyterHub.template_vars = {
@@ -149,7 +153,8 @@ def _apply_pages(c: Any, settings: Settings) -> None:
         static_route(),
         handlers.choices_route(),
         stop_route(),
-        *share_routes(is_offered=settings.sharing.enabled),
+        *share_routes(is_offered=settings.sharing.enabled, grants_path=grants_path),
+        guest_route(grants_path),
         sign_out_route(),
         *help_routes(),
         visit_route(),
@@ -235,15 +240,18 @@ def _apply_spawner(c: Any, settings: Settings) -> None:
         simulated_gpus=settings.site.simulated_gpus, wait_s=settings.forecast.wait_s
     )
     drain = shared_drain(hub.state_dir / "drain.json")
+    grants = shared_grants(hub.state_dir / "guests.json")
 
     def before_start(spawner: Any) -> None:
         drain.refuse(spawner)
         # Again, in case the hub was away when the session before this one ended.
-        end_shares(spawner)
+        end_shares(spawner, grants)
+        if settings.sharing.enabled:
+            grants.begin(key_of(spawner))
 
     spawner.pre_spawn_hook = before_start
     # JupyterHub keeps shares with the session's name, also over its end.
-    spawner.post_stop_hook = end_shares
+    spawner.post_stop_hook = lambda one: end_shares(one, grants)
     spawner.preflight = make_preflight(settings)
     spawner.session_settings = session_settings(settings)
     spawner.environment = public_variables(settings)

@@ -53,10 +53,12 @@ from portal.server.open_notebooks import notebook_of
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
 from portal.server.ports.handlers import PortKey, port_routes
 from portal.server.private_dir import make_private_dir
+from portal.server.reading.handlers import Reading
 from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
 from portal.server.s3.drive import S3Drive, offer_s3
+from portal.server.session.guest_rights import GuestRights
 from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
 from portal.server.session.local_handlers import LOCAL_ROUTES
@@ -178,22 +180,27 @@ class PortalServer(ExtensionApp):
             course_routes(Courses(Path(root_dir)), settings.course_hosts),
         ):
             self.handlers.extend(routes)
-        # JupyterLab and Notebook preload it while the user still looks around.
         page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
-        page_config["portalName"] = settings.site_name
-        page_config["portalUploads"] = settings.resumable_uploads
-        page_config["portalArchives"] = settings.archives
-        page_config["portalPreviews"] = settings.previews
-        page_config["portalMlflow"] = "yes" if has_mlflow(settings) else ""
-        page_config["portalS3"] = settings.s3_endpoint
+        page_config |= {
+            "portalName": settings.site_name,
+            "portalUploads": settings.resumable_uploads,
+            "portalShares": self.is_shareable,
+            "portalArchives": settings.archives,
+            "portalPreviews": settings.previews,
+            "portalMlflow": "yes" if has_mlflow(settings) else "",
+            "portalS3": settings.s3_endpoint,
+            # Where ssh is offered, the Help menu says how.
+            "portalSsh": "yes" if settings.ssh_limit else "",
+        }
         page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
-        # Where ssh is offered, the Help menu says how.
-        page_config["portalSsh"] = "yes" if settings.ssh_limit else ""
-        self.visitors = Visitors(
-            os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ), self.log
-        )
-        self.guests = Guests(os.environ.get("JUPYTERHUB_USER", ""), self.log)
-        if os.environ.get("JUPYTERHUB_USER"):
+        owner, hub = os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ)
+        self.visitors = Visitors(owner, hub, self.log)
+        guest_rights = GuestRights(hub, self.log)
+        self.guests = Guests(owner, self.log, guest_rights, base_url)
+        self.reading = Reading(self.serverapp, guest_rights)
+        if self.is_shareable:
+            self.handlers.extend(self.reading.routes())
+        if owner:
             self.visitors.watch(self.serverapp.identity_provider)
             if self.is_shareable:
                 self.guests.watch(self.serverapp.identity_provider)
@@ -293,6 +300,7 @@ class PortalServer(ExtensionApp):
         self.s3.stop()
         self.kernels.stop()
         await self.guests.stop()
+        await self.reading.stop()
         await self.runs_limit.stop()
         self.ssh_warnings.cancel()
         await asyncio.gather(self.ssh_warnings, return_exceptions=True)

@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 
@@ -74,6 +75,14 @@ class HubApi:
             HubError: If the hub did not answer.
         """
         await self._ask("POST", "visit", {"visitor": visitor, "address": address})
+
+    async def read_guest(self, name: str) -> dict[str, Any]:
+        """Return "may_work", "reads_open" and "documents" of somebody else in this session.
+
+        Raises:
+            HubError: If the hub did not answer.
+        """
+        return await self._ask("GET", f"guests/{quote(name, safe='')}")
 
     async def _ask(
         self, method: str, name: str, body: Mapping[str, str] | None = None

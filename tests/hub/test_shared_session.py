@@ -78,6 +78,7 @@ def test_a_colleague_works_in_a_shared_session_until_the_owner_ends_it(
     PICTURES_DIR.mkdir(parents=True, exist_ok=True)
     owner.screenshot(path=PICTURES_DIR / "sharing.png", full_page=True)
 
+    owner.get_by_label("Work as you").check()
     owner.get_by_role("button", name="Let in").click()
 
     expect(owner.get_by_text(f"Shared with {COLLEAGUE}")).to_be_visible()

@@ -56,7 +56,7 @@ def test_a_colleague_is_let_in_until_the_owner_ends_it(ada: Browser, linus: Brow
     assert "The session of ada" not in home(linus)
     assert access(linus).status_code == 403
 
-    shared = words(send(ada, SHARE, name="linus"))
+    shared = words(send(ada, SHARE, name="linus", may="work"))
 
     assert "Shared with linus" in shared
     assert "they can read, change and delete all your files" in shared
@@ -69,7 +69,7 @@ def test_a_colleague_is_let_in_until_the_owner_ends_it(ada: Browser, linus: Brow
 
 
 def test_shares_end_with_the_session(ada: Browser, linus: Browser, hub: PrivateHub) -> None:
-    send(ada, SHARE, name="linus")
+    send(ada, SHARE, name="linus", may="work")
     stop(ada)
     ada.choose("ada", gpus="1")
     hub.set_cluster(step=99)
@@ -81,11 +81,13 @@ def test_shares_end_with_the_session(ada: Browser, linus: Browser, hub: PrivateH
 
 
 def test_a_share_with_nobody_says_what_to_do(ada: Browser) -> None:
-    unknown = send(ada, SHARE, name="nobody")
+    unknown = send(ada, SHARE, name="nobody", may="work")
     assert unknown.status_code == 400
     assert "Nobody named 'nobody' has used this portal." in words(unknown)
-    assert "This session is your own." in words(send(ada, SHARE, name="ada"))
-    assert "You are not in a group" in words(send(ada, SHARE, kind="group", name="wheel"))
+    assert "This session is your own." in words(send(ada, SHARE, name="ada", may="work"))
+    assert "You are not in a group" in words(
+        send(ada, SHARE, kind="group", name="wheel", may="work")
+    )
 
 
 def test_only_the_owner_shares_a_session(ada: Browser, linus: Browser, hub: PrivateHub) -> None:
@@ -93,15 +95,61 @@ def test_only_the_owner_shares_a_session(ada: Browser, linus: Browser, hub: Priv
     full_administrator.log_in("margaret")
 
     for somebody in (linus, full_administrator):
-        assert send(somebody, SHARE, name="linus").status_code in {403, 404}
+        assert send(somebody, SHARE, name="linus", may="work").status_code in {403, 404}
     # A guest cannot let others in, or end it for them.
-    send(ada, SHARE, name="linus")
-    assert send(linus, SHARE, name="margaret").status_code in {403, 404}
+    send(ada, SHARE, name="linus", may="work")
+    assert send(linus, SHARE, name="margaret", may="work").status_code in {403, 404}
     assert send(linus, UNSHARE, kind="user", name="linus").status_code in {403, 404}
     assert access(linus).status_code in {200, 302}
 
 
 def test_a_session_that_does_not_run_cannot_be_shared(linus: Browser) -> None:
-    refused = send(linus, "/hub/portal/share/linus", name="ada")
+    refused = send(linus, "/hub/portal/share/linus", name="ada", may="work")
     assert refused.status_code == 400
     assert "Only a running session can be shared." in words(refused)
+
+
+def test_a_notebook_is_shared_to_read_from_the_page_that_jupyterlab_opens(
+    ada: Browser, linus: Browser
+) -> None:
+    page = words(ada.get("/hub/portal/sharing/ada?document=work/results.ipynb"))
+    assert "Share work/results.ipynb" in page
+    assert "Nobody but you has access." in page
+    assert "There is no writing in one notebook only, since its cells run as you." in page
+
+    grant = {"kind": "user", "name": "linus", "document": "work/results.ipynb"}
+    shown = {"page": "sharing", "shown": "work/results.ipynb"}
+    shared = send(ada, SHARE, may="document", **grant, **shown)
+
+    assert shared.url.endswith("/hub/portal/sharing/ada?document=work%2Fresults.ipynb")
+    assert "linus reads work/results.ipynb." in words(shared)
+    assert "The session of ada, to read" in home(linus)
+    assert access(linus).status_code in {200, 302}
+    # A second permission has an end of its own.
+    both = words(send(ada, SHARE, kind="user", name="linus", may="read"))
+    assert "linus reads the notebooks that you open." in both
+    one = words(send(ada, UNSHARE, kind="user", name="linus", may="read"))
+    assert "linus reads work/results.ipynb." in one
+    assert access(linus).status_code in {200, 302}
+    ended = send(ada, UNSHARE, may="read", **grant, **shown)
+    assert "Nobody but you has access." in words(ended)
+    assert access(linus).status_code == 403
+
+
+def test_a_permission_has_to_be_named(ada: Browser, linus: Browser) -> None:
+    for wrong in (
+        {},
+        {"may": "everything"},
+        {"may": "document"},
+        {"may": "document", "document": "../x.ipynb"},
+        {"may": "document", "document": "x.py"},
+    ):
+        refused = send(ada, SHARE, name="linus", **wrong)
+        assert refused.status_code == 400
+        assert "Say what your colleague may do" in words(refused)
+    assert access(linus).status_code == 403
+
+
+def test_nobody_else_sees_who_has_access(ada: Browser, linus: Browser) -> None:
+    send(ada, SHARE, name="linus", may="work")
+    assert linus.get("/hub/portal/sharing/ada").status_code in {403, 404}

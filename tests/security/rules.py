@@ -65,6 +65,7 @@ HUB: dict[str, Who] = {
     r"/hub/portal/stop/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/share/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/unshare/([^/]+)(?:/([^/]+))?$": Who.OWNER,
+    r"/hub/portal/sharing/([^/]+)(?:/([^/]+))?$": Who.OWNER,
     r"/hub/portal/remove-session/([^/]+)$": Who.USERS,
     r"/hub/portal/sign-out$": Who.USERS,
     r"/hub/api/users/([^/]+)$": Who.OWNER,
@@ -112,6 +113,7 @@ HUB: dict[str, Who] = {
     r"/hub/api/dsportal/users/([^/]+)$": Who.ADMINISTRATORS,
     r"/hub/api/dsportal/port$": Who.SESSION,
     r"/hub/api/dsportal/visit$": Who.SESSION,
+    r"/hub/api/dsportal/guests/([^/]+)$": Who.SESSION,
     r"/hub/api/dsportal/session$": Who.SESSION,
     r"/hub/api/dsportal/extend$": Who.SESSION,
 }

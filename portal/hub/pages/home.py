@@ -10,8 +10,9 @@ from typing import Any
 
 from portal.hub.formatting import format_bytes
 from portal.hub.messages.stop_notices import Notice, Notices
+from portal.hub.pages.grants import Grant, Grants
 from portal.hub.pages.session_view import SessionView, describe_session
-from portal.hub.pages.sharing import Share, SharedSession, list_shared_sessions, list_shares
+from portal.hub.pages.sharing import SharedSession, key_of, list_shared_sessions, list_shares
 from portal.hub.pages.usage_view import UsageView, describe_usage, usage_start
 from portal.hub.settings.places import Place
 from spawner.client.storage import Space
@@ -33,6 +34,7 @@ class SessionCard:
         is_ready: It can be opened.
         number: Position on the page, from 0.
         may_share: Colleagues may be let in.
+        reads: Guests can be held to reading.
         shares: Those who may open it, besides its owner.
     """
 
@@ -44,7 +46,8 @@ class SessionCard:
     is_stopping: bool
     number: int
     may_share: bool = False
-    shares: tuple[Share, ...] = ()
+    reads: bool = False
+    shares: tuple[Grant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,7 @@ class HomePage:
         warning_percent: From this on a folder counts as nearly full.
         sessions_per_user: Most sessions of one user.
         offers_sharing: Whether colleagues may be let into sessions.
+        grants: What guests may do.
         now: Returns the present as local time of Slurm, without a zone.
     """
 
@@ -116,6 +120,7 @@ class HomePage:
         sessions_per_user: int,
         notices: Notices,
         offers_sharing: bool = False,
+        grants: Grants | None = None,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         self._written = tuple(place for place in places if not place.read_only)
@@ -123,6 +128,7 @@ class HomePage:
         self._sessions_per_user = sessions_per_user
         self._notices = notices
         self._offers_sharing = offers_sharing
+        self._grants = grants if grants is not None else Grants(None)
         self._now = now
 
     async def describe(self, user: Any) -> HomeView:
@@ -131,7 +137,7 @@ class HomePage:
         usage, storage = await asyncio.gather(self._ask_usage(user), self._ask_storage(user))
         cards = tuple(describe_cards(user))
         if self._offers_sharing:
-            cards = tuple(_with_shares(card, user.spawners[card.name]) for card in cards)
+            cards = tuple(self._with_shares(card, user.spawners[card.name]) for card in cards)
         is_changing = usage.is_late or storage.is_late or any(c.view.is_changing for c in cards)
         return HomeView(
             cards=cards,
@@ -140,7 +146,15 @@ class HomePage:
             storage=storage,
             notices=self._notices.of(user.name),
             refresh_s=3 if is_changing else 30,
-            shared=list_shared_sessions(user) if self._offers_sharing else (),
+            shared=list_shared_sessions(user, self._grants) if self._offers_sharing else (),
+        )
+
+    def _with_shares(self, card: SessionCard, spawner: Any) -> SessionCard:
+        return replace(
+            card,
+            may_share=card.is_ready,
+            reads=self._grants.knows(key_of(spawner)),
+            shares=list_shares(spawner, self._grants),
         )
 
     async def _ask_usage(self, user: Any) -> UsageView:
@@ -202,10 +216,6 @@ def _describe_card(name: str, spawner: Any, number: int) -> SessionCard:
         is_stopping=spawner.pending == "stop",
         number=number,
     )
-
-
-def _with_shares(card: SessionCard, spawner: Any) -> SessionCard:
-    return replace(card, may_share=card.is_ready, shares=list_shares(spawner))
 
 
 def describe_space(name: str, space: Space | None, warning_percent: float) -> Bar:

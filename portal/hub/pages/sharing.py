@@ -1,42 +1,36 @@
-"""Sessions shared with colleagues: JupyterHub's shares, from forms on the home page.
+"""Sessions shared with colleagues: JupyterHub's shares, with a grant that says what each may do.
 
-Whoever may open a session runs code in it as its owner, so a share has no lesser rights. It ends
-with the session.
+Whoever may work in a session runs code in it as its owner. Whoever may read sees notebooks only:
+the session's server asks here and refuses everything else. All of it ends with the session.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from jupyterhub import orm
 from jupyterhub.handlers import BaseHandler
 from jupyterhub.scopes import needs_scope
+from tornado.httputil import url_concat
 from tornado.web import HTTPError, authenticated
+
+from portal.hub.pages.grants import (
+    Grant,
+    Grants,
+    May,
+    ShareKind,
+    clean_document,
+    session_key,
+    shared_grants,
+)
 
 SHARE_ROUTE = r"/portal/share/([^/]+)(?:/([^/]+))?"
 UNSHARE_ROUTE = r"/portal/unshare/([^/]+)(?:/([^/]+))?"
-
-
-class ShareKind(Enum):
-    """With whom a session is shared."""
-
-    USER = "user"
-    GROUP = "group"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """One share of a session, as its owner sees it."""
-
-    kind: ShareKind
-    name: str
-
-    @property
-    def words(self) -> str:
-        """How the page names it."""
-        return self.name if self.kind is ShareKind.USER else f"group {self.name}"
+SHARING_ROUTE = r"/portal/sharing/([^/]+)(?:/([^/]+))?"
+# Below a session: what those see who may only read.
+READING_PAGE = "portal/reading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,35 +39,57 @@ class SharedSession:
 
     title: str
     url: str
+    may_work: bool
 
 
-def list_shares(spawner: Any) -> tuple[Share, ...]:
-    """Return with whom the session of a spawner is shared, sorted by name."""
-    shares = []
+def list_shares(spawner: Any, grants: Grants) -> tuple[Grant, ...]:
+    """Return what guests of a session may do, sorted by name.
+
+    A share without a grant, which JupyterHub's REST interface or an earlier release made, counts as
+    one for everything, so that it can be ended.
+    """
+    given = grants.of(key_of(spawner))
+    named = {(one.kind, one.name) for one in given}
+    shares = set(given)
     for share in spawner.orm_spawner.shares:
-        if share.user is not None:
-            shares.append(Share(kind=ShareKind.USER, name=share.user.name))
-        elif share.group is not None:
-            shares.append(Share(kind=ShareKind.GROUP, name=share.group.name))
-    return tuple(sorted(shares, key=lambda share: (share.kind.value, share.name)))
+        partner = share.user or share.group
+        if partner is not None and (ShareKind(partner.kind), partner.name) not in named:
+            kind = ShareKind(partner.kind)
+            shares.add(Grant(kind=kind, name=partner.name, may=May.WORK))
+    return tuple(
+        sorted(shares, key=lambda one: (one.kind.value, one.name, one.may.value, one.document))
+    )
 
 
-def list_shared_sessions(user: Any) -> tuple[SharedSession, ...]:
+def list_shared_sessions(user: Any, grants: Grants) -> tuple[SharedSession, ...]:
     """Return the running sessions of others that a user may open."""
     found = {}
+    groups = frozenset(group.name for group in user.orm_user.groups)
     for share in user.orm_user.all_shared_with_me:
         owner, name = share.owner, share.spawner.name
         if share.spawner.server is None or owner.id == user.orm_user.id:
             continue
+        key = session_key(owner.name, name)
+        may_work = not grants.knows(key) or grants.rights(key, user.name, groups).may_work
         title = f"The session {name} of {owner.name}" if name else f"The session of {owner.name}"
+        if not may_work:
+            title += ", to read"
         # Of JupyterHub's own class, which knows the addresses of sites with subdomains.
         url = type(user)(owner, user.settings, user.db).server_url(name)
-        found[title] = SharedSession(title=title, url=url)
+        found[title] = SharedSession(
+            title=title, url=url if may_work else url + READING_PAGE, may_work=may_work
+        )
     return tuple(found[title] for title in sorted(found))
 
 
-def end_shares(spawner: Any) -> None:
+def key_of(spawner: Any) -> str:
+    """Return how grants name the session of a spawner."""
+    return session_key(spawner.user.name, spawner.name)
+
+
+def end_shares(spawner: Any, grants: Grants) -> None:
     """End all shares of the session of a spawner: the next one begins without."""
+    grants.end_all(key_of(spawner))
     db, orm_spawner = spawner.user.db, spawner.orm_spawner
     shares = list(orm_spawner.shares) if orm_spawner is not None else []
     for share in shares:
@@ -83,11 +99,12 @@ def end_shares(spawner: Any) -> None:
 
 
 class _ShareHandler(BaseHandler):
-    """Base of both handlers: finds the session, and whom the form names."""
+    """Base of the handlers: finds the session, and whom the form names."""
 
-    def initialize(self, *, is_offered: bool) -> None:
-        """Take what portal.toml says."""
+    def initialize(self, *, is_offered: bool, grants_path: Path) -> None:
+        """Take what portal.toml says, and find the grants."""
         self._is_offered = is_offered
+        self.grants = shared_grants(grants_path)
 
     def find_spawner(self, user_name: str, server_name: str | None) -> Any:
         """Return the spawner of a session of the current user.
@@ -128,6 +145,71 @@ class _ShareHandler(BaseHandler):
             raise HTTPError(400, "This session is your own. Name a colleague.")
         return partner
 
+    def read_permission(self) -> tuple[May, str]:
+        """Return what the form allows, and the one notebook for which it does.
+
+        Raises:
+            HTTPError: 400 if it names neither one notebook nor anything else that can be allowed.
+        """
+        may = self.get_body_argument("may", "")
+        if may in {May.WORK.value, May.READ.value}:
+            return May(may), ""
+        document = clean_document(self.get_body_argument("document", ""))
+        if may != "document" or not document:
+            raise HTTPError(
+                400,
+                "Say what your colleague may do: work as you, read the notebooks that you open, or"
+                " read one notebook, whose path ends with .ipynb, such as work/results.ipynb.",
+            )
+        return May.READ, document
+
+    def show_again(self, user_name: str, server_name: str | None) -> None:
+        """Lead back to the page that has the form."""
+        if self.get_body_argument("page", "") != "sharing":
+            self.redirect(f"{self.hub.base_url}home")
+            return
+        path = "/".join(filter(None, (user_name, server_name)))
+        document = clean_document(self.get_body_argument("shown", ""))
+        self.redirect(
+            url_concat(
+                f"{self.hub.base_url}portal/sharing/{path}",
+                {"document": document} if document else {},
+            )
+        )
+
+    def note(self, spawner: Any, grant: Grant, what: str) -> None:
+        """Log who shares what."""
+        self.log.warning(
+            "%s %s session %s with %s %s, who %s%s",
+            spawner.user.name,
+            what,
+            spawner.name or "without a name",
+            grant.kind.value,
+            grant.name,
+            "may " + grant.may.value,
+            f" {grant.document!r}" if grant.document else "",
+            extra={"user": spawner.user.name},
+        )
+
+
+class SharingPage(_ShareHandler):
+    """The page that JupyterLab opens: who has access to a session, and the form."""
+
+    @authenticated  # type: ignore[untyped-decorator]
+    @needs_scope("servers")  # type: ignore[untyped-decorator]
+    async def get(self, user_name: str, server_name: str | None = None) -> None:
+        """Show it; `document` is the notebook from which it was opened."""
+        spawner = self.find_spawner(user_name, server_name)
+        page = await self.render_template(
+            "sharing.html",
+            document=clean_document(self.get_query_argument("document", "")),
+            shares=list_shares(spawner, self.grants),
+            reads=self.grants.knows(key_of(spawner)),
+            is_ready=bool(spawner.ready),
+            server_name=spawner.name,
+        )
+        self.finish(page)
+
 
 class ShareHandler(_ShareHandler):
     """Shares a session with a user or a group."""
@@ -135,57 +217,75 @@ class ShareHandler(_ShareHandler):
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """Share it, and show the home page again.
+        """Share it, and show the page again.
 
         Raises:
-            HTTPError: 404 if there is no such session, 400 if it does not run, or nobody is known
-                by that name.
+            HTTPError: 404 if there is no such session, 400 if it does not run, nobody is known by
+                that name, or its server cannot hold a guest to reading.
         """
         spawner = self.find_spawner(user_name, server_name)
         if not spawner.ready:
             raise HTTPError(400, "Only a running session can be shared. Start it first.")
+        may, document = self.read_permission()
         partner = self.find_partner()
+        key, kind = key_of(spawner), ShareKind(partner.kind)
+        if may is May.READ and not self.grants.knows(key):
+            raise HTTPError(
+                400,
+                "This session was started before the portal's upgrade, and would let a guest do"
+                " everything. Stop it and start another one to let somebody read only.",
+            )
+        grant = Grant(kind=kind, name=partner.name, may=may, document=document)
+        # The grant first: a share without one opens nothing.
+        if self.grants.knows(key) and not self.grants.give(key, grant):
+            raise HTTPError(400, "This session has 100 guests. End one of them first.")
         orm.Share.grant(self.db, spawner.orm_spawner, partner)
-        self.log.warning(
-            "%s shares the session %s with %s %s",
-            user_name,
-            spawner.name or "without a name",
-            partner.kind,
-            partner.name,
-            extra={"user": user_name},
-        )
-        self.redirect(f"{self.hub.base_url}home")
+        self.note(spawner, grant, "shares")
+        self.show_again(user_name, server_name)
 
 
 class UnshareHandler(_ShareHandler):
-    """Ends one share of a session."""
+    """Ends one permission of a guest."""
 
     @authenticated  # type: ignore[untyped-decorator]
     @needs_scope("servers")  # type: ignore[untyped-decorator]
     async def post(self, user_name: str, server_name: str | None = None) -> None:
-        """End it, and show the home page again.
+        """End it, and show the page again.
 
         Raises:
-            HTTPError: 404 if there is no such session.
+            HTTPError: 404 if there is no such session, 400 for what the form never sends.
         """
         spawner = self.find_spawner(user_name, server_name)
-        wanted = (self.get_body_argument("kind", ""), self.get_body_argument("name", ""))
+        try:
+            grant = Grant(
+                kind=ShareKind(self.get_body_argument("kind", "")),
+                name=self.get_body_argument("name", ""),
+                may=May(self.get_body_argument("may", May.WORK.value)),
+                document=self.get_body_argument("document", ""),
+            )
+        except ValueError:
+            raise HTTPError(400, "There is no such guest.") from None
+        if self.grants.end(key_of(spawner), grant):
+            self._end_share(spawner, grant)
+        self.note(spawner, grant, "no longer shares")
+        self.show_again(user_name, server_name)
+
+    def _end_share(self, spawner: Any, grant: Grant) -> None:
         for share in list(spawner.orm_spawner.shares):
             partner = share.user or share.group
-            if partner is not None and (partner.kind, partner.name) == wanted:
+            if partner is not None and (partner.kind, partner.name) == (
+                grant.kind.value,
+                grant.name,
+            ):
                 self.db.delete(share)
         self.db.commit()
-        self.log.warning(
-            "%s no longer shares the session %s with %s %s",
-            user_name,
-            spawner.name or "without a name",
-            *wanted,
-            extra={"user": user_name},
-        )
-        self.redirect(f"{self.hub.base_url}home")
 
 
-def share_routes(*, is_offered: bool) -> list[Any]:
-    """Return the routes of both forms; they answer 404 unless sharing `is_offered`."""
-    offered = {"is_offered": is_offered}
-    return [(SHARE_ROUTE, ShareHandler, offered), (UNSHARE_ROUTE, UnshareHandler, offered)]
+def share_routes(*, is_offered: bool, grants_path: Path) -> list[Any]:
+    """Return the routes of the forms; they answer 404 unless sharing `is_offered`."""
+    offered = {"is_offered": is_offered, "grants_path": grants_path}
+    return [
+        (SHARING_ROUTE, SharingPage, offered),
+        (SHARE_ROUTE, ShareHandler, offered),
+        (UNSHARE_ROUTE, UnshareHandler, offered),
+    ]

@@ -7,48 +7,95 @@ import logging
 import weakref
 from typing import Any
 
-from tornado.web import HTTPError
+from tornado.web import Finish, HTTPError
 from tornado.websocket import WebSocketHandler
 
+from portal.server.session.guest_rights import EVERYTHING, NOTHING, GuestRights, Rights
+
 RECHECK_S = 15.0
+# Below the session: the one page of those who may only read.
+READING_PAGE = "portal/reading"
+_ENTRIES = frozenset({"lab", "tree", "lab/tree"})
+_GUEST = "is_guest_of_the_session"
+
+
+class ForReaders:
+    """A handler that guests may use who only read: every other one refuses them.
+
+    It has to ask `Rights.may_read` for the notebook that it shows.
+    """
 
 
 class Guests:
-    """Asks the hub again and again whether those who are not the owner may still be here.
+    """Refuses what a guest may not do, and asks the hub again and again who may still be here.
 
     JupyterHub's code for servers asks once for a websocket, which may stay open for days, and
     remembers the answer to other requests for five minutes.
 
     Args:
         owner: Name of the session's user.
+        rights: What guests may do.
+        base_url: Path of the session.
     """
 
-    def __init__(self, owner: str, log: logging.Logger) -> None:
+    def __init__(
+        self, owner: str, log: logging.Logger, rights: GuestRights, base_url: str = "/"
+    ) -> None:
         self._owner = owner
         self._log = log
+        self.rights = rights
+        self._base_url = base_url
         self._hub_auth: Any = None
         self._sockets: weakref.WeakSet[WebSocketHandler] = weakref.WeakSet()
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, identity_provider: Any) -> None:
-        """Note the websockets of guests.
+        """Check each request of guests, and note their websockets.
 
-        This wraps the method `get_user` of the server's `identity_provider`.
+        This wraps the method `get_user` of the server's `identity_provider`, which every handler
+        asks before anything else.
         """
         self._hub_auth = identity_provider.hub_auth
         ask = identity_provider.get_user
 
         async def get_user(handler: Any) -> Any:
             user = await ask(handler)
-            is_guest = user is not None and user.username != self._owner
-            if is_guest and isinstance(handler, WebSocketHandler):
-                self._sockets.add(handler)
+            if user is not None and user.username != self._owner:
+                return await self._admit(handler, user)
             # JupyterHub puts there what refuses somebody who is logged in.
             if user is None and "redirect" in vars(handler):
                 handler.redirect = self._refuse
             return user
 
         identity_provider.get_user = get_user
+
+    async def _admit(self, handler: Any, user: Any) -> Any:
+        setattr(handler, _GUEST, True)
+        # What guests do keeps no session; what they started there does, while it computes.
+        handler._track_activity = False
+        rights = await self.rights.of(str(user.username))
+        if not is_allowed(handler, rights):
+            if is_public(handler):
+                # What anybody may ask, such as a page's pictures, asked as nobody.
+                return None
+            self._refuse_work(handler, rights)
+        if isinstance(handler, WebSocketHandler):
+            self._sockets.add(handler)
+        return user
+
+    def _refuse_work(self, handler: Any, rights: Rights) -> None:
+        if not rights.is_any:
+            self._refuse()
+        request = handler.request
+        page = f"{self._base_url}{READING_PAGE}"
+        if request.method == "GET" and request.path.removeprefix(self._base_url) in _ENTRIES:
+            handler.redirect(page)
+            raise Finish
+        raise HTTPError(
+            403,
+            f"{self._owner} lets you read here, and nothing else. What you may read is at {page}."
+            f" To run or change something, ask {self._owner} to let you work.",
+        )
 
     def start(self) -> None:
         """Start to ask every few seconds; nothing is asked while there are no guests."""
@@ -68,12 +115,12 @@ class Guests:
             if model is None or model["name"] != self._owner:
                 cache.values.pop(key, None)
                 cache.timestamps.pop(key, None)
-        allowed: dict[str, bool] = {}
+        allowed: dict[str, Rights] = {}
         for socket in list(self._sockets):
             token = self._hub_auth.get_token(socket) or ""
             if token not in allowed:
-                allowed[token] = await self._is_allowed(token)
-            if not allowed[token]:
+                allowed[token] = await self._rights_of_token(token)
+            if not is_allowed(socket, allowed[token]):
                 self._sockets.discard(socket)
                 socket.close(reason="The owner no longer shares this session.")
 
@@ -84,14 +131,16 @@ class Guests:
             f" {self._owner} to let you in.",
         )
 
-    async def _is_allowed(self, token: str) -> bool:
+    async def _rights_of_token(self, token: str) -> Rights:
         try:
             model = await self._hub_auth.user_for_token(token, use_cache=False, sync=False)
         except HTTPError as error:
             # The hub does not answer; whoever was let in stays until it does.
             self._log.warning("The hub does not say whether a guest may stay: %s", error)
-            return True
-        return bool(model and self._hub_auth.check_scopes(self._hub_auth.access_scopes, model))
+            return EVERYTHING
+        if model and self._hub_auth.check_scopes(self._hub_auth.access_scopes, model):
+            return await self.rights.of(str(model["name"]))
+        return NOTHING
 
     async def _check_now_and_then(self) -> None:
         while True:
@@ -101,3 +150,19 @@ class Guests:
             except Exception:
                 # One odd answer must not let guests stay for good.
                 self._log.exception("Guests of the session were not checked")
+
+
+def is_allowed(handler: Any, rights: Rights) -> bool:
+    """Return whether somebody with these rights may use a handler."""
+    return rights.may_work or (rights.is_any and isinstance(handler, ForReaders))
+
+
+def is_public(handler: Any) -> bool:
+    """Return whether anybody may ask a handler, without a login."""
+    method = getattr(handler, str(handler.request.method).lower(), None)
+    return bool(getattr(method, "__allow_unauthenticated", False))
+
+
+def is_guest(handler: Any) -> bool:
+    """Return whether somebody other than the session's owner asks."""
+    return bool(getattr(handler, _GUEST, False))

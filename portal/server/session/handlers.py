@@ -8,8 +8,10 @@ from collections.abc import Awaitable
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
+from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
+from portal.server.session.guests import is_guest
 from portal.server.session.monitor import SessionMonitor
 from spawner.errors import PortalError
 
@@ -24,6 +26,15 @@ class _SessionHandler(APIHandler):
     def initialize(self, session: SessionMonitor) -> None:
         """Store the arguments of the route."""
         self.session = session
+
+    def refuse_guests(self) -> None:
+        """Leave the session's time to its owner.
+
+        Raises:
+            HTTPError: 403 for a guest.
+        """
+        if is_guest(self):
+            raise HTTPError(403, "Only the owner of this session ends it or gives it more time.")
 
     async def answer(self, result: Awaitable[Any], status: int = 200) -> None:
         """Send a result as JSON, or an error's status and sentence."""
@@ -45,13 +56,15 @@ class SessionHandler(_SessionHandler):
     async def get(self) -> None:
         """Describe it; `input_age_s` is the seconds since somebody typed or clicked in the tab."""
         age_s = parse_age(self.get_query_argument("input_age_s", ""))
-        if age_s is not None:
+        # A guest who types keeps no session; what runs in it does.
+        if age_s is not None and not is_guest(self):
             self.session.note_input(age_s)
         await self.answer(self.session.describe())
 
     @for_the_user
     async def delete(self) -> None:
         """End the session: 202."""
+        self.refuse_guests()
         await self.answer(self.session.give_back(), 202)
 
 
@@ -80,6 +93,7 @@ class ExtensionHandler(_SessionHandler):
     @for_the_user
     async def post(self) -> None:
         """Extend the session: 200 and the time left, or an error's status and sentence."""
+        self.refuse_guests()
 
         async def extend() -> dict[str, Any]:
             return (await self.session.clock.extend()).as_json()
@@ -93,6 +107,7 @@ class KeepHandler(_SessionHandler):
     @for_the_user
     async def post(self) -> None:
         """Keep the session: 204."""
+        self.refuse_guests()
         self.session.keep()
         self.set_status(204)
         self.finish()

@@ -19,6 +19,7 @@ import { runningPlugin } from './running';
 import { runsPlugin } from './runs';
 import { s3Plugin } from './s3';
 import { sessionPlugin } from './session';
+import { sharePlugin } from './share';
 import { templatesPlugin } from './templates';
 import { storagePlugin } from './storage';
 import { tensorBoardPlugin } from './tensorboard';
@@ -57,5 +58,6 @@ export default [
   archivePlugin,
   previewPlugin,
   s3Plugin,
-  storagePlugin
+  storagePlugin,
+  sharePlugin
 ];

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from jupyterhub.services.auth import HubOAuth
-from tornado.web import HTTPError
+from tornado.web import Finish, HTTPError
 from tornado.websocket import WebSocketHandler
 
-from portal.server.session.guests import Guests
+from portal.server.session.guest_rights import GuestRights
+from portal.server.session.guests import ForReaders, Guests, is_guest
 
 ACCESS = "access:servers!server=ada/"
 
@@ -22,9 +24,67 @@ class Socket(WebSocketHandler):
     def __init__(self, token: str) -> None:
         self.token = token
         self.closed_because = ""
+        self.request = request("GET", "/user/ada/api/kernels/x/channels")
 
     def close(self, code: int | None = None, reason: str | None = None) -> None:
         self.closed_because = reason or ""
+
+
+class ReadingSocket(ForReaders, Socket):
+    """A websocket of the page for those who only read."""
+
+
+class Page:
+    """A handler of a page."""
+
+    def __init__(self, token: str, path: str = "/user/ada/files/x", method: str = "GET") -> None:
+        self.token = token
+        self.request = request(method, path)
+        self.led_to = ""
+
+    def get(self) -> None:
+        """Answer."""
+
+    post = get
+
+    def redirect(self, url: str) -> None:
+        """Lead elsewhere."""
+        self.led_to = url
+
+
+class ReadingPage(ForReaders, Page):
+    """The page for those who only read."""
+
+
+class PublicPage(Page):
+    """A page that needs no login."""
+
+    def get(self) -> None:
+        """Answer."""
+
+    get.__dict__["__allow_unauthenticated"] = True
+
+
+def request(method: str, path: str) -> Any:
+    return SimpleNamespace(method=method, path=path)
+
+
+class Hub:
+    """Says what guests may do."""
+
+    def __init__(self) -> None:
+        self.rights: dict[str, Mapping[str, Any]] = {"grace": {"may_work": True}}
+
+    async def read_guest(self, name: str) -> Mapping[str, Any]:
+        return self.rights.get(name, {})
+
+
+class Rights(GuestRights):
+    """Asks each time."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        super().__init__(hub, logging.getLogger("test"), clock=iter(range(0, 10**6, 60)).__next__)
 
 
 class HubAuth(HubOAuth):
@@ -63,7 +123,7 @@ async def enter(hub_auth: HubAuth, *names: str) -> tuple[Guests, list[Socket]]:
         return SimpleNamespace(username=handler.token)
 
     provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
-    guests = Guests("ada", logging.getLogger("test"))
+    guests = Guests("ada", logging.getLogger("test"), Rights(Hub()))
     guests.watch(provider)
     sockets = [Socket(name) for name in names]
     for socket in sockets:
@@ -112,8 +172,74 @@ async def test_somebody_who_is_not_let_in_reads_why(hub_auth: HubAuth) -> None:
         handler.redirect = lambda *_: None
 
     provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
-    Guests("ada", logging.getLogger("test")).watch(provider)
+    Guests("ada", logging.getLogger("test"), Rights(Hub())).watch(provider)
     handler = SimpleNamespace()
     assert await provider.get_user(handler) is None
     with pytest.raises(HTTPError, match="belongs to ada and is not shared with you"):
         handler.redirect("/hub/login")
+
+
+def entrance(**rights: Mapping[str, Any]) -> Any:
+    """Return what lets people into a session of ada, with these rights."""
+
+    async def get_user(handler: Any) -> Any:
+        return SimpleNamespace(username=handler.token)
+
+    provider = SimpleNamespace(hub_auth=None, get_user=get_user)
+    hub = Hub()
+    hub.rights = rights
+    Guests("ada", logging.getLogger("test"), Rights(hub), "/user/ada/").watch(provider)
+    return provider.get_user
+
+
+READS: Mapping[str, Any] = {"documents": ["work/a.ipynb"]}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_who_may_only_read_is_refused_whatever_is_not_made_for_it(method: str) -> None:
+    admit = entrance(linus=READS)
+    with pytest.raises(HTTPError, match="lets you read here, and nothing else") as refused:
+        await admit(Page("linus", method=method))
+    assert refused.value.status_code == 403
+    assert (await admit(ReadingPage("linus"))).username == "linus"
+    with pytest.raises(HTTPError, match="ask ada to let you work"):
+        await admit(Socket("linus"))
+
+
+async def test_who_may_only_read_is_led_from_jupyterlab_to_the_notebooks() -> None:
+    page = Page("linus", "/user/ada/lab")
+    with pytest.raises(Finish):
+        await entrance(linus=READS)(page)
+    assert page.led_to == "/user/ada/portal/reading"
+
+
+async def test_who_may_only_read_asks_what_is_public_as_nobody() -> None:
+    assert await entrance(linus=READS)(PublicPage("linus")) is None
+
+
+async def test_a_share_that_says_nothing_lets_nobody_do_anything() -> None:
+    for page in (Page("linus"), ReadingPage("linus")):
+        with pytest.raises(HTTPError, match="is not shared with you"):
+            await entrance(linus={})(page)
+
+
+async def test_what_guests_do_keeps_no_session() -> None:
+    admit = entrance(grace={"may_work": True})
+    page, own = Page("grace"), Page("ada")
+    await admit(page)
+    await admit(own)
+    assert (is_guest(page), is_guest(own)) == (True, False)
+    assert not page._track_activity  # type: ignore[attr-defined]
+    assert not hasattr(own, "_track_activity")
+
+
+async def test_who_may_no_longer_work_is_cut_off_from_what_runs(hub_auth: HubAuth) -> None:
+    guests, (socket,) = await enter(hub_auth, "grace")
+    reading = ReadingSocket("grace")
+    guests._sockets.add(reading)
+    guests.rights.hub.rights = {"grace": READS}  # type: ignore[attr-defined]
+    await guests.check()
+    assert (socket.closed_because, reading.closed_because) == (
+        "The owner no longer shares this session.",
+        "",
+    )

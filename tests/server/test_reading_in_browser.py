@@ -1,0 +1,144 @@
+"""The page of those who only read: a notebook as its owner changes it, in another browser."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
+
+from tests.server.test_cells_in_browser import (  # noqa: E402
+    PICTURES_DIR,
+    SERVER_PYTHON,
+    open_notebook,
+)
+from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
+
+ADDRESS = "lab/workspaces/reading/tree/work/results.ipynb?reset"
+TABLE = """from IPython.display import HTML
+HTML("<table><tbody><tr><td>accuracy</td><td>0.97</td></tr></tbody></table>"
+     "<script>document.title = 'taken over'</script>")"""
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    environ = {
+        "PORTAL_SETTINGS": json.dumps({"is_shareable": True, "saves_output": True}),
+        "JUPYTER_SERVER_ALLOW_UNAUTHENTICATED_ACCESS": "false",
+    }
+    folder = tmp_path_factory.mktemp("reading")
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ=environ)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with start_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def notebook(server: NotebookServer) -> Path:
+    path = server.root / "work/results.ipynb"
+    path.parent.mkdir(exist_ok=True)
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    cells = [
+        new_markdown_cell("# Results\n\n<img src=x onerror=\"document.title='taken over'\">"),
+        new_code_cell(TABLE, id="table"),
+        new_code_cell("best = 'é'", id="best"),
+    ]
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
+    return path
+
+
+def read(browser: Browser, server: NotebookServer, path: str) -> Page:
+    page = log_in(browser, server).pages[0]
+    page.goto(f"{server.host}/user/ada/portal/reading/{path}")
+    # The first cell takes seconds on a busy machine.
+    expect(page.locator(".reading-cell").first).to_be_visible(timeout=TIMEOUT_MS)
+    return page
+
+
+def test_a_reader_sees_edits_outputs_and_cursors_as_they_come(
+    browser: Browser, server: NotebookServer, notebook: Path
+) -> None:
+    reader = read(browser, server, "work/results.ipynb")
+    state = reader.get_by_role("status")
+    cells = reader.locator(".reading-cell")
+    # What nobody has open is read from its file; one that is not allowed would be refused.
+    expect(state).to_have_text("Nobody has it open. This is the saved file.")
+    expect(cells).to_have_count(3)
+
+    window = log_in(browser, server)
+    owner = open_notebook(window, server, ADDRESS)
+
+    expect(state).to_have_text("Live")
+    owner.locator(".jp-CodeCell .cm-content").first.click()
+    owner.keyboard.press("Shift+Enter")
+    expect(cells.nth(1).get_by_role("cell", name="0.97")).to_be_visible()
+    owner.locator(".jp-CodeCell .cm-content").last.click()
+    owner.keyboard.press("Control+End")
+    owner.keyboard.type("  # read by grace")
+    expect(cells.nth(2)).to_contain_text("# read by grace")
+    mark = cells.nth(2).locator("pre .reading-cursor")
+    expect(mark).to_be_attached()
+    before = mark.evaluate(
+        "mark => { const range = document.createRange(); range.setStart(mark.closest('pre'), 0);"
+        " range.setEndBefore(mark); return range.toString(); }"
+    )
+    assert before == "best = 'é'  # read by grace"
+    expect(reader.locator("[data-part=people]")).to_contain_text("Here: ")
+    PICTURES_DIR.mkdir(parents=True, exist_ok=True)
+    reader.screenshot(path=PICTURES_DIR / "reading.png")
+    assert reader.title() == "work/results.ipynb"
+    window.close()
+
+
+def test_what_a_reader_sends_closes_the_page_and_changes_nothing(
+    browser: Browser, server: NotebookServer, notebook: Path
+) -> None:
+    reader = read(browser, server, "work/results.ipynb")
+    expect(reader.locator(".reading-cell")).to_have_count(3)
+    before = notebook.read_bytes()
+    code = reader.evaluate(
+        """() => new Promise(done => {
+          const socket = new WebSocket(
+            location.href.replace('http', 'ws').replace('/reading/', '/reading-changes/'));
+          socket.onopen = () => socket.send('{"cells": []}');
+          socket.onclose = event => done(event.code);
+        })"""
+    )
+    assert code == 1008
+    assert notebook.read_bytes() == before
+
+
+def test_a_notebook_that_goes_away_is_said_to_be_gone(
+    browser: Browser, server: NotebookServer, notebook: Path
+) -> None:
+    reader = read(browser, server, "work/results.ipynb")
+    expect(reader.locator(".reading-cell")).to_have_count(3)
+    notebook.unlink()
+    expect(reader.get_by_role("status")).to_contain_text("It was renamed or deleted.")
+
+
+def test_the_share_button_is_not_there_without_a_hub(
+    browser: Browser, server: NotebookServer, notebook: Path
+) -> None:
+    window = log_in(browser, server)
+    owner = open_notebook(window, server, ADDRESS)
+    expect(owner.locator(".jp-Toolbar-item[data-jp-item-name=share] button")).to_be_hidden()
+    window.close()
