@@ -114,7 +114,9 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
     path = ""
     task: asyncio.Task[None] | None = None
 
-    def initialize(self, *, tasks: set[asyncio.Task[None]], **shared: Any) -> None:
+    def initialize(  # type: ignore[override]
+        self, *, tasks: set[asyncio.Task[None]], **shared: Any
+    ) -> None:
         """Store the arguments of the route."""
         super().initialize(**shared)
         self.tasks = tasks
