@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jupyter_server.base.handlers import APIHandler
 
+import spawner
 from portal.server.authorization import for_the_user
 from spawner.client.storage import parse_quota, parse_statfs
-from spawner.programs.storage import look, run_probe
 
-_MAY_READ = ("-maxdepth", "0", "-readable", "-executable", "-printf", "yes")
+# What the launcher runs on the head node: started, not imported.
+PROGRAM = Path(spawner.__path__[0], "programs", "storage.py")
 
 
 class StorageHandler(APIHandler):
-    """The storages that are there and that the user may read, and those that do not answer."""
+    """The storages that are there and that the user may enter, and those that do not answer."""
 
     auth_resource = "contents"
 
@@ -28,32 +31,38 @@ class StorageHandler(APIHandler):
     @for_the_user
     async def get(self) -> None:
         """Return name, path, space in bytes, and whether it answers, of each."""
-        asked = (asyncio.to_thread(describe, name, path) for name, path in self._storage.items())
+        asked = (describe(name, path) for name, path in self._storage.items())
         self.finish({"storages": [one for one in await asyncio.gather(*asked) if one is not None]})
 
 
-def describe(name: str, path: Path) -> dict[str, Any] | None:
-    """Return a storage as JSON has it; None if it is not there or the user may not read it.
+async def describe(name: str, path: Path) -> dict[str, Any] | None:
+    """Return a storage as JSON has it; None if it is not there or the user may not enter it.
 
     Only child processes touch it: a mount that hangs would take this one with it.
     """
-    readable = run_probe(["/usr/bin/find", f"{path}/", *_MAY_READ])
-    if readable == "":
-        # A folder that may not be read gives no answer either, but at once.
-        is_silent = run_probe(["/usr/bin/stat", "--format=%F", "--", f"{path}/"]) == ""
-        return {"name": name, "path": str(path), "answers": False} if is_silent else None
-    if readable is None:
+    said = await _look(path)
+    if said["is_missing"]:
         return None
-    said = look(str(path))
-    space = parse_quota(str(said["quota"])) or parse_statfs(str(said["statfs"]))
+    space = parse_quota(said["quota"]) or parse_statfs(said["statfs"])
     return {
         "name": name,
         "path": str(path),
-        "answers": True,
+        "answers": bool(said["statfs"]),
         "free_bytes": None if space is None else space.free_bytes,
         "total_bytes": None if space is None else space.total_bytes,
         "is_quota": space is not None and space.is_quota,
     }
+
+
+async def _look(path: Path) -> dict[str, Any]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-IS", PROGRAM),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate(json.dumps([str(path)]).encode())
+    said: dict[str, dict[str, Any]] = json.loads(out)
+    return said[str(path)]
 
 
 def storage_routes(storage: Mapping[str, Path]) -> list[Any]:

@@ -70,6 +70,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "runs": ("jobs",),
         "git": ("jobs",),
         "web_tools": ("tensorboard",),
+        "reading": ("jobs", "session"),
         "mlflow": ("tensorboard",),
     },
     "portal/launch": {

@@ -46,7 +46,7 @@ class GuestHandler(APIHandler):
 
 
 def may_by_role(db: Any, user: orm.User, spawner: Any) -> bool:
-    """Return whether a role of JupyterHub, such as an administrator's, opens a session."""
+    """Return whether a role in `db`, such as an administrator's, opens the session of `spawner`."""
     scopes = roles_to_expanded_scopes(get_roles_for(user), owner=user)
     wanted = f"access:servers!server={spawner.user.name}/{spawner.name}"
     return bool(has_scope(wanted, scopes, db=db))

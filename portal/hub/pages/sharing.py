@@ -43,7 +43,7 @@ class SharedSession:
 
 
 def list_shares(spawner: Any, grants: Grants) -> tuple[Grant, ...]:
-    """Return what guests of a session may do, sorted by name.
+    """Return what guests of the session of `spawner` may do, sorted by name.
 
     A share without a grant, which JupyterHub's REST interface or an earlier release made, counts as
     one for everything, so that it can be ended.

@@ -105,7 +105,7 @@ class Notebooks:
 
 
 def find_rooms(serverapp: Any) -> Mapping[str, Any]:
-    """Return the rooms of Jupyter's collaboration; empty if it is not loaded."""
+    """Return the rooms of collaboration in `serverapp`; empty if it is not loaded."""
     apps = serverapp.extension_manager.extension_apps.get("jupyter_server_ydoc", ())
     for app in apps:
         rooms: Mapping[str, Any] = app.ywebsocket_server.rooms

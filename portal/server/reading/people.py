@@ -34,12 +34,12 @@ class Cursor:
 
 
 def list_people(awareness: Any) -> tuple[str, ...]:
-    """Return the names of those who are in a room."""
+    """Return the names of those who are in the room of this `awareness`."""
     return tuple(sorted({name for name, _ in _states(awareness)}))
 
 
 def find_cursors(room: Any) -> tuple[Cursor, ...]:
-    """Return the cursors in the cells of an open notebook."""
+    """Return the cursors in the cells of the notebook of this `room`."""
     found = []
     for name, state in _states(room.awareness):
         cursors = state.get("cursors")

@@ -88,7 +88,7 @@ class GuestRights:
 
 
 def parse_rights(answer: Mapping[str, Any]) -> Rights:
-    """Return rights from the hub's JSON; nothing for what is not understood."""
+    """Return rights from the hub's `answer`; none for what is not understood."""
     documents = answer.get("documents", ())
     is_list = isinstance(documents, list) and all(isinstance(one, str) for one in documents)
     return Rights(

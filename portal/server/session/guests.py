@@ -164,5 +164,5 @@ def is_public(handler: Any) -> bool:
 
 
 def is_guest(handler: Any) -> bool:
-    """Return whether somebody other than the session's owner asks."""
+    """Return whether whom `handler` answers is not the session's owner."""
     return bool(getattr(handler, _GUEST, False))
