@@ -13,7 +13,7 @@ from jupyter_server.base.handlers import APIHandler
 
 import spawner
 from portal.server.authorization import for_the_user
-from spawner.client.storage import parse_quota, parse_statfs
+from spawner.space import choose_space
 
 # What the launcher runs on the head node: started, not imported.
 PROGRAM = Path(spawner.__path__[0], "programs", "storage.py")
@@ -43,7 +43,7 @@ async def describe(name: str, path: Path) -> dict[str, Any] | None:
     said = await _look(path)
     if said["is_missing"]:
         return None
-    space = parse_quota(said["quota"]) or parse_statfs(said["statfs"])
+    space = choose_space(said)
     return {
         "name": name,
         "path": str(path),

@@ -13,7 +13,6 @@ from spawner.cache import Cache
 from spawner.client.cluster_jobs import ClusterJobs
 from spawner.client.queue import Queue
 from spawner.client.slurm import Slurm
-from spawner.client.storage import Space
 from spawner.client.watcher import Watcher
 from spawner.errors import SiteError, SlurmError
 from spawner.forecast.forecaster import Forecaster
@@ -28,6 +27,7 @@ from spawner.slurm.gpus_in_use import GpusInUse
 from spawner.slurm.job_script import build_job
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.usage import Allocation
+from spawner.space import Space
 
 if TYPE_CHECKING:
     import logging

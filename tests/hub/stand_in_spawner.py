@@ -21,7 +21,6 @@ from typing import Any
 from jupyterhub.spawner import SimpleLocalProcessSpawner
 from traitlets import Unicode, default
 
-from spawner.client.storage import Space
 from spawner.errors import JobEndedError, PortalError, SlurmUnavailableError
 from spawner.forecast.accuracy import Accuracy
 from spawner.forecast.forecaster import Forecast
@@ -41,6 +40,7 @@ from spawner.slurm.jobs import JobEnd, JobKey, JobRecord
 from spawner.slurm.reservations import Reservation
 from spawner.slurm.states import JobState
 from spawner.slurm.usage import Allocation
+from spawner.space import Space
 
 SERVER = """
 import os, sys

@@ -174,7 +174,7 @@ def test_asking_for_no_gpu_names_the_limit(session):
 def test_gpus_that_cannot_be_shared_out_evenly_are_refused_with_numbers_that_can(session):
     text = session.run_case("uneven").value["text"]
 
-    assert "Choose 2 or 4 GPUs" in text
+    assert "Choose gpus=2 or gpus=4 on nodes=2" in text
 
 
 def test_the_magic_runs_a_cell_on_every_rank_with_what_it_uses_of_the_notebook(session):

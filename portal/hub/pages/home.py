@@ -15,8 +15,8 @@ from portal.hub.pages.session_view import SessionView, describe_session
 from portal.hub.pages.sharing import SharedSession, key_of, list_shared_sessions, list_shares
 from portal.hub.pages.usage_view import UsageView, describe_usage, usage_start
 from portal.hub.settings.places import Place
-from spawner.client.storage import Space
 from spawner.errors import PortalError
+from spawner.space import Space
 
 HOME = "~"
 # Accounting and file servers may be slow: the page shows later answers the next time.

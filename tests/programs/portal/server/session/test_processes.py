@@ -96,13 +96,16 @@ def test_a_tensorboard_that_waits_for_the_next_click_is_none_of_the_users(tmp_pa
     # As the real one is run: by a path that ends like this.
     program = tmp_path / Path(*TENSORBOARD.program.parts[-4:])
     program.mkdir(parents=True)
-    program.joinpath("__main__.py").write_text("import sys; sys.stdin.read()")
-    loaded = subprocess.Popen([sys.executable, "-I", str(program), "1"], stdin=subprocess.PIPE)
+    program.joinpath("__main__.py").write_text("print(flush=True); input()")
+    argv = [sys.executable, "-I", str(program), "1"]
+    loaded = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
+        assert loaded.stdout is not None
+        loaded.stdout.readline()
         (process,) = ProcessReader(lambda: [loaded.pid]).read().processes
         assert process.name == THE_PORTAL
     finally:
-        loaded.communicate()
+        loaded.communicate(b"\n")
 
 
 def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:

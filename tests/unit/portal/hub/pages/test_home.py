@@ -13,8 +13,8 @@ from portal.hub.messages.stop_notices import Notices
 from portal.hub.pages.home import HomePage, describe_space
 from portal.hub.settings.places import Place
 from spawner.client.preflight import OnFailure
-from spawner.client.storage import Space
 from spawner.errors import SlurmUnavailableError
+from spawner.space import Space
 
 GIB = 2**30
 # A Wednesday.
