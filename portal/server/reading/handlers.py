@@ -137,7 +137,7 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
         super().open(path)
         self.task = asyncio.ensure_future(self._show())
         self.tasks.add(self.task)
-        self.task.add_done_callback(self.tasks.discard)
+        self.task.add_done_callback(self._end)
 
     def on_message(self, message: str | bytes) -> None:
         """Take nothing: whoever sends is no page of this portal."""
@@ -148,6 +148,14 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
         super().on_close()
         if self.task is not None:
             self.task.cancel()
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        # Here, as a panic of pycrdt's Rust is no Exception: the page must not go on to say Live.
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, WebSocketClosedError):
+            self.log.error("A guest's page of %s stopped", self.path, exc_info=error)
+            self.close(1011, "This page stopped. Load it again.")
 
     async def _show(self) -> None:
         sent: _Message = {}
@@ -164,11 +172,6 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
                 sent = await self._send_changes(sent, notebook, room)
                 await _wait_for_change(room)
             self.close(1000, "You may no longer read this notebook, or it is not open.")
-        except WebSocketClosedError:
-            pass
-        except Exception:
-            self.log.exception("A guest's page of %s stopped", self.path)
-            self.close(1011, "This page stopped. Load it again.")
         finally:
             await asyncio.shield(asyncio.gather(*(entry.remove() for entry in entries)))
 
@@ -190,7 +193,7 @@ class ReadingSocket(WebSocketMixin, WebSocketHandler, _ReadingHandler):
         if notebook is not None:
             cells = await self.renderer.render(notebook.cells, notebook.language)
         message: _Message = {
-            "exists": notebook is not None,
+            "exists": notebook is not None and notebook.exists,
             "open": notebook is not None and notebook.is_open,
             "people": list(list_people(room.awareness)) if room is not None else [],
             "cursors": [asdict(one) for one in find_cursors(room)] if room is not None else [],
@@ -243,7 +246,7 @@ class Reading:
         ]
 
     async def stop(self) -> None:
-        """End what is open: the threads that read files for it would outlive the server."""
+        """End what is open: a thread that reads a file ends with the task that first needed it."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

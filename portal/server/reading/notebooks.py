@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,11 +23,13 @@ class Notebook:
         cells: As in its file.
         language: Of its kernel, for the colours of its code.
         is_open: Somebody has it open, so that it changes.
+        exists: Its file is there; a window that has it open keeps what it shows without it.
     """
 
     cells: tuple[Mapping[str, Any], ...]
     language: str
     is_open: bool
+    exists: bool
 
 
 @dataclass(slots=True)
@@ -79,29 +82,27 @@ class Notebooks:
         room = self.room(path)
         if room is not None:
             content, is_open = room._document.source, True
+            exists = await ensure_async(self._contents.file_exists(path))
         else:
             try:
-                # In a task of its own: the thread that reads for it ends with the task, and one of
-                # a page that is open would keep the server from ending.
-                model = await asyncio.create_task(self._load(path))
+                model = await ensure_async(self._contents.get(path, content=True, type=_NOTEBOOK))
             except HTTPError:
                 return None
-            content, is_open = model["content"], False
+            content, is_open, exists = model["content"], False, True
         metadata = content.get("metadata", {})
         language = metadata.get("language_info", {}).get("name") or metadata.get(
             "kernelspec", {}
         ).get("language", "python")
-        return Notebook(tuple(content.get("cells", ())), str(language), is_open)
-
-    async def _load(self, path: str) -> Any:
-        return await ensure_async(self._contents.get(path, content=True, type=_NOTEBOOK))
+        return Notebook(tuple(content.get("cells", ())), str(language), is_open, bool(exists))
 
     def _open(self) -> dict[str, Any]:
-        return {
-            str(room._file.path): room
-            for room in self._rooms().values()
-            if getattr(room, "file_type", "") == _NOTEBOOK and room.ready and room.clients
-        }
+        found = {}
+        for room in self._rooms().values():
+            if getattr(room, "file_type", "") == _NOTEBOOK and room.ready and room.clients:
+                # There is no path once the file was deleted in the file browser.
+                with suppress(RuntimeError):
+                    found[str(room._file.path)] = room
+        return found
 
 
 def find_rooms(serverapp: Any) -> Mapping[str, Any]:

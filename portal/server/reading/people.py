@@ -10,13 +10,18 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 RENEW_S = 10.0
 _MOST_CURSORS = 20
 _COLORS = 7
+_MOST_LOST = 100
+# Positions in what is deleted, which pycrdt cannot find.
+_lost: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +69,83 @@ def _states(awareness: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _find_place(room: Any, head: Any) -> tuple[int, int] | None:
     """Return the number of the cell and the offset of a relative position."""
-    from pycrdt import StickyIndex
-
     if not isinstance(head, Mapping):
         return None
-    try:
-        with room.ydoc.transaction() as transaction:
-            wanted = StickyIndex.from_json(dict(head))
-            index, assoc = wanted.get_index(transaction), wanted.assoc
-    # Any client can send anything, and what pycrdt makes of it is not documented.
-    except Exception:
+    key = json.dumps(head, sort_keys=True, default=str)
+    lost = _lost.setdefault(room, set())
+    if key in lost or not _is_known(room.ydoc, head):
         return None
+    try:
+        return _find_known_place(room, head)
+    # Any client can send anything. A panic of pycrdt's Rust is no Exception, and writes to the log,
+    # so that the same position is not tried again.
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if len(lost) >= _MOST_LOST:
+            lost.clear()
+        lost.add(key)
+        return None
+
+
+def _is_known(ydoc: Any, head: Mapping[str, Any]) -> bool:
+    """Return whether the change that a position names has come; a cursor may come before it."""
+    from pycrdt import Decoder
+
+    named = head.get("item") or head.get("type")
+    if not isinstance(named, Mapping):
+        return False
+    decoder = Decoder(ydoc.get_state())
+    clocks = {
+        decoder.read_var_uint(): decoder.read_var_uint() for _ in range(decoder.read_var_uint())
+    }
+    clock = named.get("clock")
+    return isinstance(clock, int) and clock < clocks.get(named.get("client"), 0)
+
+
+def _find_known_place(room: Any, head: Mapping[str, Any]) -> tuple[int, int] | None:
+    from pycrdt import Assoc, StickyIndex
+
+    texts = [cell["source"] for cell in room._document.ycells]
+    if not head.get("item"):
+        # The end of a text, or its start.
+        for number, text in enumerate(texts):
+            if StickyIndex.new(text, 0, Assoc.BEFORE).to_json().get("type") == head["type"]:
+                is_end = head.get("assoc", 0) >= 0
+                return number, _count_utf16(str(text)) if is_end else 0
+        return None
+    with room.ydoc.transaction() as transaction:
+        wanted = StickyIndex.from_json(dict(head))
+        index, assoc = wanted.get_index(transaction), wanted.assoc
     plain = wanted.to_json()
-    for number, cell in enumerate(room._document.ycells):
-        text = cell["source"]
+    for number, text in enumerate(texts):
         # A position names no cell, so it is compared with the same position of each.
-        size = len(str(text).encode())
-        if index <= size and StickyIndex.new(text, index, assoc).to_json() == plain:
-            before = str(text).encode()[:index].decode(errors="ignore")
-            return number, len(before.encode("utf-16-le")) // 2
+        if index < len(str(text).encode()):
+            found = StickyIndex.new(text, index, assoc).to_json()
+            if found == plain:
+                return number, _count_before(text, index, plain, assoc)
     return None
+
+
+def _count_before(text: Any, index: int, plain: Mapping[str, Any], assoc: Any) -> int:
+    """Return the UTF-16 units before a position.
+
+    pycrdt counts bytes in what was inserted before, and UTF-16 units in what the position is in.
+    """
+    from pycrdt import StickyIndex
+
+    item = plain["item"]
+
+    def is_same_insertion(before: int) -> bool:
+        named = StickyIndex.new(text, before, assoc).to_json().get("item")
+        return bool(named == {**item, "clock": item["clock"] - index + before})
+
+    start = bisect_left(range(index), True, key=is_same_insertion)
+    return _count_utf16(str(text).encode()[:start].decode(errors="ignore")) + index - start
+
+
+def _count_utf16(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
 
 
 @dataclass(slots=True)
