@@ -190,6 +190,9 @@ def test_keys_are_in_no_answer_no_log_and_no_environment(ada: NotebookServer, s3
 def test_a_bucket_that_is_gone_and_a_file_that_is_gone_are_told(ada: NotebookServer) -> None:
     gone = ask(ada, "GET", "contents/gone")
     assert gone.status_code == 404
+    assert "The bucket gone is not there any more" in gone.json()["message"]
+    hidden = ask(ada, "GET", "contents/lab/.hidden")
+    assert (hidden.status_code, "does not exist" in hidden.json()["message"]) == (404, True)
     model = {"type": "file", "format": "text", "content": "x"}
     refused = ask(ada, "PUT", "contents/gone/a.txt", json=model)
     assert "The bucket gone is not there any more" in refused.json()["message"]

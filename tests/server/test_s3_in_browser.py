@@ -106,6 +106,7 @@ def test_a_large_file_is_uploaded_and_downloaded(page: Page, s3: S3Server, tmp_p
         drive(page).locator(".jp-id-upload, [data-jp-item-name=upload] jp-button").first.click()
     chooser.value.set_files(path)
     expect(item(page, "big.bin")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.get_by_role("alert").filter(has_text="Uploading")).to_have_count(0)
     digest = hashlib.sha256(DATA).digest()
     stored = s3.ask("ada", "get_object", Bucket="lab", Key="big.bin")
     assert hashlib.sha256(stored).digest() == digest
@@ -160,5 +161,7 @@ def test_a_bucket_that_is_gone_is_told_in_words(page: Page, s3: S3Server) -> Non
     dialog = page.locator(".jp-Dialog")
     expect(dialog).to_be_visible()
     picture(page, "s3-gone")
-    expect(dialog).to_contain_text("empty")
+    expect(dialog).to_contain_text("The bucket empty is not there any more")
     dialog.get_by_role("button").last.click()
+    expect(item(page, "lab")).to_be_visible()
+    expect(item(page, "empty")).to_have_count(0)

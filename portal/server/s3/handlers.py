@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from jupyter_server.base.handlers import APIHandler, JupyterHandler, path_regex
@@ -47,6 +48,11 @@ class S3ContentsHandler(ContentsHandler):
             split(self.path_kwargs.get("path") or (self.path_args or [""])[0] or "")
         except S3Error as error:
             raise HTTPError(404, error.message) from error
+
+    async def _finish_error(self, code: int, message: str) -> NoReturn:
+        # Jupyter answers 404 with a text of its own that is no JSON, whatever the error said.
+        told = sys.exception()
+        raise told if isinstance(told, HTTPError) else HTTPError(code, message)
 
 
 class S3FilesHandler(JupyterHandler):

@@ -10,7 +10,7 @@ import { askPortal } from './api';
 import { Form, IField, Values } from './form';
 import { bucketIcon } from './icon';
 import { PALETTE_CATEGORY } from './palette';
-import { partBytes, S3, S3Drive } from './s3drive';
+import { GoneError, partBytes, S3, S3Drive } from './s3drive';
 import { Upload } from './upload';
 
 export const OPEN_S3 = 'data-scientist-portal:open-s3';
@@ -79,10 +79,20 @@ function makeBrowser(
   browser.node.setAttribute('role', 'region');
   browser.node.setAttribute('aria-label', 'S3');
   const { model } = browser;
-  model.upload = (file: File, path?: string) => {
+  model.upload = async (file: File, path?: string) => {
     const place = PathExt.join(path ?? model.path, file.name);
-    return new Upload(services, file, place, 's3/uploads', partBytes(file.size)).run();
+    const upload = new Upload(services, file, place, 's3/uploads', partBytes(file.size));
+    const uploaded = await upload.run();
+    // Nothing else looks: the list is not read again by itself.
+    await model.refresh();
+    return uploaded;
   };
+  model.connectionFailure.connect((_, error) => {
+    void showErrorMessage('S3', error);
+    if (error instanceof GoneError && !error.isTop) {
+      void model.cd('/');
+    }
+  });
   const newFolder = () => void browser.createNewDirectory();
   const refresh = () => void model.refresh().catch(error => showErrorMessage('S3', error as Error));
   const buttons: ReadonlyArray<[string, ToolbarButton]> = [

@@ -7,6 +7,16 @@ const MIB = 1024 * 1024;
 const LEAST_PART_BYTES = 8 * MIB;
 const MOST_PARTS = 10_000;
 
+/** A bucket or folder that is listed is not there. */
+export class GoneError extends Error {
+  constructor(
+    message: string,
+    readonly isTop: boolean
+  ) {
+    super(message);
+  }
+}
+
 /** The site's S3 store; its buckets are the folders at the top. */
 export class S3Drive extends Drive {
   constructor(
@@ -17,7 +27,12 @@ export class S3Drive extends Drive {
   }
 
   async get(path: string, options?: Contents.IFetchOptions): Promise<Contents.IModel> {
-    const model = await super.get(path, options);
+    const model = await super.get(path, options).catch((error: unknown) => {
+      const isGone =
+        error instanceof ServerConnection.ResponseError && error.response.status === 404;
+      // For a folder of status 404, JupyterLab's file browser shows a text of its own instead.
+      throw isGone && isList(options) ? new GoneError(error.message, path === '') : error;
+    });
     if ((model as { is_cut?: boolean }).is_cut) {
       this.tellCut(path);
     }
@@ -47,6 +62,11 @@ export class S3Drive extends Drive {
   deleteCheckpoint(): Promise<void> {
     return Promise.resolve();
   }
+}
+
+/** Whether a file browser asks, which does not know more than the path. */
+function isList(options?: Contents.IFetchOptions): boolean {
+  return options?.content === true && (options.type ?? 'directory') === 'directory';
 }
 
 /** The size of the parts in which a file of so many bytes is sent. */
