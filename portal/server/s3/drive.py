@@ -51,7 +51,7 @@ class S3Drive:
 
 
 def offer_s3(environ: MutableMapping[str, str], settings: SessionSettings) -> None:
-    """Have boto3, s3fs and the like in cells ask the site's store, unless `environ` says which.
+    """Have boto3 and other SDKs in cells ask the site's store, unless `environ` says which.
 
     Source:
         "Service-specific endpoints" and "AWS_CA_BUNDLE" of the AWS SDKs and Tools Reference Guide.

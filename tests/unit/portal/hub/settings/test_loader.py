@@ -11,6 +11,7 @@ import pytest
 from portal.hub.session_environment import session_settings
 from portal.hub.settings.loader import Settings, load_settings
 from portal.hub.settings.site import TlsMode
+from spawner.client.storage import MOST_FOLDERS
 from spawner.errors import SettingsError
 
 Load = Callable[[str], Settings]
@@ -132,6 +133,17 @@ def test_a_wrong_line_is_refused_and_the_sentence_names_file_key_and_cure(
     assert "portal.toml" in message
     for word in words:
         assert word in message
+
+
+def test_six_tables_of_storage_with_isilon_are_as_many_as_the_home_page_can_ask_about(
+    load: Load, minimal_toml: str
+) -> None:
+    tables = "".join(f"[storage.s{n}]\npath = '/s{n}'\n" for n in range(6))
+
+    settings = load(change(minimal_toml, "storage", f"isilon = '/isilon'\n{tables}"))
+
+    assert len(settings.places) == 7
+    assert len(settings.places) + len(["home"]) == MOST_FOLDERS
 
 
 @pytest.mark.parametrize(
