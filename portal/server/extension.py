@@ -20,7 +20,7 @@ from portal.environments.probe import probe_node
 from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.collaboration import load_collaboration, offer_labextensions
-from portal.server.commands import equip_terminals, offer_commands, offer_modules
+from portal.server.commands import equip_terminals
 from portal.server.environments.handlers import environment_routes
 from portal.server.environments.tasks import Tasks
 from portal.server.files.handlers import Transfers, transfer_routes
@@ -28,19 +28,18 @@ from portal.server.full_disk import keep_readable
 from portal.server.git.course import Courses
 from portal.server.git.handlers import course_routes
 from portal.server.git.panel import count_no_polling, hide_git_panel
-from portal.server.git.settings import forget_credentials, offer_git
+from portal.server.git.settings import forget_credentials
 from portal.server.home.files import shared_files
 from portal.server.home.handlers import template_routes
 from portal.server.home.home import Home
 from portal.server.hub_api import HubApi
+from portal.server.inherited_environment import offer_tools, prepare_inherited
 from portal.server.jobs.handlers import job_routes
 from portal.server.jobs.page import PAGES_DIR
 from portal.server.jobs.queue import JobQueue
 from portal.server.kernel_listener import KernelListener
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.handlers import kernel_routes
-from portal.server.kernels.import_path import drop_relative_paths, offer_library
-from portal.server.kernels.inheritance import leave_no_core_files, prepare_environment
 from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
 from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.notebook_writer import NotebookWriter
@@ -48,7 +47,7 @@ from portal.server.kernels.slurm_programs import SlurmPrograms
 from portal.server.kernels.without_packages import KernelsWithoutPackages
 from portal.server.mlflow.pages import MlflowPages
 from portal.server.mlflow.proxy import MlflowProxy
-from portal.server.mlflow.tracking import has_mlflow, offer_mlflow
+from portal.server.mlflow.tracking import has_mlflow
 from portal.server.open_notebooks import notebook_of
 from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
 from portal.server.ports.handlers import PortKey, port_routes
@@ -57,7 +56,7 @@ from portal.server.reading.handlers import Reading
 from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
-from portal.server.s3.drive import S3Drive, offer_s3
+from portal.server.s3.drive import S3Drive
 from portal.server.session.guest_rights import GuestRights
 from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
@@ -69,7 +68,7 @@ from portal.server.ssh.handlers import ROUTE as SSH_ROUTE
 from portal.server.ssh.handlers import SshSocket
 from portal.server.ssh.terminal_warnings import warn_terminals
 from portal.server.storage_handlers import storage_routes
-from portal.server.storage_links import expand_storage, read_storage
+from portal.server.storage_links import read_storage
 from portal.server.tensorboard.handlers import page_routes, tensorboard_routes
 from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
@@ -94,22 +93,12 @@ class PortalServer(ExtensionApp):
 
     def initialize_settings(self) -> None:
         """Prepare environment, home and kernels, so that the first page shows them."""
-        drop_relative_paths(os.environ)
-        expand_storage(os.environ)
-        offer_library(os.environ, Path(sys.prefix))
-        offer_commands(os.environ, Path(sys.prefix))
-        offer_modules(os.environ, probe_node(os.environ).module_init)
-        # Before anything is started from here: all children inherit the environment.
-        prepare_environment(os.environ)
-        leave_no_core_files()
+        prepare_inherited(os.environ, Path(sys.prefix))
         keep_readable(self.serverapp.contents_manager)
         self.private_dir = self._make_private_dir()
         settings = read_settings(os.environ)
-        offer_mlflow(os.environ, settings)
-        offer_s3(os.environ, settings)
+        offer_tools(os.environ, Path(sys.prefix), settings, self.private_dir)
         self.has_git = settings.git
-        if self.has_git:
-            offer_git(os.environ, Path(sys.prefix), self.private_dir)
         self.home = Home(Path.home(), os.environ, self.private_dir, self.log)
         self.home.prepare(timeout_s=self.home_timeout_s)
         self.is_shareable = settings.is_shareable
@@ -180,29 +169,30 @@ class PortalServer(ExtensionApp):
             course_routes(Courses(Path(root_dir)), settings.course_hosts),
         ):
             self.handlers.extend(routes)
-        page_config = self.serverapp.web_app.settings.setdefault("page_config_data", {})
-        page_config |= {
-            "portalName": settings.site_name,
-            "portalUploads": settings.resumable_uploads,
-            "portalShares": self.is_shareable,
-            "portalArchives": settings.archives,
-            "portalPreviews": settings.previews,
-            "portalMlflow": "yes" if has_mlflow(settings) else "",
-            "portalS3": settings.s3_endpoint,
-            # Where ssh is offered, the Help menu says how.
-            "portalSsh": "yes" if settings.ssh_limit else "",
-        }
-        page_config["tensorBoardScript"] = self.tensorboards.script.path(base_url)
+        self.serverapp.web_app.settings.setdefault("page_config_data", {}).update(
+            {
+                "portalName": settings.site_name,
+                "portalUploads": settings.resumable_uploads,
+                "portalShares": self.is_shareable,
+                "portalArchives": settings.archives,
+                "portalPreviews": settings.previews,
+                "portalMlflow": "yes" if has_mlflow(settings) else "",
+                "portalS3": settings.s3_endpoint,
+                # Where ssh is offered, the Help menu says how.
+                "portalSsh": "yes" if settings.ssh_limit else "",
+                "tensorBoardScript": self.tensorboards.script.path(base_url),
+            }
+        )
         owner, hub = os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ)
         self.visitors = Visitors(owner, hub, self.log)
         guest_rights = GuestRights(hub, self.log)
         self.guests = Guests(owner, self.log, guest_rights, base_url)
         self.reading = Reading(self.serverapp, guest_rights)
-        if self.is_shareable:
-            self.handlers.extend(self.reading.routes())
         if owner:
             self.visitors.watch(self.serverapp.identity_provider)
-            if self.is_shareable:
+        if self.is_shareable:
+            self.handlers.extend(self.reading.routes())
+            if owner:
                 self.guests.watch(self.serverapp.identity_provider)
         self.session = make_session_monitor(
             self.serverapp,
