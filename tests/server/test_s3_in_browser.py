@@ -106,6 +106,7 @@ def test_a_large_file_is_uploaded_and_downloaded(page: Page, s3: S3Server, tmp_p
         drive(page).locator(".jp-id-upload, [data-jp-item-name=upload] jp-button").first.click()
     chooser.value.set_files(path)
     expect(item(page, "big.bin")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.get_by_role("alert").filter(has_text="Uploading")).to_have_count(0)
     digest = hashlib.sha256(DATA).digest()
     stored = s3.ask("ada", "get_object", Bucket="lab", Key="big.bin")
     assert hashlib.sha256(stored).digest() == digest

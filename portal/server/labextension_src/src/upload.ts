@@ -100,6 +100,10 @@ export class Upload implements ITransport {
 
   private show(sent: number): void {
     this.lostSince = null;
+    if (sent >= this.file.size) {
+      // The notice goes now. JupyterLab draws an update a moment later, and would show it again.
+      return;
+    }
     const progress = sent / (this.file.size || 1);
     Notification.update({ id: this.notice, message: this.text(sent), progress });
   }
