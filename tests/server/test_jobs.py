@@ -190,7 +190,9 @@ def test_what_slurm_refuses_is_said_in_words(server: NotebookServer) -> None:
     refused = ask(server, "POST", json={"path": "logs/nowhere.job"})
 
     assert not shown["is_accepted"]
-    assert shown["forecast"] == "The partition nowhere does not exist. Choose another partition."
+    assert shown["forecast"] == (
+        "The partition nowhere does not exist. Choose another partition, or ask the administrators."
+    )
     assert refused.status_code == 400
     assert refused.json()["message"] == shown["forecast"]
 

@@ -81,7 +81,8 @@ def _project_classes() -> set[str]:
 
 
 def _modules() -> list[Path]:
-    return sorted(path for package in PACKAGES for path in (CHECKOUT / package).rglob("*.py"))
+    found = (path for package in PACKAGES for path in (CHECKOUT / package).rglob("*.py"))
+    return sorted(path for path in found if "node_modules" not in path.parts)
 
 
 def _is_ours(node: ast.ClassDef, ours: set[str]) -> bool:
