@@ -36,6 +36,7 @@ PROGRAMS = (
     TESTS_DIR / "templates" / "kernel_cases.py",
     TESTS_DIR / "templates" / "data_cases.py",
     TESTS_DIR / "templates" / "mlflow_cases.py",
+    TESTS_DIR / "templates" / "tensorboard_cases.py",
 )
 ENVIRONMENTS = Path("/opt/data-scientist-portal/environments")
 # What a CPU decides; set, it shows the notebooks as another kind of CPU would run them.

@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import LaunchError, UnaveragedError
 from .mlflow_folder import make_folder_at_once
 from .mxnet_servers import serve_distributed_stores
+from .torch_writers import remember_writers
 
 Patch = Callable[[ModuleType], None]
 
@@ -82,6 +83,7 @@ def install_guards(
         "horovod.keras": _refuse_stock_optimizers,
         "mlflow.store.tracking.file_store": make_folder_at_once,
         "horovod.tensorflow.keras": _refuse_stock_optimizers,
+        "torch.utils.tensorboard.writer": remember_writers,
     }
     for name, patch in patches.items():
         # The finder is not asked about what is imported already.

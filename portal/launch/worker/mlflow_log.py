@@ -1,20 +1,17 @@
-"""Logs what a training reports to the MLflow run that it has started, if it has."""
+"""Logs to the run of MLflow that a training has started, if it has."""
 
 from __future__ import annotations
 
 import json
-import math
 import sys
-import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, SupportsFloat
-
-LOG_EVERY_S = 1.0
+from typing import Any
 
 
 class MlflowLog:
-    """Logs `loss` and `images_per_s` once a second, in the background.
+    """The run of MLflow that is active in this process.
 
     Attributes:
         link_path: File to write that tells the list of runs which run of MLflow is this rank's;
@@ -26,43 +23,21 @@ class MlflowLog:
 
     def __init__(self) -> None:
         self.link_path: Path | None = None
-        self._n_steps = 0
-        self._n_images = 0
-        self._logged_at_s = -math.inf
 
-    def note(self, step: int | None, n_images: int, loss: SupportsFloat | None) -> None:
-        """Take a report.
-
-        Args:
-            step: Steps done; None for one more than before.
-            n_images: Images since the last report.
-            loss: Read only when it is logged, because that may wait for a GPU.
-        """
-        self._n_steps = self._n_steps + 1 if step is None else step
+    def is_open(self) -> bool:
+        """Whether a run is active."""
         # Not imported here: whoever has started a run has imported it.
         mlflow: Any = sys.modules.get("mlflow")
-        if mlflow is None:
-            return
-        self._n_images += n_images
-        now_s = time.monotonic()
-        passed_s = now_s - self._logged_at_s
-        if passed_s < LOG_EVERY_S:
-            return
-        rate = self._n_images / passed_s
-        self._n_images, self._logged_at_s = 0, now_s
-        # Logging must never end a training.
-        with suppress(Exception):
-            if (run := mlflow.active_run()) is None:
-                return
-            self._link(mlflow, run)
-            metrics = {"images_per_s": rate} if rate else {}
-            if loss is not None:
-                metrics["loss"] = float(loss)
-            for name, value in metrics.items():
-                client = mlflow.MlflowClient()
-                client.log_metric(
-                    run.info.run_id, name, value, step=self._n_steps, synchronous=False
-                )
+        return mlflow is not None and mlflow.active_run() is not None
+
+    def write(self, metrics: Mapping[str, float], step: int) -> None:
+        """Log metrics in the background."""
+        mlflow: Any = sys.modules["mlflow"]
+        run = mlflow.active_run()
+        self._link(mlflow, run)
+        client = mlflow.MlflowClient()
+        for name, value in metrics.items():
+            client.log_metric(run.info.run_id, name, value, step=step, synchronous=False)
 
     def finish(self) -> None:
         """Tell the list of runs about a run of MLflow in which nothing was reported."""

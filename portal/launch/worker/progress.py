@@ -24,7 +24,7 @@ from typing import SupportsFloat
 from ..errors import LaunchError
 from ..rendezvous.client import StoreClient
 from ..task.throughput import Sample
-from .mlflow_log import MlflowLog
+from .training_log import TrainingLog
 
 SCOPE = "progress"
 SEND_EVERY_S = 1.0
@@ -112,7 +112,7 @@ class Reporter:
 
 
 _reporters: list[Reporter] = []
-_mlflow = MlflowLog()
+_log = TrainingLog()
 
 
 def report(
@@ -125,8 +125,10 @@ def report(
     """Report the progress of this rank; the cell that started the run shows all ranks in one bar.
 
     Costs a few microseconds, so every step may call it. Outside a run there is no bar, so that
-    the same function can be tried in the notebook itself. If this process has started a run of
-    MLflow, loss and images/s go there, too.
+    the same function can be tried in the notebook itself. Loss and images/s go to the run of MLflow
+    that this process has started, too, and as `report/loss` and `report/images_per_s` to the
+    TensorBoard writer that it has opened: TensorFlow's default writer, on ranks also PyTorch's
+    newest SummaryWriter.
 
     Args:
         step: Steps done, from 1; None counts the calls.
@@ -136,7 +138,7 @@ def report(
     """
     for reporter in _reporters:
         reporter.note(step, steps, images, loss)
-    _mlflow.note(step, images, loss)
+    _log.note(step, images, loss)
 
 
 def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:
@@ -147,7 +149,7 @@ def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:
         rank: Number of this rank.
         mlflow_link: File that tells which run of MLflow this rank logs to; None for none.
     """
-    _mlflow.link_path = mlflow_link
+    _log.tell(mlflow_link)
     reporter = Reporter(StoreClient(address, SCOPE), rank)
     _reporters[:] = [reporter]
     return reporter
@@ -155,4 +157,4 @@ def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:
 
 def finish_logging() -> None:
     """Tell the list of runs which run of MLflow this rank has logged to, if it has."""
-    _mlflow.finish()
+    _log.finish()
