@@ -61,7 +61,7 @@ ROOMS: dict[str, dict[str, tuple[str, ...]]] = {
         "tensorboard": (),
         "jobs": (),
         "files": (),
-        "s3": (),
+        "s3": ("files",),
         "home": ("kernels",),
         "kernels": (),
         "environments": (),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
-from portal.server.errors import PreviewError, UploadError
+from portal.server.errors import PreviewError
 from portal.server.files.archive import stream_archive
+from portal.server.files.chunks import ChunksHandler, refuse
 from portal.server.files.preview import preview
-from portal.server.files.upload import MOST_CHUNK_BYTES, Upload
+from portal.server.files.upload import Upload
 from spawner.session_settings import SessionSettings
 
 # Between two chunks of a slow connection.
@@ -60,13 +61,8 @@ async def local_path(handler: JupyterHandler) -> Path:
     return found
 
 
-class UploadHandler(APIHandler):
-    """A file that is uploaded in chunks.
-
-    Arguments of all requests: `path`, `size` in bytes, `modified` in ms of Unix time.
-    """
-
-    auth_resource = "contents"
+class UploadHandler(ChunksHandler):
+    """A file that is uploaded in chunks."""
 
     def initialize(self, transfers: Transfers) -> None:
         """Store the arguments of the route."""
@@ -76,26 +72,24 @@ class UploadHandler(APIHandler):
     async def get(self) -> None:
         """Return what is there of it."""
         upload = await self._upload()
-        await self._answer(lambda: asdict(upload.state()))
+        await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
 
     @for_the_user
     async def put(self) -> None:
         """Take the bytes from `offset` on: 200 and the next offset.
 
-        Raises:
-            HTTPError: 413 if they are more than 64 MiB.
-
         Source:
             409 if they do not follow what has arrived, 412 if a file of this name is there and
-            `replaces` is not 1, 507 if the disk is full.
+            `replaces` is not 1, 413 if they are more than 64 MiB, 507 if the disk is full.
         """
         upload = await self._upload()
-        offset, chunk = self._number("offset"), self.request.body
-        replaces = self.get_query_argument("replaces", "") == "1"
-        if len(chunk) > MOST_CHUNK_BYTES:
-            raise HTTPError(413, f"A chunk has at most {MOST_CHUNK_BYTES} bytes.")
+        chunk = self.read_chunk()
         self.transfers.note()
-        await self._answer(lambda: {"offset": upload.write(offset, chunk, replaces=replaces)})
+
+        def write() -> dict[str, Any]:
+            return {"offset": upload.write(chunk.offset, chunk.content, replaces=chunk.replaces)}
+
+        await self.answer(asyncio.to_thread(write))
 
     @for_the_user
     async def delete(self) -> None:
@@ -106,7 +100,7 @@ class UploadHandler(APIHandler):
             upload.remove()
             return {}
 
-        await self._answer(remove)
+        await self.answer(asyncio.to_thread(remove))
 
     async def _upload(self) -> Upload:
         target = await local_path(self)
@@ -114,21 +108,7 @@ class UploadHandler(APIHandler):
             raise HTTPError(404, "The folder is not there any more. Upload into another one.")
         if await asyncio.to_thread(target.is_dir):
             raise HTTPError(409, f"{target.name} is a folder. Rename it, or the file.")
-        return Upload(target, self._number("size"), self._number("modified"))
-
-    def _number(self, name: str) -> int:
-        text = self.get_query_argument(name)
-        if not text.isascii() or not text.isdecimal() or len(text) > 18:
-            raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
-        return int(text)
-
-    async def _answer(self, work: Callable[[], dict[str, Any]]) -> None:
-        try:
-            self.finish(await asyncio.to_thread(work))
-        except UploadError as error:
-            self.log.warning("%s", error)
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
+        return Upload(target, self.read_number("size"), self.read_number("modified"))
 
 
 class ArchiveHandler(JupyterHandler):
@@ -184,8 +164,7 @@ class PreviewHandler(APIHandler):
         try:
             shown = await asyncio.to_thread(preview, path)
         except PreviewError as error:
-            self.set_status(error.http_status)
-            self.finish({"message": error.message})
+            refuse(self, error)
             return
         self.finish(shown.as_json())
 

@@ -17,7 +17,6 @@ from portal.server.errors import (
 )
 
 MIB = 1024 * 1024
-MOST_CHUNK_BYTES = 64 * MIB
 _OPEN_PART = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

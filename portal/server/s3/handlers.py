@@ -13,15 +13,14 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
-from portal.server.errors import S3Error, S3KeysError, UploadError
+from portal.server.errors import S3Error, S3KeysError
+from portal.server.files.chunks import Chunk, ChunksHandler, refuse
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.keys import Keys
 from portal.server.s3.store import Entry, Store
 from portal.server.s3.upload import S3Uploads
-from spawner.errors import PortalError
 
 _PIECE_BYTES = 1024 * 1024
-_MOST_CHUNK_BYTES = 64 * 1024 * 1024
 _MOST_KEY = 4096
 
 
@@ -104,10 +103,8 @@ class S3FilesHandler(JupyterHandler):
         return entry
 
 
-class S3UploadHandler(APIHandler):
-    """A file that is uploaded in chunks. Arguments are those of `portal/api/uploads`."""
-
-    auth_resource = "contents"
+class S3UploadHandler(ChunksHandler):
+    """A file that is uploaded in chunks."""
 
     def initialize(self, store: Store, uploads: S3Uploads, note: Callable[[], None]) -> None:
         """Store the arguments of the route."""
@@ -117,32 +114,26 @@ class S3UploadHandler(APIHandler):
 
     @for_the_user
     async def get(self) -> None:
-        """Return what is there of it."""
+        """Return what is there of it; of all bytes, only once S3 has the file."""
         place = self._place()
-        upload = self._uploads.of(*place)
-        await self._answer(
-            lambda: {
-                "offset": 0 if upload is None else upload.offset,
+
+        def look() -> dict[str, Any]:
+            upload = self._uploads.of(*place)
+            return {
+                "offset": 0 if upload is None else upload.arrived(),
                 # A finished upload of this very file is not in its own way.
                 "is_taken": upload is None and self._store.look(*place[:2]) is not None,
                 "other_parts": [],
             }
-        )
+
+        await self.answer(self._store.run(look))
 
     @for_the_user
     async def put(self) -> None:
-        """Take the bytes from `offset` on: 200 and the next offset.
-
-        Raises:
-            HTTPError: 413 if they are more than 64 MiB.
-        """
-        place = self._place()
-        offset, chunk = self._number("offset"), self.request.body
-        if len(chunk) > _MOST_CHUNK_BYTES:
-            raise HTTPError(413, f"A chunk has at most {_MOST_CHUNK_BYTES} bytes.")
-        replaces = self.get_query_argument("replaces", "") == "1"
+        """Take the bytes from `offset` on: 200 and the next offset."""
+        place, chunk = self._place(), self.read_chunk()
         self._note()
-        await self._answer(lambda: {"offset": self._write(place, offset, chunk, replaces)})
+        await self.answer(self._store.run(lambda: {"offset": self._write(place, chunk)}))
 
     @for_the_user
     async def delete(self) -> None:
@@ -150,16 +141,14 @@ class S3UploadHandler(APIHandler):
         self._uploads.cancel(*self._place())
         self.finish({})
 
-    def _write(
-        self, place: tuple[str, str, int, int], offset: int, chunk: bytes, replaces: bool
-    ) -> int:
+    def _write(self, place: tuple[str, str, int, int], chunk: Chunk) -> int:
         upload = self._uploads.of(*place)
-        if upload is None or (offset == 0 and upload.is_over):
-            if not replaces and self._store.look(*place[:2]) is not None:
+        if upload is None or (chunk.offset == 0 and upload.is_over):
+            if not chunk.replaces and self._store.look(*place[:2]) is not None:
                 name = place[1].rpartition("/")[2]
                 raise S3Error(f"{name} is in this folder already. Rename one of the two.")
             upload = self._uploads.begin(*place)
-        return upload.feed(offset, chunk)
+        return upload.feed(chunk.offset, chunk.content)
 
     def _place(self) -> tuple[str, str, int, int]:
         try:
@@ -168,19 +157,7 @@ class S3UploadHandler(APIHandler):
             raise HTTPError(404, error.message) from error
         if not key:
             raise HTTPError(400, "Open a bucket first: files lie in buckets.")
-        return bucket, key, self._number("size"), self._number("modified")
-
-    def _number(self, name: str) -> int:
-        text = self.get_query_argument(name)
-        if not text.isascii() or not text.isdecimal() or len(text) > 18:
-            raise HTTPError(400, f"{name} must be a whole number of 0 or more.")
-        return int(text)
-
-    async def _answer(self, work: Callable[[], dict[str, Any]]) -> None:
-        try:
-            self.finish(await self._store.run(work))
-        except (S3Error, UploadError) as error:
-            refuse(self, error)
+        return bucket, key, self.read_number("size"), self.read_number("modified")
 
 
 class S3KeysHandler(APIHandler):
@@ -232,13 +209,6 @@ class S3KeysHandler(APIHandler):
         if not is_fine or not all(texts[:2]):
             raise HTTPError(400, "Give access_key_id and secret_access_key, both as text.")
         return Keys(**{name: str(text).strip() for name, text in zip(names, texts, strict=True)})
-
-
-def refuse(handler: APIHandler, error: PortalError) -> None:
-    """Answer with the status and the sentence of an error."""
-    handler.log.warning("%s", error.message)
-    handler.set_status(error.http_status)
-    handler.finish({"message": error.message})
 
 
 def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from portal.server.errors import S3Error, UploadConflictError
+from portal.server.errors import S3Error, S3SilentError, UploadConflictError
 from portal.server.s3.store import Store
 
 MIB = 1024 * 1024
@@ -14,6 +14,8 @@ _LEAST_PART_BYTES = 8 * MIB
 _MOST_PARTS = 10_000
 # An upload whose page is gone; what S3 has of it is then removed there.
 _PATIENCE_S = 3600.0
+# The browser asks again after 30.
+_PATIENCE_WITH_S3_S = 20.0
 
 
 class GivenUpError(Exception):
@@ -55,6 +57,22 @@ class S3Upload:
     def failed(self) -> bool:
         """Whether it has ended before its end."""
         return self._error is not None
+
+    def arrived(self) -> int:
+        """Return how many bytes have arrived; of all, only when S3 has the file.
+
+        Raises:
+            S3SilentError: If S3 has all bytes, and has not said in 20 s that it has the file.
+            S3Error: If S3 does not take the file.
+        """
+        if self.offset == self._size_bytes:
+            # Nobody may take a file for uploaded that S3 refuses in its last answer.
+            self._thread.join(_PATIENCE_WITH_S3_S)
+            if self._error is not None:
+                raise self._error
+            if not self.is_over:
+                raise S3SilentError("S3 has all of the file and still puts its parts together.")
+        return self.offset
 
     def feed(self, offset: int, chunk: bytes) -> int:
         """Take the next bytes; after the last ones, wait until S3 has the file.
