@@ -22,7 +22,7 @@ import { sessionPlugin } from './session';
 import { sharePlugin } from './share';
 import { templatesPlugin } from './templates';
 import { storagePlugin } from './storage';
-import { tensorBoardPlugin } from './tensorboard';
+import { tensorBoardPlugin, tensorBoardScriptPlugin } from './tensorboard';
 import { toolsPlugin } from './tools';
 import { archivePlugin } from './archive';
 import { unchangedPlugin } from './unchanged';
@@ -31,6 +31,7 @@ import { uploadPlugin } from './upload';
 
 export default [
   tensorBoardPlugin,
+  tensorBoardScriptPlugin,
   mlflowPlugin,
   newMenuPlugin,
   runningPlugin,
