@@ -41,7 +41,7 @@ SETTINGS = {
 def prepare_rank():
     """Gives a rank one thread and one core; call it before a framework is imported."""
     os.environ.update(SETTINGS)
-    # run() sets it; the other ways get the same value.
+    # run() sets it; the other ways begin with the same value.
     os.environ.setdefault("HOROVOD_CYCLE_TIME", "5")
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[int(os.environ["LOCAL_RANK"]) % len(cores)]})

@@ -12,6 +12,7 @@ PROGRAM = Path(__file__).with_name("training_cases.py")
 CASES = (
     "gradients",
     "gradients_on_two_nodes",
+    "gradients_over_a_restart",
     "keras_progress",
     "save_and_warm_up",
     "refusals",
@@ -21,23 +22,30 @@ CASES = (
     "interrupt_training",
 )
 
+GRADIENTS = ("gradients", "gradients_on_two_nodes", "gradients_over_a_restart")
+
 
 @pytest.fixture(scope="module")
 def found(session):
     return session.run_cases(PROGRAM, CASES)
 
 
-@pytest.mark.parametrize("case", ["gradients", "gradients_on_two_nodes"])
+@pytest.mark.parametrize("case", GRADIENTS)
 def test_two_ranks_end_with_the_same_weights_to_the_last_bit(found, case):
     assert found[case].value["ranks_equal"]
 
 
-@pytest.mark.parametrize("case", ["gradients", "gradients_on_two_nodes"])
+@pytest.mark.parametrize("case", GRADIENTS)
 def test_two_ranks_learn_what_one_process_learns_from_the_same_batches(found, case):
     gradients = found[case].value
 
     assert gradients["largest_weight"] > 0.1
     assert gradients["largest_difference"] < 1e-5
+
+
+def test_ranks_with_short_steps_look_for_gradients_more_often_from_then_on(found):
+    assert found["gradients_over_a_restart"].value["cycles_ms"] == ["5", "5"]
+    assert found["gradients"].value["cycles_ms"] == ["5", "5"]
 
 
 def test_figures_of_an_epoch_are_averaged_over_the_ranks(found):
