@@ -109,6 +109,7 @@ def test_the_launcher_shows_templates_by_goal_and_the_tools(page: Page) -> None:
     picture(page, "tools-launcher")
 
 
+@pytest.mark.release
 def test_jupyterlab_has_the_portals_name_and_guide_and_is_dark_as_the_system_is(
     chromium: Browser, context: BrowserContext
 ) -> None:
@@ -232,6 +233,7 @@ def test_a_cell_shows_the_link_to_tensorboard(page: Page, context: BrowserContex
     tab.close()
 
 
+@pytest.mark.release
 def test_a_progress_bar_is_drawn_in_jupyterlab_and_in_notebook_7(page: Page) -> None:
     notebook = """{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [],
       "execution_count": null, "source":

@@ -175,6 +175,7 @@ def test_a_session_says_why_and_where_it_waits_and_opens_when_a_gpu_is_free(
     assert title.startswith("Your session is ready")
 
 
+@pytest.mark.release
 def test_leaving_and_coming_back_shows_the_same_log_with_its_times(
     page: Page, full_cluster: list[int]
 ) -> None:

@@ -90,6 +90,7 @@ def test_what_a_user_installs_never_reaches_the_notebook_server(home: Path, whee
     assert as_nobody([SERVER / "bin/python", "-c", program], home).strip() == "None"
 
 
+@pytest.mark.release
 def test_a_package_that_breaks_the_kernel_is_named_with_the_way_back(
     home: Path, wheels: Path
 ) -> None:

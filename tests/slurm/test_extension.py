@@ -147,6 +147,7 @@ def test_a_site_that_extends_nothing_says_so(hub: PrivateHub, token: str) -> Non
     assert "does not extend sessions" in answer.json()["message"]
 
 
+@pytest.mark.release
 def test_a_session_is_not_extended_beyond_the_sites_hours(hub: PrivateHub, token: str) -> None:
     hub.start(**ONE_HOUR | {"max_extended_s": 2.5 * 3600})
     wait_until_ready(hub)

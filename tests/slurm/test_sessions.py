@@ -133,6 +133,7 @@ def steps_of(hub: PrivateHub, *, n_steps: int) -> list[object]:
     return steps[:n_steps] if len(steps) >= n_steps else []
 
 
+@pytest.mark.release
 def test_a_killed_hub_takes_up_a_waiting_session_that_can_then_be_stopped(
     hub: PrivateHub,
 ) -> None:
@@ -222,6 +223,7 @@ def test_a_job_that_dies_before_its_server_answers_is_explained_within_five_seco
     assert not hub.server(USER)
 
 
+@pytest.mark.release
 def test_a_waiting_session_says_why_and_has_no_time_limit(
     hub: PrivateHub,
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_hub_that_is_killed_and_started_on_a_full_disk_keeps_its_session(
     wait_until_ready(hub)
 
 
+@pytest.mark.release
 def test_a_start_that_meets_a_full_disk_leaves_nobody_pending_and_no_job(
     small_hub: tuple[PrivateHub, SmallDisk],
 ) -> None:
