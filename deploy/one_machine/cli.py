@@ -17,12 +17,14 @@ from deploy.one_machine.cluster import (
     DEFAULT_N_SIMULATED_NODES,
     DEFAULT_SIMULATED_TYPES,
     MOST_SIMULATED_NODES,
+    Cluster,
     describe_cluster,
 )
 from deploy.one_machine.environments import Build, refuse_unknown_sources
 from deploy.one_machine.errors import DeployError
 from deploy.one_machine.extras import Extra, build_targets
 from deploy.one_machine.foreground import stay
+from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node_count import running_cluster
@@ -65,6 +67,11 @@ def up(argv: Sequence[str]) -> int:
         default=DEFAULT_SIMULATED_TYPES,
         help="types of simulated GPUs, which the nodes have in turn, such as a100,v100; "
         f"{','.join(DEFAULT_SIMULATED_TYPES)} by default",
+    )
+    parser.add_argument(
+        "--offline-nodes",
+        action="store_true",
+        help="give sessions no way to the internet; without it they have one if this machine does",
     )
     parser.add_argument(
         "--foreground",
@@ -141,7 +148,8 @@ def _up(wanted: argparse.Namespace) -> None:
     extras = [Extra(name) for name in wanted.extras]
     build = Build(build_targets(extras))
     cluster = describe_cluster(wanted.simulated_nodes, wanted.simulated_types)
-    steps = select(steps_up(cluster, build, extras), only=wanted.only, until=wanted.until)
+    gateway = Gateway(cluster.nodes, is_wanted=not wanted.offline_nodes)
+    steps = select(steps_up(cluster, build, gateway, extras), only=wanted.only, until=wanted.until)
     names = {step.name for step in steps}
     # Without the step that waits for it, the builder would be left running.
     steps = [step for step in steps if step.name != "build" or "environments" in names]
@@ -152,10 +160,10 @@ def _up(wanted: argparse.Namespace) -> None:
     print(f"\nDone in {time.monotonic() - start:.1f} s.")
     if LAST_STEP in names and not wanted.only:
         in_container = CONTAINER_VARIABLE in os.environ
-        _print_welcome(has_simulated_gpus=cluster.has_simulated_gpus, in_container=in_container)
+        _print_welcome(cluster, no_internet=gateway.refusal, in_container=in_container)
 
 
-def _print_welcome(*, has_simulated_gpus: bool, in_container: bool) -> None:
+def _print_welcome(cluster: Cluster, *, no_internet: str, in_container: bool) -> None:
     users = " and ".join(user.name for user in DEMO_USERS)
     here, there = f"http://127.0.0.1:{PUBLIC_PORT}", f"http://{socket.gethostname()}:{PUBLIC_PORT}"
     if in_container:
@@ -164,8 +172,10 @@ def _print_welcome(*, has_simulated_gpus: bool, in_container: bool) -> None:
         print(f"Open      {here} on this machine, {there} from others")
     print("          without TLS: only for a trial, on a network that you trust")
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
-    if has_simulated_gpus:
+    if cluster.has_simulated_gpus:
         print("GPUs      are simulated: Slurm allocates them, training runs on the CPU")
+    if no_internet:
+        print(f"Internet  is out of reach for sessions, so %pip install fails: {no_internet}")
     if in_container:
         print("Stop      by stopping the container")
     else:

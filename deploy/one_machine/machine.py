@@ -23,6 +23,7 @@ from deploy.one_machine.cluster import Cluster, Node
 from deploy.one_machine.environments import Build
 from deploy.one_machine.extras import Extra, steps_extra
 from deploy.one_machine.files import ensure_folder
+from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import (
     LOG_DIR,
     NODES_DIR,
@@ -37,7 +38,9 @@ from deploy.one_machine.steps import Step
 FOLDERS = (SETTINGS_DIR, STATE_DIR, LOG_DIR, RUN_DIR, NODES_DIR, ORIGINALS_DIR)
 
 
-def steps_up(cluster: Cluster, build: Build, extras: Sequence[Extra] = ()) -> list[Step]:
+def steps_up(
+    cluster: Cluster, build: Build, gateway: Gateway, extras: Sequence[Extra] = ()
+) -> list[Step]:
     """Return all steps of deploy/up, in order."""
     return [
         Step(name="packages", title="Packages of Debian", do=packages.ensure_packages),
@@ -46,6 +49,7 @@ def steps_up(cluster: Cluster, build: Build, extras: Sequence[Extra] = ()) -> li
         # In the background from here on, because it takes longest.
         Step(name="build", title="Environments: start", do=build.start),
         *_cluster_steps(cluster),
+        Step(name="internet", title="Way of the nodes to the internet", do=gateway.ensure),
         Step(name="environments", title="Environments: finish", do=build.join),
         *steps_extra(extras),
         # After the build, which installs the programs that the rule names.

@@ -82,7 +82,7 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
 
     Args:
         gpus: "simulated:N", or "real" if the node has the devices of this machine.
-        binds: Pairs of a folder and the place where the node sees it.
+        binds: Pairs of a folder or file and the place where the node sees it.
     """
     # Opened first, because the mounts below hide these paths.
     kept = [(os.open(source, os.O_PATH), target) for source, target in binds]
@@ -99,9 +99,18 @@ def make_node(gpus: str, binds: list[tuple[str, str]]) -> None:
     for file, target in kept:
         # The path leads through this process to what /run and /dev held before.
         if not os.path.exists(target):
-            os.makedirs(target)
+            make_place(target, is_folder=stat.S_ISDIR(os.fstat(file).st_mode))
         mount("--no-canonicalize", "--bind", f"/proc/{os.getpid()}/fd/{file}", target)
         os.close(file)
+
+
+def make_place(target: str, *, is_folder: bool) -> None:
+    """Make what something can be mounted on."""
+    if is_folder:
+        os.makedirs(target)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def bury_the_dead() -> NoReturn:

@@ -11,6 +11,7 @@ from deploy.one_machine.command import run
 from deploy.one_machine.errors import CommandError, DeployError
 from deploy.one_machine.files import ensure_file, read_plain
 from deploy.one_machine.layout import NODES_DIR
+from deploy.one_machine.resolver import ensure_resolv_conf
 
 HEAD_NAME = "dsphead"
 HEAD_ADDRESS = "10.77.0.1"
@@ -82,6 +83,7 @@ def ensure_network(hosts: Sequence[Host]) -> str:
             "or use a virtual machine.",
         )
     changed = ensure_file(HOSTS_FILE, render_hosts(hosts))
+    changed |= ensure_resolv_conf()
     changed |= _ensure_bridge()
     for host in hosts:
         changed |= _ensure_host(host)

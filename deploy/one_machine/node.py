@@ -15,6 +15,7 @@ from deploy.one_machine.layout import NODES_DIR, ONE_MACHINE_DIR, log_path
 from deploy.one_machine.network import HOSTS_FILE
 from deploy.one_machine.pidfile import read_start_ticks, running
 from deploy.one_machine.process import Daemon, ensure_started
+from deploy.one_machine.resolver import NODES_RESOLV_CONF, RESOLV_CONF
 
 START_TIMEOUT_S = 60
 USABLE_STATES = frozenset({"idle", "mixed", "allocated", "completing"})
@@ -40,6 +41,7 @@ def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
             *("/usr/bin/python3", "-I", f"{ONE_MACHINE_DIR}/namespace.py"),
             *("--hostname", node.host.name, "--node", gpus),
             *("--bind", str(HOSTS_FILE), "/etc/hosts"),
+            *_own_resolv_conf(),
             # The node's own /run hides nslcd's socket, by which users are looked up.
             *("--bind", str(NSLCD_RUN_DIR), str(NSLCD_RUN_DIR)),
             *("--", "slurmd", "-D"),
@@ -48,6 +50,14 @@ def node_daemon(node: Node, *, has_simulated_gpus: bool) -> Daemon:
         writes_log=True,
         stop_signal=signal.SIGKILL,
     )
+
+
+def _own_resolv_conf() -> tuple[str, ...]:
+    # Mounted on what a link leads to, which may be in /run, where the node has its own. Where this
+    # machine has none it would be made in /etc, which the node shares.
+    if not RESOLV_CONF.exists():
+        return ()
+    return ("--bind", str(NODES_RESOLV_CONF), str(RESOLV_CONF.resolve()))
 
 
 def ensure_node(node: Node, *, has_simulated_gpus: bool) -> str:

@@ -31,6 +31,7 @@ CLUSTER_PACKAGES = (
     "openssl",
     "sudo",
     "iproute2",
+    "nftables",
     "python3-venv",
 )
 # Daemons that these packages bring a unit for, and the packages that bring them. deploy/up runs its

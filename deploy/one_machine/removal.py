@@ -11,6 +11,7 @@ from deploy.one_machine import (
     accounts,
     controller,
     extras,
+    gateway,
     name_service,
     network,
     node,
@@ -48,7 +49,7 @@ def steps_down(cluster: Cluster) -> list[Step]:
         Step(
             name="network",
             title="Network of the nodes",
-            do=_removing(lambda: network.remove_network(cluster.hosts)),
+            do=_removing(lambda: remove_network(cluster)),
         ),
     ]
 
@@ -77,6 +78,12 @@ def steps_purge(cluster: Cluster, *, keeps_environments: bool) -> list[Step]:
     # Last, because the account cannot go while a process runs as it.
     steps.append(("account", "Account of hub and proxy", accounts.remove_account))
     return [Step(name=name, title=title, do=_removing(do)) for name, title, do in steps]
+
+
+def remove_network(cluster: Cluster) -> None:
+    """Remove the nodes' way to the internet, and their network."""
+    gateway.close(cluster.hosts)
+    network.remove_network(cluster.hosts)
 
 
 def cancel_jobs() -> str:

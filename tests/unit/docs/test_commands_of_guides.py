@@ -50,6 +50,7 @@ class RunBy:
 RUN = (
     RunBy(r"deploy/up", "tests/command.py", '"deploy/up"'),
     RunBy(r"deploy/(up|down) --only hub", "tests/support/parts.py", '"--only"'),
+    RunBy(r"deploy/up --offline-nodes", "tests/deploy/test_gateway.py", '"--offline-nodes"'),
     RunBy(r"deploy/up --foreground", "Containerfile", '"--foreground"'),
     RunBy(r"deploy/down", "tests/platforms/test_debian.py", "deploy/down"),
     RunBy(r"deploy/environments/build \w+", "tests/command.py", '"deploy/environments/build"'),

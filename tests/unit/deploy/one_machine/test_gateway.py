@@ -1,0 +1,67 @@
+"""Why the nodes have a way to the internet, or none; tests/deploy tries it."""
+
+from __future__ import annotations
+
+import pytest
+
+from deploy.one_machine import gateway
+from deploy.one_machine.errors import CommandError
+from deploy.one_machine.gateway import Gateway, NoWayError, parse_device
+from tests.unit.deploy.one_machine.clusters import SIMULATED
+
+
+@pytest.mark.parametrize(
+    ("route", "device"),
+    [
+        ("192.0.2.1 via 10.0.2.2 dev eth0 src 10.0.2.15 uid 0 \n    cache \n", "eth0"),
+        ("192.0.2.1 dev wg0 table 51820 src 10.9.0.2 uid 0 \n    cache \n", "wg0"),
+    ],
+)
+def test_the_uplink_is_the_device_of_the_route(route: str, device: str) -> None:
+    assert parse_device(route) == device
+
+
+@pytest.mark.parametrize("route", ["", "local 192.0.2.1 dev lo src 192.0.2.1 uid 0 \n"])
+def test_a_route_that_leads_nowhere_is_none(route: str) -> None:
+    with pytest.raises(NoWayError, match="leads nowhere"):
+        parse_device(route)
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return the commands that are run; none has anything to say."""
+    commands: list[list[str]] = []
+
+    def run(argv: list[str], **_: object) -> str:
+        commands.append(argv)
+        if argv[:4] == ["ip", "-4", "route", "get"]:
+            raise CommandError(argv, 2, "RTNETLINK answers: Network is unreachable\n")
+        return ""
+
+    monkeypatch.setattr(gateway, "run", run)
+    return commands
+
+
+def test_a_machine_without_internet_is_no_failure_and_its_nodes_have_none(
+    ran: list[list[str]],
+) -> None:
+    way = Gateway(SIMULATED.nodes)
+
+    assert way.ensure() == "none: This machine has no route to the internet for IPv4."
+    assert way.refusal == "This machine has no route to the internet for IPv4."
+    assert not any("masquerade" in word or "replace" in word for argv in ran for word in argv)
+
+
+def test_who_wants_no_internet_is_not_asked_for_a_route(ran: list[list[str]]) -> None:
+    assert Gateway(SIMULATED.nodes, is_wanted=False).ensure() == "none: --offline-nodes was given."
+    assert ["ip", "-4", "route", "get", gateway.ON_THE_INTERNET] not in ran
+
+
+def test_the_last_words_of_what_failed_are_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise CommandError(["nft", "-f", "-"], 1, "x\nOperation not permitted\n")
+
+    monkeypatch.setattr(gateway, "find_uplink", refuse)
+    monkeypatch.setattr(gateway, "close", lambda _: None)
+
+    assert Gateway(()).ensure() == "none: Operation not permitted"
