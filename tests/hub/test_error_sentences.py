@@ -42,6 +42,7 @@ def test_a_second_start_is_refused_with_where_the_first_one_is(ada: Browser) -> 
     try:
         page = text_of(ada.choose("ada", gpus="2"), 400)
         assert "The session is already starting" in page
+        assert '<a href="/hub/spawn-pending/ada">' in page
     finally:
         ada.hub.set_cluster(step=99)
         eventually(

@@ -77,6 +77,7 @@ def test_limits_that_are_read_late_appear_on_the_form_without_a_reload(
 
     expect(page.locator("input[name=gpus]:disabled")).to_have_count(2)
     expect(page.get_by_text("The limit of the account research").first).to_be_visible()
+    expect(page.locator("[data-gpus='3'] [data-start]")).to_have_text("not available to you")
     expect(note).to_be_hidden()
 
 
@@ -143,6 +144,17 @@ def test_coming_back_to_the_waiting_page_shows_all_steps_again(page: Page, hub: 
     log = page.locator("#waiting-log li")
     expect(log.filter(has_text="Job 4711 was submitted")).to_have_count(1)
     expect(log.filter(has_text="All GPUs of this size are taken")).to_have_count(1)
+
+
+def test_the_back_button_leads_to_no_second_start(page: Page, hub: PrivateHub) -> None:
+    hub.set_cluster(step=1)
+    start(page)
+    expect(page.get_by_text("All GPUs of this size are taken").first).to_be_visible()
+
+    page.go_back()
+
+    expect(page).to_have_url(re.compile("/hub/spawn-pending/ada$"))
+    expect(page.get_by_role("heading", name="Your session is starting")).to_be_visible()
 
 
 def test_cancel_leads_back_to_the_server_page(page: Page, hub: PrivateHub) -> None:

@@ -36,6 +36,8 @@ class FormHandler(SpawnHandler):
         """Show the form with the options of the address marked."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
         self._forget_link()
+        # The browser's back button asks again, and finds the page of a start that is on its way.
+        self.set_header("Cache-Control", "no-store")
         # JupyterHub replaces a spawner that has failed, and forgets why.
         self._failed_start = self._find_failed_start(user_name, server_name)
         shown: Awaitable[None] = super().get(user_name, server_name)
@@ -65,6 +67,19 @@ class FormHandler(SpawnHandler):
             user, *arguments, **options
         )
         return answer
+
+    async def _post(self, user_name: str, server_name: str, **display_name: str) -> None:
+        try:
+            await super()._post(user_name=user_name, server_name=server_name, **display_name)
+        except HTTPError as error:
+            user = self.find_user(user_name)
+            spawner = user.spawners.get(server_name) if user else None
+            if spawner is not None and spawner.pending == "spawn":
+                # Not without a word to that page: its start is not the one that was asked for.
+                error.jupyterhub_html_message = _tell_other_start(
+                    self._get_pending_url(user, server_name)
+                )
+            raise
 
     def _find_failed_start(
         self, user_name: str | None, server_name: str
@@ -145,6 +160,14 @@ def _tell_failure(start: asyncio.Future[Any], spawner: Any, page_url: str) -> Ma
         '<p class="portal-text"><strong>Your last start failed.</strong> {}</p>'
         '<p><a href="{}">What Slurm and the log say</a></p>'
     ).format(words, page_url)
+
+
+def _tell_other_start(page_url: str) -> Markup:
+    return Markup(
+        '<p class="portal-text">The session is already starting, with what you chose before.</p>'
+        '<p><a href="{}">See how far it is, or cancel it there to start one with other options</a>'
+        "</p>"
+    ).format(page_url)
 
 
 def _texts(arguments: dict[str, list[bytes]]) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ function showChoice(choice) {
   if (!card) return;
   for (const name of ["cores", "memory", "hours"]) write(card, name, choice[name]);
   write(card, "note", choice.refusal || choice.note);
-  write(card, "start", choice.refusal ? "not for you" : choice.start);
+  write(card, "start", choice.refusal ? "not available to you" : choice.start);
   card.querySelector("[data-start]").className = `portal-state portal-state-${choice.tone}`;
   const input = card.querySelector("input");
   input.disabled = Boolean(choice.refusal);
