@@ -8,7 +8,7 @@
       TensorBoardError         the notebook server starts no TensorBoard
 
 Notebooks show these errors without frames of this package: only the sentences, and the rank's own
-traceback for a RankError.
+traceback for a RankError. Of an interrupt they show the name.
 """
 
 from __future__ import annotations
@@ -30,6 +30,16 @@ class LaunchError(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython asks the exception for the lines to show in place of a traceback.
         return [f"{type(self).__name__}: {self}"]
+
+
+def hide_frames(error: BaseException) -> None:
+    """Let notebooks show an interrupt as one line, without frames of this package.
+
+    Other errors stay as they are: where a fault of this package is, its frames tell.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        # Python's own class has no method for what IPython asks.
+        error.__dict__["_render_traceback_"] = lambda: [type(error).__name__]
 
 
 class SessionError(LaunchError):

@@ -67,7 +67,7 @@ def case_interrupt_a_cell() -> dict[str, object]:
 
     Returns:
         Seconds between line 0 and line 5, between button and the end of the cell; the name of the
-        error; ranks that still run.
+        error and the lines that the cell shows of it; ranks that still run.
     """
     return with_kernel(_watch)
 
@@ -138,7 +138,7 @@ def _watch(manager, client) -> dict[str, object]:
     message_id = client.execute(CELL)
     seen_at: dict[int, float] = {}
     pressed_at = None
-    error = ""
+    error, shown = "", []
     while True:
         message = client.get_iopub_msg(timeout=TIMEOUT_S)
         if message["parent_header"].get("msg_id") != message_id:
@@ -152,7 +152,7 @@ def _watch(manager, client) -> dict[str, object]:
             pressed_at = time.monotonic()
             manager.interrupt_kernel()
         if kind == "error":
-            error = content["ename"]
+            error, shown = content["ename"], content["traceback"]
         if kind == "status" and content["execution_state"] == "idle":
             break
     pids = [int(path.read_text()) for path in Path.cwd().glob("*.pid")]
@@ -160,6 +160,7 @@ def _watch(manager, client) -> dict[str, object]:
         "seconds_between_lines_0_and_5": seen_at[5] - seen_at[0],
         "seconds_after_button": time.monotonic() - pressed_at,
         "error": error,
+        "shown": shown,
         "alive": [pid for pid in pids if Path(f"/proc/{pid}").exists()],
     }
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ..errors import LaunchError, StepError
+from ..errors import LaunchError, StepError, hide_frames
 from ..slurm import commands
 from ..slurm.messages import explain_end, explain_waiting
 from ..task.folder import RunFolder
@@ -111,9 +111,10 @@ class Run:
         """
         try:
             self._follow(show)
-        except BaseException:
+        except BaseException as error:
             if self.job_id is not None:
                 self.stop()
+            hide_frames(error)
             raise
         return self.result()
 

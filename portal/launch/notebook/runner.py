@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..checkpoint import find_checkpoints
-from ..errors import LaunchError, SessionError, StepError
+from ..errors import LaunchError, SessionError, StepError, hide_frames
 from ..import_name import IMPORT_NAME
 from ..rendezvous.network import LOOPBACK
 from ..slurm import commands
@@ -199,8 +199,9 @@ def _run_step(folder: RunFolder, plan: Plan, session: SessionAllocation, *, n_sh
             show=show_text,
             on_pace=lambda pace, is_end: bar.draw(pace, is_end=is_end),
         )
-    except BaseException:
+    except BaseException as error:
         show_text("Stopped: all ranks have been ended.\n")
+        hide_frames(error)
         raise
     return Run(folder, None, show_text).result()
 

@@ -49,9 +49,14 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
     names = body["logdirs"] if "logdirs" in body else [body["logdir"]]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise LogdirError(f"{viewer.title} was asked for a folder that is not text. Give its path.")
-    if not 1 <= len(names) <= _MAX_LOGDIRS:
+    if not names:
         raise LogdirError(
-            f"{viewer.title} was asked for {len(names)} folders; it compares 1 to {_MAX_LOGDIRS}. "
+            f"{viewer.title} was asked for without a folder. Select one in the file browser first; "
+            "what was selected may have been deleted."
+        )
+    if len(names) > _MAX_LOGDIRS:
+        raise LogdirError(
+            f"{viewer.title} was asked for {len(names)} folders; it compares {_MAX_LOGDIRS} at most. "
             "Select fewer, or the folder that holds them."
         )
     return tuple(dict.fromkeys(names))

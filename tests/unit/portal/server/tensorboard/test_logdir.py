@@ -146,6 +146,11 @@ def test_a_request_names_one_folder_or_several(body: object, names: tuple[str, .
     assert parse_request(body) == names
 
 
+def test_a_selection_that_is_gone_is_no_question_of_how_many() -> None:
+    with pytest.raises(LogdirError, match="Select one in the file browser"):
+        parse_request({"logdirs": []})
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -157,7 +162,6 @@ def test_a_request_names_one_folder_or_several(body: object, names: tuple[str, .
         {"logdir": 1},
         {"logdir": ["a"]},
         {"logdirs": "a"},
-        {"logdirs": []},
         {"logdirs": ["a", 1]},
         {"logdirs": ["a"] * 51},
         {"logdir": "a", "command": "id"},
