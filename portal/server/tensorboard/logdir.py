@@ -56,8 +56,8 @@ def parse_request(body: Any, viewer: Viewer = TENSORBOARD) -> tuple[str, ...]:
         )
     if len(names) > _MAX_LOGDIRS:
         raise LogdirError(
-            f"{viewer.title} was asked for {len(names)} folders; it compares {_MAX_LOGDIRS} at most. "
-            "Select fewer, or the folder that holds them."
+            f"{viewer.title} was asked for {len(names)} folders; it compares at most"
+            f" {_MAX_LOGDIRS}. Select fewer, or the folder that holds them."
         )
     return tuple(dict.fromkeys(names))
 
