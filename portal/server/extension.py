@@ -49,8 +49,8 @@ from portal.server.mlflow.pages import MlflowPages
 from portal.server.mlflow.proxy import MlflowProxy
 from portal.server.mlflow.tracking import has_mlflow
 from portal.server.open_notebooks import notebook_of
-from portal.server.ports.handlers import VARIABLE as PORT_VARIABLE
-from portal.server.ports.handlers import PortKey, port_routes
+from portal.server.ports.handlers import port_routes
+from portal.server.ports.key import PortKey
 from portal.server.private_dir import make_private_dir
 from portal.server.reading.handlers import Reading
 from portal.server.runs.handlers import run_routes
@@ -141,12 +141,8 @@ class PortalServer(ExtensionApp):
         self.saves_output = settings.saves_output
         runs = Runs(Path.home())
         self.runs_limit = RunsLimit(runs, settings, self.log)
-        key = PortKey()
-        # Programs such as Dash need to know the URL path of their pages.
-        os.environ[PORT_VARIABLE] = f"{base_url}port/{key.text}/"
-        vscode = vscode_tool(
-            settings, self.private_dir, self.serverapp.root_dir, os.environ[PORT_VARIABLE]
-        )
+        key = PortKey(base_url, os.environ)
+        vscode = vscode_tool(settings, self.private_dir, self.serverapp.root_dir, key.prefix)
         tools = (*filter(None, [vscode]), *offered_tools(settings))
         transfers = Transfers()
         self.s3 = S3Drive(settings, self.serverapp.contents_manager, transfers.note)
@@ -186,7 +182,7 @@ class PortalServer(ExtensionApp):
         owner, hub = os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ)
         self.visitors = Visitors(owner, hub, self.log)
         guest_rights = GuestRights(hub, self.log)
-        self.guests = Guests(owner, self.log, guest_rights, base_url)
+        self.guests = Guests(owner, self.log, guest_rights, base_url, key.renew)
         self.reading = Reading(self.serverapp, guest_rights)
         if owner:
             self.visitors.watch(self.serverapp.identity_provider)

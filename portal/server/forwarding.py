@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 
 import httpcore
 from jupyter_server.base.handlers import JupyterHandler
-from tornado.iostream import StreamClosedError
+from tornado.iostream import IOStream, StreamClosedError
+from tornado.web import RequestHandler
+from tornado.websocket import WebSocketHandler
 
 HOP_BY_HOP = frozenset(
     {
@@ -44,6 +46,8 @@ class ForwardingHandler(JupyterHandler):
     page_title = ""
     # A program's cookie would be stored for the portal's own host.
     not_passed_back = HOP_BY_HOP | {"date", "server", "set-cookie"}
+    # The connection of a websocket, which is no longer Tornado's.
+    detached: IOStream | None = None
 
     async def pass_back(self, response: httpcore.Response) -> None:
         """Stream a program's response to the browser; its content has not been read yet."""
@@ -99,3 +103,13 @@ class ForwardingHandler(JupyterHandler):
         self.set_header("Content-Type", "text/html; charset=utf-8")
         words = {"tab": self.page_title, "title": title, "text": text}
         self.finish(_PAGE.format(**{name: html.escape(word) for name, word in words.items()}))
+
+
+def cut_off(handler: RequestHandler, reason: str) -> None:
+    """End a websocket, which gets the reason, or whatever is still sent or received."""
+    if isinstance(handler, WebSocketHandler) and handler.ws_connection is not None:
+        handler.close(reason=reason)
+    elif isinstance(handler, ForwardingHandler) and handler.detached is not None:
+        handler.detached.close()
+    elif not handler._finished and (stream := getattr(handler.request.connection, "stream", None)):
+        stream.close()

@@ -145,6 +145,26 @@ def test_without_a_login_or_the_key_nothing_is_asked(
     assert programs.asked() == ""
 
 
+def test_a_page_at_an_address_of_before_leads_to_the_login_and_the_address_of_now(
+    server: NotebookServer, programs: Programs
+) -> None:
+    port = programs.start()
+    old = f"{'0' * 32}/{port}/a%2Fb?x=1"
+    page = {"Sec-Fetch-Dest": "document"}
+
+    led = ask(server, old, headers=page)
+    nobody = requests.get(
+        server.host + led.headers["Location"], headers=page, timeout=30, allow_redirects=False
+    )
+    owner = ask(server, f"{port}/a%2Fb?x=1", headers=page)
+
+    assert led.headers["Location"] == f"/user/ada/port/{port}/a%2Fb?x=1"
+    assert nobody.headers["Location"].startswith("/user/ada/login")
+    assert owner.headers["Location"] == f"{keyed(server, port)[len(server.host) :]}a%2Fb?x=1"
+    # What a page of a program asks for itself comes without cookies: nothing helps but another one.
+    assert "load the page again" in ask(server, old).text
+
+
 def test_a_redirect_of_the_program_stays_below_its_place(
     server: NotebookServer, programs: Programs
 ) -> None:

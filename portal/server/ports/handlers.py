@@ -7,8 +7,6 @@ origin. Their own requests are therefore recognised by a key in the path.
 from __future__ import annotations
 
 import asyncio
-import hmac
-import secrets
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
@@ -18,12 +16,12 @@ from jupyter_server.auth.decorator import allow_unauthenticated
 from portal.server.authorization import for_the_user
 from portal.server.errors import SilentPortError
 from portal.server.forwarding import ForwardingHandler
+from portal.server.ports.key import VARIABLE, PortKey
 from portal.server.ports.listeners import LOOPBACK, SessionPorts
 from portal.server.ports.sandboxed_page import with_storage
 from portal.server.ports.tunnel import tunnel
 from spawner.errors import PortalError
 
-VARIABLE = "PORTAL_PORT_PREFIX"
 ROUTE = r"/port/([0-9]{1,5})(?:/.*)?"
 KEYED_ROUTE = r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?"
 _SANDBOX = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
@@ -45,18 +43,6 @@ _OF_THE_HOST = {
     "strict-transport-security",
     "www-authenticate",
 }
-
-
-class PortKey:
-    """The key in the URLs of programs' pages; a new one each time the server starts."""
-
-    def __init__(self) -> None:
-        # Hexadecimal, so that KEYED_ROUTE tells it from the number of a port.
-        self.text = secrets.token_hex(16)
-
-    def fits(self, text: str) -> bool:
-        """Return whether `text` is the key, in constant time."""
-        return hmac.compare_digest(self.text, text)
 
 
 class _CheckedBackend(httpcore.AnyIOBackend):
@@ -238,10 +224,11 @@ class KeyedPortHandler(PortHandler):
         """Forward the request if it has the key."""
         path, rest = self._split(n_parts=3)
         if not self.key.fits(key):
-            text = f"This address was one of an earlier session. Open {self.base_url}port/{port}/."
-            self.say(404, "This address has ended", text)
+            self._lead_to_the_login(port, rest)
+            return
+        self.key.users.add(self)
         # A CORS preflight, which the program need not know about.
-        elif "Access-Control-Request-Method" in self.request.headers:
+        if "Access-Control-Request-Method" in self.request.headers:
             self._allow_method()
         elif not rest.startswith("/"):
             self.redirect(f"{path}/{rest}")
@@ -249,6 +236,20 @@ class KeyedPortHandler(PortHandler):
             await self._forward_to(int(port), path, rest)
 
     get = head = post = put = delete = patch = options = forward
+
+    def _lead_to_the_login(self, port: str, rest: str) -> None:
+        place = f"{self.base_url}port/{port}"
+        # The browser sends its cookies with a page, and with nothing else of a sandbox.
+        if self.request.method == "GET" and self._is_page():
+            self.redirect(f"{place}{rest}" if rest.startswith("/") else f"{place}/{rest}")
+            return
+        text = (
+            "The key in this address was one of an earlier session, or changed when a colleague's"
+            f" right to work in this one ended. Open {place}/ and load the page again. A program"
+            f" that knows its own address from {VARIABLE} has to be started again in a new kernel"
+            " or terminal."
+        )
+        self.say(404, "This address has ended", text)
 
     def _allow_method(self) -> None:
         asked = self.request.headers

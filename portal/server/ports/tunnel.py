@@ -33,7 +33,7 @@ async def tunnel(handler: ForwardingHandler, response: httpcore.Response) -> Non
     except StreamClosedError:
         return
     # From here on these are frames of a websocket, and no longer HTTP of Tornado's.
-    browser = handler.detach()
+    browser = handler.detached = handler.detach()
     both = [
         asyncio.ensure_future(_from_browser(browser, program)),
         asyncio.ensure_future(_from_program(program, browser)),

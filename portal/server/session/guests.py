@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
+from collections.abc import Callable
 from typing import Any
 
-from tornado.web import Finish, HTTPError
-from tornado.websocket import WebSocketHandler
+from tornado.web import Finish, HTTPError, RequestHandler
 
+from portal.server.forwarding import cut_off
 from portal.server.session.guest_rights import EVERYTHING, NOTHING, GuestRights, Rights
 
 RECHECK_S = 15.0
@@ -17,6 +18,7 @@ RECHECK_S = 15.0
 READING_PAGE = "portal/reading"
 _ENTRIES = frozenset({"lab", "tree", "lab/tree"})
 _GUEST = "is_guest_of_the_session"
+_CLOSED = "The owner no longer shares this session."
 
 
 class ForReaders:
@@ -36,17 +38,27 @@ class Guests:
         owner: Name of the session's user.
         rights: What guests may do.
         base_url: Path of the session.
+        on_fewer: Called when somebody who could work may not any more, and may have kept what
+            stands for a login.
     """
 
     def __init__(
-        self, owner: str, log: logging.Logger, rights: GuestRights, base_url: str = "/"
+        self,
+        owner: str,
+        log: logging.Logger,
+        rights: GuestRights,
+        base_url: str = "/",
+        on_fewer: Callable[[], None] = lambda: None,
     ) -> None:
         self._owner = owner
         self._log = log
         self.rights = rights
         self._base_url = base_url
+        self._on_fewer = on_fewer
         self._hub_auth: Any = None
-        self._sockets: weakref.WeakSet[WebSocketHandler] = weakref.WeakSet()
+        self._workers: set[str] = set()
+        # Websockets and long answers among them; the others are gone soon.
+        self._handlers: weakref.WeakSet[RequestHandler] = weakref.WeakSet()
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, identity_provider: Any) -> None:
@@ -79,8 +91,9 @@ class Guests:
                 # What anybody may ask, such as a page's pictures, asked as nobody.
                 return None
             self._refuse_work(handler, rights)
-        if isinstance(handler, WebSocketHandler):
-            self._sockets.add(handler)
+        if rights.may_work:
+            self._workers.add(str(user.username))
+        self._handlers.add(handler)
         return user
 
     def _refuse_work(self, handler: Any, rights: Rights) -> None:
@@ -98,7 +111,7 @@ class Guests:
         )
 
     def start(self) -> None:
-        """Start to ask every few seconds; nothing is asked while there are no guests."""
+        """Start to ask every few seconds; nothing is asked while there have been no guests."""
         self._task = asyncio.get_running_loop().create_task(self._check_now_and_then())
 
     async def stop(self) -> None:
@@ -108,7 +121,7 @@ class Guests:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def check(self) -> None:
-        """Forget what the hub said of guests, and close the websockets of those who must leave."""
+        """Forget what the hub said of guests, and cut off those who must leave."""
         cache = self._hub_auth.cache
         for key, model in list(cache.values.items()):
             # None for a token that the hub does not know.
@@ -116,13 +129,17 @@ class Guests:
                 cache.values.pop(key, None)
                 cache.timestamps.pop(key, None)
         allowed: dict[str, Rights] = {}
-        for socket in list(self._sockets):
-            token = self._hub_auth.get_token(socket) or ""
+        for handler in list(self._handlers):
+            token = self._hub_auth.get_token(handler) or ""
             if token not in allowed:
                 allowed[token] = await self._rights_of_token(token)
-            if not is_allowed(socket, allowed[token]):
-                self._sockets.discard(socket)
-                socket.close(reason="The owner no longer shares this session.")
+            if not is_allowed(handler, allowed[token]):
+                self._handlers.discard(handler)
+                cut_off(handler, _CLOSED)
+        left = {name for name in self._workers if not (await self.rights.of(name)).may_work}
+        if left:
+            self._workers -= left
+            self._on_fewer()
 
     def _refuse(self, *_: Any, **__: Any) -> None:
         raise HTTPError(

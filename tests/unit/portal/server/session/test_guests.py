@@ -24,6 +24,7 @@ class Socket(WebSocketHandler):
     def __init__(self, token: str) -> None:
         self.token = token
         self.closed_because = ""
+        self.ws_connection: Any = object()
         self.request = request("GET", "/user/ada/api/kernels/x/channels")
 
     def close(self, code: int | None = None, reason: str | None = None) -> None:
@@ -41,6 +42,7 @@ class Page:
         self.token = token
         self.request = request(method, path)
         self.led_to = ""
+        self._finished = False
 
     def get(self) -> None:
         """Answer."""
@@ -65,8 +67,19 @@ class PublicPage(Page):
     get.__dict__["__allow_unauthenticated"] = True
 
 
+class Stream:
+    """A connection to a browser."""
+
+    is_closed = False
+
+    def close(self) -> None:
+        """Close it."""
+        self.is_closed = True
+
+
 def request(method: str, path: str) -> Any:
-    return SimpleNamespace(method=method, path=path)
+    connection = SimpleNamespace(stream=Stream())
+    return SimpleNamespace(method=method, path=path, connection=connection)
 
 
 class Hub:
@@ -119,16 +132,32 @@ def hub_auth() -> HubAuth:
 
 
 async def enter(hub_auth: HubAuth, *names: str) -> tuple[Guests, list[Socket]]:
-    async def get_user(handler: Socket) -> Any:
-        return SimpleNamespace(username=handler.token)
-
-    provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
-    guests = Guests("ada", logging.getLogger("test"), Rights(Hub()))
-    guests.watch(provider)
+    entered = Entered(hub_auth)
     sockets = [Socket(name) for name in names]
     for socket in sockets:
-        await provider.get_user(socket)
-    return guests, sockets
+        await entered.admit(socket)
+    return entered.guests, sockets
+
+
+class Entered:
+    """A session of ada that people enter, and how often they may have kept what lets them in."""
+
+    def __init__(self, hub_auth: HubAuth) -> None:
+        async def get_user(handler: Any) -> Any:
+            return SimpleNamespace(username=handler.token)
+
+        self.hub = Hub()
+        self.n_fewer = 0
+        provider = SimpleNamespace(hub_auth=hub_auth, get_user=get_user)
+        self.guests = Guests(
+            "ada", logging.getLogger("test"), Rights(self.hub), on_fewer=self.count
+        )
+        self.guests.watch(provider)
+        self.admit = provider.get_user
+
+    def count(self) -> None:
+        """Note that somebody who could work may not any more."""
+        self.n_fewer += 1
 
 
 async def test_a_guest_stays_while_the_session_is_shared(hub_auth: HubAuth) -> None:
@@ -234,12 +263,47 @@ async def test_what_guests_do_keeps_no_session() -> None:
 
 
 async def test_who_may_no_longer_work_is_cut_off_from_what_runs(hub_auth: HubAuth) -> None:
-    guests, (socket,) = await enter(hub_auth, "grace")
-    reading = ReadingSocket("grace")
-    guests._sockets.add(reading)
-    guests.rights.hub.rights = {"grace": READS}  # type: ignore[attr-defined]
-    await guests.check()
+    entered = Entered(hub_auth)
+    socket, reading = Socket("grace"), ReadingSocket("grace")
+    goes_on, over = Page("grace"), Page("grace")
+    for handler in (socket, reading, goes_on, over):
+        await entered.admit(handler)
+    over._finished = True
+    entered.hub.rights = {"grace": READS}
+    await entered.guests.check()
     assert (socket.closed_because, reading.closed_because) == (
         "The owner no longer shares this session.",
         "",
     )
+    # The connection of an answer that is over serves others.
+    streams = [page.request.connection.stream for page in (goes_on, over)]
+    assert [stream.is_closed for stream in streams] == [True, False]
+
+
+@pytest.mark.parametrize("left", [READS, {}])
+async def test_what_somebody_who_worked_may_have_kept_ends_once(
+    hub_auth: HubAuth, left: Mapping[str, Any]
+) -> None:
+    entered = Entered(hub_auth)
+    # Nothing of them need be open.
+    await entered.admit(Page("grace"))
+    await entered.guests.check()
+    assert entered.n_fewer == 0
+    entered.hub.rights = {"grace": left}
+    await entered.guests.check()
+    await entered.guests.check()
+    assert entered.n_fewer == 1
+    entered.hub.rights = {"grace": {"may_work": True}}
+    await entered.admit(Page("grace"))
+    entered.hub.rights = {}
+    await entered.guests.check()
+    assert entered.n_fewer == 2
+
+
+async def test_the_end_of_reading_ends_nothing_else(hub_auth: HubAuth) -> None:
+    entered = Entered(hub_auth)
+    entered.hub.rights = {"grace": READS}
+    await entered.admit(ReadingPage("grace"))
+    entered.hub.rights = {}
+    await entered.guests.check()
+    assert entered.n_fewer == 0
