@@ -80,7 +80,10 @@ def write_notebook(server: NotebookServer) -> Path:
 
 
 def open_as_owner(browser: Browser, server: NotebookServer) -> Page:
-    return open_notebook(log_in(browser, server), server, ADDRESS)
+    page = open_notebook(log_in(browser, server), server, ADDRESS)
+    # Until then the last cell may be another one.
+    expect(page.locator(".jp-CodeCell .cm-content").last).to_contain_text("best = ")
+    return page
 
 
 def read(browser: Browser, server: NotebookServer, path: str) -> Page:
