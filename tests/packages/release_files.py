@@ -32,6 +32,14 @@ class ReleaseFiles:
         return self.file("data_scientist_portal-*.whl")
 
 
+def published(folder: Path) -> ReleaseFiles:
+    """Return the files of a release as they were published, once their checksums are right."""
+    check = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    subprocess.run(check, cwd=folder, check=True)
+    (wheel,) = folder.glob("data_scientist_portal-*.whl")
+    return ReleaseFiles(version=wheel.name.split("-")[1], folder=folder.absolute())
+
+
 def git(checkout: Path, *words: str) -> str:
     command = ["git", "-c", "safe.directory=*", *WHO, "-C", str(checkout), *words]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

@@ -13,7 +13,9 @@ from tests.packages.release_files import ADDRESS, ReleaseFiles, Releaser, git
 
 def kinds(files: ReleaseFiles) -> set[str]:
     """The names of the files, without the version."""
-    return {path.name.replace(files.version, "V") for path in files.folder.iterdir()}
+    names = {path.name.replace(files.version, "V") for path in files.folder.iterdir()}
+    # Published files may have been signed with the other program.
+    return {name.replace("SUMS.asc", "SUMS.sig") for name in names}
 
 
 def test_every_file_of_a_release_is_made(releases: Releases) -> None:
