@@ -73,7 +73,8 @@ class Gateway:
         servers = name_servers(machines_resolv_conf())
         if not servers:
             raise NoWayError(
-                "This machine's name server answers only itself; name another in /etc/resolv.conf."
+                "No name server in /etc/resolv.conf can be asked from a node; that needs an IPv4 "
+                "address other than this machine's own."
             )
         has_changed = _ensure_rules(uplink, servers)
         for node in self._nodes:
@@ -158,9 +159,9 @@ def _listed_table() -> str:
 
 
 def _switch_off(device: str | None) -> None:
-    if device is not None:
-        # A device that is gone forwards nothing.
-        with contextlib.suppress(FileNotFoundError):
+    # A device that is gone forwards nothing, and one that could not be switched on needs no rights.
+    with contextlib.suppress(FileNotFoundError):
+        if device is not None and _forwards(device):
             _forwarding(device).write_text("0")
 
 

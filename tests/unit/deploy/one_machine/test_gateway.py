@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from deploy.one_machine import gateway
@@ -55,6 +57,48 @@ def test_a_machine_without_internet_is_no_failure_and_its_nodes_have_none(
 def test_who_wants_no_internet_is_not_asked_for_a_route(ran: list[list[str]]) -> None:
     assert Gateway(SIMULATED.nodes, is_wanted=False).ensure() == "none: --offline-nodes was given."
     assert ["ip", "-4", "route", "get", gateway.ON_THE_INTERNET] not in ran
+
+
+class ReadOnly:
+    """The switch of a network device where /proc/sys is read-only, as in many containers."""
+
+    def read_text(self) -> str:
+        return "0\n"
+
+    def write_text(self, _: str) -> int:
+        raise OSError(30, "Read-only file system")
+
+
+def test_a_machine_that_lets_root_switch_nothing_on_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = [""]
+
+    def run(argv: list[str], *, stdin: str = "") -> str:
+        if stdin:
+            tables.append(stdin)
+        elif argv[:2] == ["nft", "delete"]:
+            tables.append("")
+        return tables[-1]
+
+    monkeypatch.setattr(gateway, "run", run)
+    monkeypatch.setattr(gateway, "find_uplink", lambda: "eth0")
+    monkeypatch.setattr(gateway, "machines_resolv_conf", lambda: "nameserver 10.1.2.3\n")
+    monkeypatch.setattr(gateway, "_forwarding", lambda _: ReadOnly())
+    monkeypatch.setattr(gateway.shutil, "which", lambda *_, **__: Path("/usr/sbin/nft"))
+
+    assert Gateway(SIMULATED.nodes).ensure() == "none: [Errno 30] Read-only file system"
+    assert tables[-1] == ""
+
+
+def test_without_a_name_server_that_nodes_can_ask_they_have_no_way(
+    monkeypatch: pytest.MonkeyPatch, ran: list[list[str]]
+) -> None:
+    monkeypatch.setattr(gateway, "find_uplink", lambda: "eth0")
+    monkeypatch.setattr(gateway, "machines_resolv_conf", lambda: "nameserver 127.0.0.1\n")
+
+    assert "No name server in /etc/resolv.conf" in Gateway(SIMULATED.nodes).ensure()
+    assert not any("replace" in argv for argv in ran)
 
 
 def test_the_last_words_of_what_failed_are_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
