@@ -15,6 +15,10 @@ from .cell_output import CellOutput
 # srun cuts lines that are longer, and adds a line end to each piece.
 PIECE_BYTES = 1024
 _LABEL = re.compile(rb"\s*(\d+): ?")
+# Slurm writes it among a rank's lines; the cell says itself that the ranks have been ended.
+_CANCELLED = re.compile(
+    rb"slurmstepd(-\S+)?: error: \*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*"
+)
 
 
 def split_label(line: bytes, n_ranks: int) -> tuple[int | None, bytes]:
@@ -107,13 +111,13 @@ class RankOutput:
 
     @property
     def slurm_lines(self) -> list[str]:
-        """The last 50 lines that srun itself printed."""
+        """The last 50 lines that Slurm itself printed."""
         return list(self._slurm_lines)
 
     def feed(self, line: bytes) -> None:
         """Take one line of srun's output, with its end."""
         rank, text = split_label(line, len(self._logs))
-        if rank is None:
+        if rank is None or _CANCELLED.match(text):
             self._slurm_lines.append(text.decode(errors="replace").rstrip())
             return
         text = without_cut(text)

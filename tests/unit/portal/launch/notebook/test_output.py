@@ -62,6 +62,18 @@ def test_what_srun_says_itself_is_kept_for_the_error(tmp_path):
     assert cell == []
 
 
+def test_slurms_note_that_ranks_were_cancelled_is_no_output_of_a_rank(tmp_path):
+    note = b"slurmstepd-node01: error: *** STEP 12.4 ON node01 CANCELLED AT 2026-11-23T17:39:25 ***"
+    limit = note.removesuffix(b" ***") + b" DUE TO TIME LIMIT ***"
+    ranks, cell, paths = output(tmp_path, shown=[0])
+    with ranks:
+        for line in (b"9", note, limit):
+            ranks.feed(b"0: " + line + b"\n")
+
+    assert "".join(cell) == paths[0].read_text() == f"9\n{limit.decode()}\n"
+    assert ranks.slurm_lines == [note.decode()]
+
+
 def test_the_end_of_a_log_is_its_last_lines(tmp_path):
     path = tmp_path / "rank-0.log"
     path.write_text("".join(f"{number}\n" for number in range(100)))
