@@ -56,16 +56,23 @@ class FormHandler(SpawnHandler):
         return started
 
     async def _wrap_spawn_single_user(
-        self, user: Any, *arguments: Any, **options: Any
+        self, user: Any, server_name: str, *arguments: Any, **options: Any
     ) -> Awaitable[None] | None:
         # JupyterHub waits 1 s for the first error of a start, then sends the browser to its page,
         # where it is unknown until the account is rechecked. So this comes first; JupyterHub
         # rechecks a user once in a request.
         if self.authenticator.refresh_pre_spawn and not await self.refresh_auth(user, force=True):
             raise HTTPError(403, f"auth has expired for {user.name}, login again")
-        answer: Awaitable[None] | None = await super()._wrap_spawn_single_user(
-            user, *arguments, **options
-        )
+        try:
+            answer: Awaitable[None] | None = await super()._wrap_spawn_single_user(
+                user, server_name, *arguments, **options
+            )
+        except HTTPError as error:
+            # Another tab was faster by a moment, which JupyterHub takes for a fault of its own.
+            if self._is_starting(user, server_name):
+                error.status_code = 400
+                self._tell_other_start(error, user, server_name)
+            raise
         return answer
 
     async def _post(self, user_name: str, server_name: str, **display_name: str) -> None:
@@ -73,13 +80,21 @@ class FormHandler(SpawnHandler):
             await super()._post(user_name=user_name, server_name=server_name, **display_name)
         except HTTPError as error:
             user = self.find_user(user_name)
-            spawner = user.spawners.get(server_name) if user else None
-            if spawner is not None and spawner.pending == "spawn":
-                # Not without a word to that page: its start is not the one that was asked for.
-                error.jupyterhub_html_message = _tell_other_start(
-                    self._get_pending_url(user, server_name)
-                )
+            if user is not None and self._is_starting(user, server_name):
+                self._tell_other_start(error, user, server_name)
             raise
+
+    @staticmethod
+    def _is_starting(user: Any, server_name: str) -> bool:
+        return server_name in user.spawners and user.spawners[server_name].pending == "spawn"
+
+    def _tell_other_start(self, error: HTTPError, user: Any, server_name: str) -> None:
+        # Not without a word to its page: it is not the start that was asked for now.
+        error.jupyterhub_html_message = Markup(
+            '<p class="portal-text">The session is already starting, with what you chose before.'
+            '</p><p><a href="{}">See how far it is, or cancel it there to start one with other'
+            " options</a></p>"
+        ).format(self._get_pending_url(user, server_name))
 
     def _find_failed_start(
         self, user_name: str | None, server_name: str
@@ -160,14 +175,6 @@ def _tell_failure(start: asyncio.Future[Any], spawner: Any, page_url: str) -> Ma
         '<p class="portal-text"><strong>Your last start failed.</strong> {}</p>'
         '<p><a href="{}">What Slurm and the log say</a></p>'
     ).format(words, page_url)
-
-
-def _tell_other_start(page_url: str) -> Markup:
-    return Markup(
-        '<p class="portal-text">The session is already starting, with what you chose before.</p>'
-        '<p><a href="{}">See how far it is, or cancel it there to start one with other options</a>'
-        "</p>"
-    ).format(page_url)
 
 
 def _texts(arguments: dict[str, list[bytes]]) -> dict[str, list[str]]:
