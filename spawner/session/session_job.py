@@ -8,29 +8,27 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from jupyterhub.utils import AnyTimeoutError, exponential_backoff
 from sqlalchemy.exc import SQLAlchemyError
 
 from spawner.client.preflight import Preflight
 from spawner.client.watch import Watch
-from spawner.errors import PortalError, SlurmError, SlurmUnavailableError
+from spawner.errors import SlurmError
 from spawner.session.cancellation import cancel_job
 from spawner.session.cluster import Cluster
 from spawner.session.end_reason import add_state_step, read_session_end
 from spawner.session.limit_numbers import situation_of_wait
 from spawner.session.log_adapter import SessionLogAdapter
 from spawner.session.progress import Progress
+from spawner.session.requeue import RunOfJob
 from spawner.session.session import Session
 from spawner.session.session_end import SessionEnd
 from spawner.session.spawn_error import StartFailedError
+from spawner.session.submission import Submission
 from spawner.slurm.job_script import Job
 from spawner.slurm.jobs import JobRecord
 from spawner.slurm.states import JobState, Phase
 
 Probe = Callable[[str], Awaitable[object]]
-
-# By then the launcher of a hub that died has ended.
-_FIND_TIMEOUT_S = 30.0
 
 
 class SessionJob:
@@ -70,12 +68,14 @@ class SessionJob:
         self._gpus = gpus
         self._read_secret = read_secret
         self._log = SessionLogAdapter(log, lambda: self.session)
+        self._submission = Submission(
+            cluster, lambda: self.session, self._take_job_id, progress, self._log
+        )
         self._watch: Watch | None = None
-        self._submission: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[SessionEnd] | None = None
         self._news = asyncio.Event()
         self._deadline: float | None = None
-        self._run_began_at = ""
+        self._run = RunOfJob()
         self._is_requeued = self._is_missing = False
         if session.job_id:
             self._begin_watch(is_hot=not session.is_ready)
@@ -92,31 +92,12 @@ class SessionJob:
     async def submit(
         self, job: Job, environment: Mapping[str, str], preflight: Preflight | None = None
     ) -> None:
-        """Submit the job. If the caller is cancelled meanwhile, `stop` still finds the job.
-
-        Args:
-            job: Options and script.
-            environment: Variables of the job.
-            preflight: Checks that run first, as the user; None for none.
-
-        Raises:
-            PreflightError: If the site refuses sessions for what the preflight found.
-            JobRejectedError: If sbatch refused the job.
-            SlurmUnavailableError: If Slurm did not answer.
-        """
-        self._submission = asyncio.ensure_future(self._submit(job, environment, preflight))
-        # Cancelling the caller must not lose the job that is being submitted.
-        await asyncio.shield(self._submission)
+        """Submit the job, as `Submission.submit`; `stop` finds one whose submission was cut off."""
+        await self._submission.submit(job, environment, preflight)
 
     async def find(self) -> bool:
         """Return whether there is a job; search for it if its id was never saved."""
-        if self.session.job_id:
-            return True
-        with contextlib.suppress(AnyTimeoutError):
-            await exponential_backoff(
-                self._find_once, "", start_wait=0.5, max_wait=3.0, timeout=_FIND_TIMEOUT_S
-            )
-        self._is_missing = not self.session.job_id
+        self._is_missing = not await self._submission.find()
         return not self._is_missing
 
     async def wait_until_served(self, probe: Probe) -> str:
@@ -210,14 +191,7 @@ class SessionJob:
             SlurmError: If Slurm refused, or did not answer for a minute; the search for orphans
                 cancels the job later.
         """
-        if self._submission is not None:
-            with contextlib.suppress(PortalError, SQLAlchemyError):
-                # sbatch may be about to accept the job, whose id is needed to cancel it.
-                await asyncio.shield(self._submission)
-        if not self.session.job_id:
-            with contextlib.suppress(SQLAlchemyError):
-                await self._find_once()
-        if not self.session.job_id:
+        if not await self._submission.settle():
             return
         if not await cancel_job(self._cluster, self._begin_watch(is_hot=True)):
             self._log.warning("Job %d is cancelled, but not gone yet", self.session.job_id)
@@ -281,32 +255,6 @@ class SessionJob:
         with contextlib.suppress(SlurmError):
             await self._cluster.slurm.cancel(self.session.key)
 
-    async def _submit(
-        self, job: Job, environment: Mapping[str, str], preflight: Preflight | None
-    ) -> None:
-        slurm, user = self._cluster.slurm, self.session.user
-        try:
-            submission = await slurm.submit(user, job, environment, preflight=preflight)
-        except SlurmUnavailableError:
-            # sbatch may have submitted the job although its answer was lost.
-            if not await self._find_once():
-                raise
-            return
-        for warning in submission.warnings:
-            self._log.warning("Before the start of %s: %s", user, warning)
-            self.progress.add_step("submitted", 5, warning)
-        self._take_job_id(submission.job_id)
-
-    async def _find_once(self) -> bool:
-        with contextlib.suppress(SlurmError):
-            session = self.session
-            for record in await self._cluster.slurm.find_jobs(name=session.job_name):
-                # Another user may have given a job this name.
-                if record.key.user == session.user and record.key.name == session.job_name:
-                    self._take_job_id(record.key.job_id)
-                    return True
-        return False
-
     def _take_job_id(self, job_id: int) -> None:
         # Set before it is saved: if saving fails, the job has to be cancelled.
         self.session = self.session.changed(job_id=job_id, submitted_at=time.time())
@@ -327,27 +275,15 @@ class SessionJob:
         return self._watch
 
     def _on_state(self) -> None:
-        if self._was_requeued():
+        if self._run.note(self.record) and self.session.port:
             self._lose_server()
         self._news.set()
         if self.is_over:
             self._on_over()
 
-    def _was_requeued(self) -> bool:
-        """Return whether Slurm has put the job back into the queue since its server reported."""
-        if self.record is None:
-            return False
-        if self.record.state.phase is Phase.WAITING:
-            return bool(self.session.port)
-        earlier, began_at = self._run_began_at, self.record.starts_at
-        if self.record.state.phase is Phase.RUNNING and began_at:
-            self._run_began_at = began_at
-            # Put back and started again between two queries: only the start time tells.
-            return earlier not in {"", began_at} and bool(self.session.port)
-        return False
-
     def _lose_server(self) -> None:
-        self._run_began_at, self._deadline = "", None
+        self._run.forget()
+        self._deadline = None
         if self.session.is_ready:
             self._is_requeued = True
         else:

@@ -14,7 +14,7 @@ import pytest
 from spawner.client.watcher import Watcher
 from spawner.errors import SlurmUnavailableError
 from spawner.hub.state_disk import StateDiskFullError
-from spawner.session import cancellation, end_reason, session_job
+from spawner.session import cancellation, end_reason, submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -477,7 +477,7 @@ async def test_a_port_that_cannot_be_kept_is_taken_when_it_is_reported_again(
 async def test_a_start_whose_job_is_nowhere_is_over(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_job, "_FIND_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(submission, "_FIND_TIMEOUT_S", 0.1)
 
     assert not await setting.job.find()
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from spawner.client.slurm import Submission
 from spawner.client.watcher import Watcher
 from spawner.errors import JobRejectedError, SlurmUnavailableError
-from spawner.session import session_job
+from spawner.session import submission
 from spawner.session.progress import Progress
 from spawner.session.session import Session
 from spawner.session.session_job import SessionJob
@@ -257,7 +257,7 @@ async def test_after_a_restart_a_job_with_an_id_is_not_searched_for(setting: Set
 async def test_after_a_restart_a_job_without_an_id_is_searched_until_slurm_answers(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_job, "_FIND_TIMEOUT_S", 30.0)
+    monkeypatch.setattr(submission, "_FIND_TIMEOUT_S", 30.0)
     setting.slurm.squeue_error = SlurmUnavailableError("Slurm did not answer")
     search = asyncio.ensure_future(setting.job.find())
 
@@ -276,7 +276,7 @@ async def test_after_a_restart_a_job_without_an_id_is_searched_until_slurm_answe
 async def test_after_a_restart_a_job_that_is_nowhere_is_over(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_job, "_FIND_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(submission, "_FIND_TIMEOUT_S", 0.01)
 
     assert not await asyncio.wait_for(setting.job.find(), 10)
 
