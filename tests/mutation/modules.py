@@ -31,6 +31,10 @@ def mirrored(path: str, *others: str, folder: str = "unit") -> MutatedModule:
 
 MODULES = (
     mirrored("spawner/session/session_job.py"),
+    MutatedModule(
+        "spawner/session/submission.py", ("tests/unit/spawner/session/test_session_job.py",)
+    ),
+    mirrored("spawner/session/requeue.py"),
     mirrored("spawner/client/watcher.py"),
     mirrored("spawner/options/job_options.py"),
     mirrored("spawner/options/request.py"),

@@ -45,3 +45,12 @@ def test_the_next_run_is_awaited_after_one_is_lost() -> None:
     run.forget()
 
     assert not run.note(said(JobState.RUNNING, LATE))
+
+
+def test_what_neither_waits_nor_runs_tells_nothing_of_the_run() -> None:
+    run = RunOfJob()
+    run.note(said(JobState.RUNNING, EARLY))
+
+    assert not run.note(said(JobState.COMPLETING, LATE))
+    assert not run.note(said(JobState.RUNNING))
+    assert not run.note(said(JobState.RUNNING, EARLY))
