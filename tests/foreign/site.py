@@ -41,6 +41,10 @@ SYSTEMCTL = "/usr/local/sbin/systemctl"
 SETTINGS = "/etc/data-scientist-portal/portal.toml"
 URL = f"https://{layout.PORTAL_HOST}"
 OF_HUB = ("/hub/", "_xsrf")
+# Where an installation could leave something, other than homes.
+FOLDERS = ("/etc", "/opt", "/root", "/srv", "/usr/local", "/var", "/ifs", str(layout.SOFTWARE_DIR))
+# What other tests of this machine change while these run.
+NOT_LOOKED_AT = ("/var/cache", "/var/tmp")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +64,25 @@ class Step:
 
 @dataclass
 class Site:
-    """The cluster, and what the guide's commands said, by command."""
+    """The cluster, and what the guide's commands said, by command.
+
+    Attributes:
+        paths_before: All files and folders of the host before the guide's first command.
+    """
 
     machine: Machine
     options: tuple[str, ...] = ()
     steps: list[Step] = field(default_factory=list)
     said: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
+    paths_before: frozenset[str] = frozenset()
+
+    def paths(self) -> frozenset[str]:
+        """Return all files and folders of the host, but homes."""
+        left_out = [word for path in NOT_LOOKED_AT for word in ("-path", path, "-prune", "-o")]
+        found = self.machine.run(
+            *("find", *FOLDERS, "-xdev", *left_out, "-print"), is_checked=False, timeout_s=300
+        )
+        return frozenset(found.stdout.splitlines())
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command line of the guide as root."""
@@ -113,6 +130,7 @@ def installed_site(*options: str, is_fresh: bool = False) -> Iterator[Site]:
         machine.run("/usr/bin/python3", "-B", "-m", "tests.foreign.cluster")
         machine.run("systemctl", "start", "nginx")
         site = Site(machine, options)
+        site.paths_before = site.paths()
         site.follow("Install")
         site.follow("Settings")
         # The one thing that no guide has: GPUs that compute nothing.
