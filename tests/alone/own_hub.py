@@ -24,7 +24,10 @@ PROXY = [
     "/built/portal/proxy/node_modules/configurable-http-proxy/bin/configurable-http-proxy",
 ]
 SUDOERS = "/etc/sudoers.d/batchspawner"
-START_TIMEOUT_S = 60
+# For machines with other work; on a quiet one all of these take seconds.
+START_TIMEOUT_S = 180
+STOP_TIMEOUT_S = 90
+VENV_TIMEOUT_S = 600
 
 # What a site has, and what has to stay: authenticator, base_url, service, role, page and route.
 CONFIG = """\
@@ -115,7 +118,7 @@ class OwnHub:
             return
         self.machine.run("pkill", "-TERM", "-u", ACCOUNT, "-f", "venv/bin/jupyterhub")
         try:
-            self._process.wait(30)
+            self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise
@@ -175,7 +178,7 @@ def make_account(machine: Machine) -> None:
 
 def make_environment(machine: Machine, folder: str, *packages: str) -> None:
     """Make a virtual environment of the site's with packages from the index."""
-    machine.run("/usr/bin/python3", "-m", "venv", folder)
+    machine.run("/usr/bin/python3", "-m", "venv", folder, timeout_s=VENV_TIMEOUT_S)
     install(machine, f"{folder}/bin/pip install -q " + " ".join(f"'{one}'" for one in packages))
 
 
