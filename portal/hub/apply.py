@@ -27,7 +27,7 @@ from portal.hub.messages.stop_notices import shared_notices
 from portal.hub.network import http_server, refusals
 from portal.hub.network.gate import GuardSettings
 from portal.hub.network.refusals import HubStaticHandler
-from portal.hub.pages import error_sentences
+from portal.hub.pages import error_sentences, group_shares
 from portal.hub.pages.administration import administration_routes
 from portal.hub.pages.base import (
     HEADERS,
@@ -168,6 +168,7 @@ def _apply_pages(c: Any, settings: Settings) -> None:
     http_server.register()
     refusals.register()
     error_sentences.register()
+    group_shares.register()
     request_address = ClientAddress(parse_networks(settings.hub.trusted_proxies))
     c.JupyterHub.tornado_settings = {
         "headers": dict(HEADERS),

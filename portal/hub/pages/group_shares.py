@@ -1,0 +1,53 @@
+"""What is shared with a group counts for the tokens of its members, too.
+
+JupyterHub 6.1.1 adds a group's shares to the permissions of a user, and not to those of the user's
+tokens. A session knows its guests by such a token only, and so refused every member of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from jupyterhub import orm, scopes
+
+_ScopesFor = Callable[[Any], frozenset[str]]
+# What JupyterHub's own pages use; other clients are sessions and services.
+_HUB = "jupyterhub"
+
+
+def register() -> None:
+    """Let JupyterHub count them, once."""
+    if not hasattr(scopes.get_scopes_for, "counts_groups"):
+        scopes.get_scopes_for = with_groups(scopes.get_scopes_for)
+        scopes.get_scopes_for.counts_groups = True
+
+
+def with_groups(original: _ScopesFor) -> _ScopesFor:
+    """Return a `get_scopes_for` of JupyterHub that counts them."""
+
+    @wraps(original)
+    def get_scopes_for(orm_object: Any) -> frozenset[str]:
+        held = original(orm_object)
+        if isinstance(orm_object, orm.APIToken) and orm_object.user is not None:
+            return frozenset(held) | _of_groups(orm_object)
+        return held
+
+    return get_scopes_for
+
+
+def _of_groups(token: orm.APIToken) -> frozenset[str]:
+    shared = frozenset(
+        scope
+        for group in token.user.groups
+        for share in group.shared_with_me
+        for scope in share.scopes
+    )
+    wanted = frozenset(token.scopes)
+    if "inherit" in wanted:
+        return shared
+    if token.client_id != _HUB:
+        # As JupyterHub has it: whom a session gave a token may use it there while he has access.
+        wanted |= scopes.access_scopes(token.oauth_client)
+    return shared & wanted
