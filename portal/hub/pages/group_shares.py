@@ -48,6 +48,6 @@ def _of_groups(token: orm.APIToken) -> frozenset[str]:
     if "inherit" in wanted:
         return shared
     if token.client_id != _HUB:
-        # As JupyterHub has it: whom a session gave a token may use it there while he has access.
+        # As JupyterHub has it: a session's token is good there as long as its user may enter.
         wanted |= scopes.access_scopes(token.oauth_client)
     return shared & wanted
