@@ -160,7 +160,10 @@ def take_session(studio: Studio) -> None:
         expect(page.locator(".jp-Notebook").first).to_be_visible(timeout=TIMEOUT_MS)
         expect(page.locator(CLOCK)).to_contain_text("left", timeout=TIMEOUT_MS)
         page.locator(METER).click()
-        expect(page.locator("#data-scientist-portal-meter-panel")).to_contain_text("CPU of")
+        expect(page.get_by_role("heading", name="Start here")).to_be_visible()
+        expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=TIMEOUT_MS)
+        panel = page.locator("#data-scientist-portal-meter-panel")
+        expect(panel).to_contain_text("Kernel of start-here", timeout=TIMEOUT_MS)
         studio.save(page, "session-use")
         page.locator(METER).click()
         minutes = elapsed_minutes() + 10
@@ -197,6 +200,10 @@ def take_jobs(studio: Studio) -> None:
         expect(panel.locator("[data-part=output] pre")).to_contain_text(
             "task 0 of", timeout=TIMEOUT_MS
         )
+        # The list is read a moment before the output, and Slurm may still call the job waiting.
+        (job_id,) = re.findall(r"\d+", panel.locator("[data-part=output-title]").inner_text())
+        chip = panel.locator(f"[data-job='{job_id}'] .chip")
+        expect(chip).to_have_text("Completed", timeout=TIMEOUT_MS)
         studio.save(page, "jobs")
     studio.stop()
 
