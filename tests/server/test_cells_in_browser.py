@@ -31,6 +31,8 @@ while not pathlib.Path("go").exists():
 print("epoch 2")
 6 * 7"""
 
+ABORTS = "import os; os.abort()"
+
 
 @pytest.fixture(scope="module")
 def server(
@@ -205,6 +207,27 @@ def test_output_that_was_cleared_and_saved_does_not_return(
         timeout=TIMEOUT_MS
     )
     expect_prompt(page, "[ ]:")
+    page.close(run_before_unload=False)
+
+
+def test_why_a_kernel_died_can_be_read_to_its_end(
+    context: BrowserContext, server: NotebookServer, notebook: Path
+) -> None:
+    notebook.write_text(notebook.read_text().replace(json.dumps(WAITING_CELL), json.dumps(ABORTS)))
+    page = open_notebook(context, server, "lab/workspaces/cells/tree/waits.ipynb?reset")
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
+        timeout=TIMEOUT_MS
+    )
+    page.keyboard.press("Control+Enter")
+    page.locator(".jp-Dialog").get_by_role("button", name="Ok").click(timeout=TIMEOUT_MS)
+
+    notice = page.locator(".Toastify__toast").filter(has_text="waits.ipynb aborted (SIGABRT)")
+    notice.get_by_role("button", name="Read all").click(timeout=TIMEOUT_MS)
+
+    expect(page.locator(".jp-Dialog")).to_contain_text("what was in its memory is lost.")
+    # It is still there for who wants to read it again.
+    expect(notice).to_have_count(1)
     page.close(run_before_unload=False)
 
 

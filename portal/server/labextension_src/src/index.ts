@@ -9,6 +9,7 @@ import { helpPlugin } from './help';
 import { idlePlugin } from './idle';
 import { jobsPlugin } from './jobs';
 import { launcherSearchPlugin } from './launchersearch';
+import { longNoticesPlugin } from './longnotices';
 import { meterPlugin } from './meter';
 import { missingKernelPlugin } from './missingkernel';
 import { mlflowPlugin } from './mlflow';
@@ -52,6 +53,7 @@ export default [
   meterPlugin,
   idlePlugin,
   noticesPlugin,
+  longNoticesPlugin,
   disconnectedPlugin,
   cellExecutorPlugin,
   unfinishedPlugin,
