@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -15,6 +16,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook  # noqa: E402
 from playwright.sync_api import Browser, Locator, Page, expect  # noqa: E402
 
+from tests.browser.axe import expect_accessible  # noqa: E402
 from tests.server.test_cells_in_browser import (  # noqa: E402
     PICTURES_DIR,
     SERVER_PYTHON,
@@ -139,6 +141,20 @@ def test_a_reader_sees_edits_outputs_and_cursors_as_they_come(
     PICTURES_DIR.mkdir(parents=True, exist_ok=True)
     reader.screenshot(path=PICTURES_DIR / "reading.png")
     assert reader.title() == "work/results.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("colours", "background"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(13, 17, 23)")]
+)
+def test_the_page_has_the_colours_of_the_readers_system_and_keeps_nobody_out(
+    browser: Browser, server: NotebookServer, notebook: Path, colours: Any, background: str
+) -> None:
+    reader = read(browser, server, "work/results.ipynb")
+
+    reader.emulate_media(color_scheme=colours)
+
+    expect(reader.locator("body")).to_have_css("background-color", background)
+    expect_accessible(reader)
 
 
 def test_what_a_reader_sends_closes_the_page_and_changes_nothing(
