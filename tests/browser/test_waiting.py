@@ -333,6 +333,9 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     # Another panel may be in front of the files.
     expect(page.locator(".jp-DirListing-item").first).to_be_attached(timeout=START_TIMEOUT_MS)
     expect(page.locator("#jp-main-statusbar")).to_contain_text("left", timeout=NEWS_TIMEOUT_MS)
+    notebook = page.context.new_page()
+    notebook.goto(f"{ADDRESS}/user/{USER}/tree")
+    expect(notebook.locator("#data-scientist-portal-clock")).to_contain_text("left")
     # Any dialog that JupyterLab has open, such as an error of a request that found no session.
     page.get_by_role("menuitem", name="Help", exact=True).click()
     page.locator(".lm-Menu").get_by_text("About JupyterLab").click()
@@ -344,6 +347,10 @@ def test_a_session_that_an_administrator_ended_says_so_in_its_tab_and_at_home(
     picture(page, "session-ended-tab")
     expect(page.locator("#data-scientist-portal-clock")).to_have_text("Session ended")
     expect(page.locator("#data-scientist-portal-meter")).to_be_hidden()
+    told = notebook.get_by_role("dialog").filter(has_text="This session has ended")
+    expect(told).to_be_visible(timeout=NEWS_TIMEOUT_MS)
+    expect(notebook.locator("#data-scientist-portal-clock")).to_have_text("Session ended")
+    notebook.close()
     with page.context.expect_page() as opened:
         question.get_by_role("button", name="Why it ended").click()
     expect(opened.value.locator("h1")).to_have_text("Your session has ended")
