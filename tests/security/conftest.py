@@ -131,11 +131,7 @@ def victim(session: Session) -> LoggedIn:
     client.login().raise_for_status()
     page = client.http.get(f"{ADDRESS}/user/{VICTIM}/lab", timeout=ANSWER_TIMEOUT_S)
     page.raise_for_status()
-    xsrf = next(
-        str(cookie.value)
-        for cookie in client.http.cookies
-        if cookie.name == "_xsrf" and cookie.path == f"/user/{VICTIM}/"
-    )
+    xsrf = client.xsrf_of(f"/user/{VICTIM}/")
     return LoggedIn(VICTIM, client, client.token(), session_xsrf=xsrf)
 
 
@@ -169,10 +165,10 @@ def stop(client: PortalClient, token: str) -> None:
     eventually(lambda: not sessions_of(client.user), timeout_s=60)
 
 
-def server_pid(job_id: int) -> int:
+def server_pid(job_id: int, user: str = VICTIM) -> int:
     """Return the process of a session's notebook server."""
     pids = subprocess.run(
-        ["pgrep", "-u", VICTIM, "-f", "dsportal-singleuser"],
+        ["pgrep", "-u", user, "-f", "dsportal-singleuser"],
         check=True,
         capture_output=True,
         text=True,

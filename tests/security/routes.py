@@ -42,6 +42,7 @@ SAMPLES = (
     (r"(\d+)", "404"),
     (r"([0-9]{1,5})", "404"),
     (r"(isilon/.*)", "isilon/x"),
+    (r"(scratch\-of\-a\-test/.*)", "scratch-of-a-test/x"),
     (r"([0-9a-f]{32})", "0" * 32),
     (r"(?:/.*)?", "/x"),
 )
@@ -103,7 +104,7 @@ def hub_routes(victim: str) -> list[Route]:
     return _routes(_run([_python("hub"), str(PROBES / "hub.py"), str(SETTINGS)]), victim)
 
 
-def session_routes(user: str, pid: int) -> list[Route]:
+def session_routes(user: str, pid: int, base_url: str = "/") -> list[Route]:
     """Return the routes of a user's running session, whose server has this process id."""
     items = Path(f"/proc/{pid}/environ").read_text().split("\0")
     environment = dict(item.split("=", 1) for item in items if "=" in item)
@@ -114,7 +115,7 @@ def session_routes(user: str, pid: int) -> list[Route]:
         os.chown(home, account.pw_uid, account.pw_gid)
         environment |= {"HOME": home, "TMPDIR": home, "SLURM_TMPDIR": home}
         argv = [_python("server"), "-c", _inlined("session.py")]
-        return _routes(_run(argv, environment, home, account), user, f"/user/{user}")
+        return _routes(_run(argv, environment, home, account), user, f"{base_url}user/{user}")
 
 
 def _inlined(name: str) -> str:

@@ -244,7 +244,7 @@ SESSION_OWNER = frozenset({
     r"/nbconvert/(?P<format>\w+)(?P<path>(?:(?:/[^/]+)+|/?))$",
     r"/notebooks(.*)$",
     r"/port/([0-9]{1,5})(?:/.*)?$",
-    # Its key stands for the login.
+    # Its key stands for the login, until somebody who worked in the session may not any more.
     r"/port/([0-9a-f]{32})/([0-9]{1,5})(?:/.*)?$",
     r"/portal/api/courses$",
     r"/portal/api/environments$",
@@ -297,3 +297,11 @@ SESSION_OWNER = frozenset({
     r"/tree(.*)$",
     r"/view(?P<path>(?:(?:/[^/]+)+|/?))$",
 })  # fmt: skip
+# There in sessions that may be shared: all that is open to whoever may only read.
+READERS = frozenset({
+    r"/portal/reading$",
+    r"/portal/reading/(.+)$",
+    r"/portal/reading-changes/(.+)$",
+})  # fmt: skip
+# A handler that refuses, and fails to say so: the request stays open.
+NEVER_ANSWERS = frozenset({"jupyterlab_server.licenses_handler.LicensesHandler"})

@@ -9,7 +9,7 @@ import requests
 
 from tests.security.conftest import VICTIM, LoggedIn, Session, ask, ask_upgrade, detail
 from tests.security.routes import Route, hub_routes, session_routes
-from tests.security.rules import HUB, SESSION_ANYBODY, SESSION_OWNER, Who
+from tests.security.rules import HUB, NEVER_ANSWERS, SESSION_ANYBODY, SESSION_OWNER, Who
 
 pytestmark = pytest.mark.cluster
 
@@ -21,8 +21,6 @@ BREAKS_ITSELF = frozenset({
     "jupyterhub.apihandlers.auth.TokenAPIHandler",
     "jupyter_server.base.handlers.PublicStaticFileHandler",
 })  # fmt: skip
-# Refuses, and fails to say so: the request stays open.
-NEVER_ANSWERS = frozenset({"jupyterlab_server.licenses_handler.LicensesHandler"})
 # What is asked there reaches the user's own program, which has to look at tokens itself.
 FORWARDS = ("jupyter_server_proxy.", "portal.server.ports.handlers.")
 TO_THE_LOGIN = ("/hub/login", "/hub/api/oauth2/authorize")

@@ -88,7 +88,15 @@ class PortalClient:
     @property
     def xsrf(self) -> str:
         """The hub's cross-site token of this session."""
-        return next(c.value for c in self.http.cookies if c.name == "_xsrf" and c.path == "/hub/")
+        return self.xsrf_of("/hub/")
+
+    def xsrf_of(self, path: str) -> str:
+        """Return the token against forged requests of what is below a path, such as a session."""
+        return next(
+            str(cookie.value)
+            for cookie in self.http.cookies
+            if cookie.name == "_xsrf" and cookie.path.endswith(path)
+        )
 
     def token(self) -> str:
         """Ask the hub for an API token of this user."""
