@@ -65,7 +65,7 @@ class PortalBelow:
     def start(self) -> None:
         """Start both; return when users reach the hub."""
         (config,) = HUB_BIN.parent.glob("lib/*/site-packages/portal/hub/jupyterhub_config.py")
-        self._run([HUB_BIN / "dsportal", "run", "proxy", "--settings", self.settings])
+        self.start_proxy()
         eventually(lambda: requests.get(self.root, timeout=5).status_code == 503, timeout_s=30)
         self._run(
             [HUB_BIN / "python", "-m", "jupyterhub", "--config", config],
@@ -74,7 +74,17 @@ class PortalBelow:
         )
         eventually(lambda: requests.get(f"{self.url}/hub/health", timeout=5).ok, timeout_s=90)
 
-    def _run(self, argv: list[str | Path], **environment: str) -> None:
+    def start_proxy(self) -> None:
+        """Start the proxy alone."""
+        self.proxy = self._run([HUB_BIN / "dsportal", "run", "proxy", "--settings", self.settings])
+
+    def kill_proxy(self) -> None:
+        """End the proxy as a crash would."""
+        self.proxy.kill()
+        self.proxy.wait(30)
+        self.processes.remove(self.proxy)
+
+    def _run(self, argv: list[str | Path], **environment: str) -> subprocess.Popen[bytes]:
         own: Mapping[str, str] = {
             "PATH": f"{HUB_BIN}:{os.environ['PATH']}",
             "HOME": str(self.folder),
@@ -94,10 +104,12 @@ class PortalBelow:
                 umask=0o077,
             )
         self.processes.append(process)
+        return process
 
     def close(self) -> None:
         """End both, the hub first, and take their folder away."""
-        for process in reversed(self.processes):
+        # A proxy that was started again would be the first.
+        for process in sorted(self.processes, key=lambda one: one is self.proxy):
             process.terminate()
             process.wait(30)
         shutil.rmtree(self.folder)
