@@ -3,6 +3,7 @@ const path = document.body.dataset.path;
 const part = (name) => document.querySelector(`[data-part="${name}"]`);
 const html = new Map();
 let shown = [];
+let failures = 0;
 
 function say(text) {
   if (part('state').textContent !== text) {
@@ -101,6 +102,9 @@ function connect() {
   const name = path.split('/').map(encodeURIComponent).join('/');
   const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
   const socket = new WebSocket(`${scheme}//${location.host}${base}portal/reading-changes/${name}`);
+  socket.onopen = () => {
+    failures = 0;
+  };
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = (event) => {
     if (event.reason) {
@@ -112,8 +116,13 @@ function connect() {
     }
     // The new connection sends everything again.
     html.clear();
-    say('Not connected. Trying again …');
-    setTimeout(connect, 3000);
+    failures += 1;
+    say(
+      failures > 2
+        ? 'Not connected. If this stays so, the session has ended or is no longer shared with you.'
+        : 'Not connected. Trying again …'
+    );
+    setTimeout(connect, Math.min(30000, 3000 * failures));
   };
 }
 
