@@ -63,6 +63,13 @@ def test_a_profiled_training_is_in_the_tab_profile(server, chromium):  # noqa: F
     (run,) = runs
     tools = server.page(board, f"data/plugin/profile/run_tools?run={run}").json()
     assert "trace_viewer@" in tools or "trace_viewer" in tools
+    profile.locator("mat-select").nth(1).click()
+    profile.get_by_role("option", name="Trace Viewer").click()
+    trace = profile.frame_locator("iframe")
+    # The labels of its menu have the same names, and are hidden.
+    track = trace.get_by_text("tf_data_iterator_get_next").locator("visible=true").first
+    expect(track).to_be_visible(timeout=PAGE_TIMEOUT_MS)
+    picture(page, "xprof-trace")
     assert not [url for url in failed if server.host in url]
     context.close()
 
