@@ -155,6 +155,28 @@ def test_the_card_of_the_launcher_begins_at_the_folder_that_kernels_log_to(serve
     expect_the_training(opened.value, "card")
 
 
+def test_a_page_begins_with_the_experiments_and_offers_no_assistant(server, context):
+    page = context.new_page()
+
+    page.goto(f"{server.host}{open_page(server, 'mlruns')['url']}")
+
+    expect(page.get_by_role("link", name="Default")).to_be_visible(timeout=PAGE_TIMEOUT_MS)
+    assert page.url.endswith("#/experiments")
+    picture(page, "mlflow-first")
+    for words in ("collects usage data", "Ask questions about your experiments"):
+        expect(page.get_by_text(words)).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "path", ["ajax-api/3.0/mlflow/assistant/config", "gateway/mlflow/v1/models"]
+)
+def test_pages_neither_start_programs_nor_ask_models_elsewhere(server, logged, path):
+    url = f"{server.host}{open_page(server, 'mlruns')['url']}{path}"
+
+    assert server.http.get(url, timeout=60).status_code == 404
+    assert server.http.post(url, json={}, timeout=60).status_code in {404, 405}
+
+
 def test_copies_of_the_runs_are_shown_at_once_and_each_ends_on_request(server, logged):
     shutil.copytree(server.root / "mlruns", server.root / "kept/mlruns")
     for path in (server.root / "kept", *(server.root / "kept").rglob("*")):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -33,6 +34,27 @@ _VARIABLES = {
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "_MLFLOW_SERVER_SERVE_ARTIFACTS": "false",
 }
+# What the pages begin with in a browser that has not seen them: the experiments, as those of model
+# training. Left to itself MLflow begins with what it has for language models, and with a notice
+# that it collects usage data, which it does not here. The assistant is left out, see below.
+_FIRST_LOOK = """<style>[data-assistant-ui] { display: none !important }</style><script>
+    const settings = {
+      'mlflow.workflowType_v1': '"machine_learning"',
+      'mlflow.settings.telemetry.enabled_v1': 'false',
+      'mlflow.telemetry.info.alert.dismissed_v1': 'true',
+      'mlflow.assistant.fab.autoOpenedOnFirstLoad_v1': 'true'
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      if (localStorage.getItem(name) === null) {
+        localStorage.setItem(name, value);
+      }
+    }
+    if (location.hash === '') {
+      location.replace('#/experiments');
+    }
+  </script>"""
+# Programs on the node, and models elsewhere, that a page would start or ask.
+_LEFT_OUT = re.compile(r"/gateway/|/ajax-api/[^/]+/mlflow/assistant/")
 
 
 def main() -> int:
@@ -70,7 +92,10 @@ def serve(folder: Path, socket_path: str) -> None:
     os.environ.update(dict.fromkeys(stores, uri))
     # Fails here, with its reason in the log, rather than with the first page.
     handlers.initialize_backend_stores(uri, uri, uri)
+    from mlflow.server import app as pages
     from mlflow.server.fastapi_app import app
+
+    _begin_with_experiments(pages)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
@@ -78,8 +103,24 @@ def serve(folder: Path, socket_path: str) -> None:
             print(json.dumps({"note": ""}), flush=True)
 
     # Nobody forwards for somebody else: headers that say so are not believed.
-    config = uvicorn.Config(app, log_level="warning", proxy_headers=False)
+    config = uvicorn.Config(_leave_out(app), log_level="warning", proxy_headers=False)
     Server(config).run(sockets=[_listen(socket_path)])
+
+
+def _begin_with_experiments(pages: Any) -> None:
+    index = Path(pages.static_folder, "index.html").read_text(encoding="utf-8")
+    page = index.replace("<head>", f"<head>{_FIRST_LOOK}", 1)
+    pages.view_functions["serve"] = lambda: pages.response_class(page, mimetype="text/html")
+
+
+def _leave_out(app: Any) -> Any:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if _LEFT_OUT.match(scope.get("path", "")):
+            # MLflow answers that there is no such page.
+            scope = {**scope, "path": "/left-out", "raw_path": b"/left-out"}
+        await app(scope, receive, send)
+
+    return answer
 
 
 def _listen(socket_path: str) -> socket.socket:
