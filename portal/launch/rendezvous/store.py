@@ -157,12 +157,17 @@ class _Server(ThreadingHTTPServer):
         Args:
             scope: The scope, for example "global_".
             key: Number of the rank within the scope.
+
+        Source:
+            Horovod 0.28.1, gloo_context.cc, Rendezvous; Gloo's rendezvous/context.cc: under its
+            number a rank puts its address, and under "rank_" and its number the name of its host,
+            which it never deletes.
         """
         with self._lock:
             done = self._done.setdefault(scope, set())
             done.add(key)
-            # Keys are ranks: every rank that put an address has read all others.
-            if done >= self._values.get(scope, {}).keys():
+            # Every rank that put an address has read all others.
+            if done >= {key for key in self._values.get(scope, {}) if key.isdecimal()}:
                 self._values.pop(scope, None)
                 del self._done[scope]
 
