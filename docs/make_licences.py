@@ -118,8 +118,15 @@ def read_environments(names: Iterable[str]) -> dict[str, str]:
     return {
         name: licence_of(metadata)
         for name, metadata in licences.items()
-        if name not in OWN | OF_PYTHON
+        if name not in OWN | OF_PYTHON | only_for_gpus()
     }
+
+
+def only_for_gpus() -> set[str]:
+    """Return the names of the packages that only machines with GPUs get."""
+    locks = [*RECIPES.glob("locks/*/*.txt"), RECIPES / "cuda.txt"]
+    of_gpus = {path for path in locks if path.stem == "cuda" or path.stem.endswith("-gpu")}
+    return locked(of_gpus) - locked(set(locks) - of_gpus)
 
 
 def read_npm(name: str) -> dict[str, str]:
@@ -134,8 +141,12 @@ def read_npm(name: str) -> dict[str, str]:
 
 def locked_packages() -> set[str]:
     """Return the names of all packages of all locks."""
-    texts = [path.read_text() for path in RECIPES.glob("locks/*/*.txt")]
-    texts.append((RECIPES / "cuda.txt").read_text())
+    return locked({*RECIPES.glob("locks/*/*.txt"), RECIPES / "cuda.txt"})
+
+
+def locked(paths: Iterable[Path]) -> set[str]:
+    """Return the names of all packages of some locks."""
+    texts = [path.read_text() for path in paths]
     return {name for text in texts for name in re.findall(r"^([\w.-]+)==", text, re.M)}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 import stat
 import time
@@ -13,12 +12,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portal.environments.entry import Environment, parse_entry
 from portal.environments.errors import RegistryError
 from portal.whole_file import write_whole
 from spawner.session_settings import read_settings
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 SITE_PATH = Path("/etc/data-scientist-portal/environments.toml")
 OWN_PATH = Path(".config/data-scientist-portal/environments.toml")
@@ -108,30 +110,37 @@ def add_entry(
 ) -> Environment:
     """Append `table` to a registry, which is created if it does not exist.
 
-    With `replaces` it takes the place of the entry of this name, which must be there.
+    With `replaces` it takes the place of the entry of this name, which must be there; comments in
+    that entry stay beside the keys that stay.
 
     Raises:
         RegistryError: If the entry is wrong, the name is taken and not to be replaced, or the file
             cannot be written or is being changed for too long.
     """
-    # The values are texts, and lists and tables of texts; a JSON string is a TOML basic string.
-    lines = [f"{key} = {_toml(value)}\n" for key, value in table.items()]
     with _changing(path):
         environment = check_entry(path, id_, table, is_own=is_own, replaces=replaces)
-        text = _without(path, id_) if replaces else _text_of(path)
-        _write(path, f"{text}\n[{json.dumps(id_)}]\n{''.join(lines)}")
+        document, tables = _document(path), read_tables(path)
+        if replaces:
+            _check_is_there(path, id_, tables)
+            _replace(document, id_, table)
+        else:
+            document[id_] = dict(table)
+        _write(path, document, tables | {id_: dict(table)})
     return environment
 
 
 def remove_entry(path: Path, id_: str) -> None:
-    """Remove a table from a registry, and the comments inside it; the rest stays as it is.
+    """Remove an entry from a registry, and the comments inside it; the rest stays as it is.
 
     Raises:
-        RegistryError: If it is not there, is not written as a table of its own, or the file cannot
-            be read or written or is being changed for too long.
+        RegistryError: If it is not there, or the file cannot be read or written or is being
+            changed for too long.
     """
     with _changing(path):
-        _write(path, _without(path, id_))
+        document, tables = _document(path), read_tables(path)
+        _check_is_there(path, id_, tables)
+        del document[id_], tables[id_]
+        _write(path, document, tables)
 
 
 @contextmanager
@@ -175,44 +184,64 @@ def _lock(descriptor: int, path: Path) -> None:
             raise RegistryError(f"{path} cannot be locked: {error.strerror}.") from error
 
 
-def _without(path: Path, id_: str) -> str:
-    tables = read_tables(path)
+def _check_is_there(path: Path, id_: str, tables: Mapping[str, Any]) -> None:
     if id_ not in tables:
         known = ", ".join(tables) or "none"
         raise RegistryError(f"{path} has no environment '{id_}'. There are: {known}.")
-    text = "".join(_lines_without(id_, _text_of(path)))
-    del tables[id_]
-    if _parsed(text) != tables:
-        raise RegistryError(f"{path} has no table [{id_}] that can be cut out. Edit the file.")
-    return text
 
 
-def _lines_without(id_: str, text: str) -> Iterator[str]:
-    is_inside = False
-    for line in text.splitlines(keepends=True):
-        if line.startswith("["):
-            is_inside = id_ in (_parsed(line) or {})
-        if not is_inside:
-            yield line
+def _replace(document: TOMLDocument, id_: str, table: Mapping[str, Any]) -> None:
+    # As in `_document`.
+    from tomlkit.items import Table
+
+    entry = document[id_]
+    if not isinstance(entry, Table):
+        # Written in a line, or in pieces: there is no place of its own to keep.
+        del document[id_]
+        document[id_] = dict(table)
+        return
+    # Blank lines and comments after the last key belong to what follows.
+    body = entry.value.body
+    after = []
+    while body and body[-1][0] is None:
+        after.append(body.pop()[1])
+    for key in [key for key in entry if key not in table]:
+        del entry[key]
+    for key, value in table.items():
+        if entry.get(key) != value:
+            entry[key] = value
+    for item in reversed(after):
+        entry.add(item)
 
 
-def _parsed(text: str) -> dict[str, Any] | None:
+def _document(path: Path) -> TOMLDocument:
+    """Return a registry with its comments and its order; that of an absent file is empty.
+
+    Raises:
+        RegistryError: If it cannot be read or is not TOML.
+    """
+    # Loaded only for a change: each session and each `dsportal` reads this module as it starts.
+    import tomlkit
+
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return None
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
+        return tomlkit.parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return ""
+        return tomlkit.document()
     except OSError as error:
         raise RegistryError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise RegistryError(f"{path} is not TOML: {error}.") from error
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, document: TOMLDocument, tables: Mapping[str, Any]) -> None:
+    """Write a registry, if it still says what `tables` do: a mistake must not cost an entry.
+
+    Raises:
+        RegistryError: If it does not, or the file cannot be written.
+    """
+    text = document.as_string()
+    if tomllib.loads(text) != tables:
+        raise RegistryError(f"{path} cannot be changed as it is written. Edit the file.")
     # The file may be a link into a folder of settings that the user keeps under version control.
     target = path.resolve()
     try:
@@ -221,9 +250,3 @@ def _write(path: Path, text: str) -> None:
         write_whole(target, text.encode(), mode=mode)
     except OSError as error:
         raise RegistryError(f"{path} cannot be written: {error.strerror}.") from error
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items())}}}"
-    return json.dumps(value, ensure_ascii=False)

@@ -79,14 +79,16 @@ def reference_markdown() -> str:
 
 def toml_value(value: Any) -> str:
     """Return a setting's `value` as TOML that reads back as the same value."""
+    # Only here: every command of `dsportal` loads this module.
+    import tomlkit
+
     # First: a bool is also an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Enum):
         return toml_value(value.value)
     if isinstance(value, (str, Path)):
-        escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
+        return tomlkit.string(str(value)).as_string()
     if isinstance(value, tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
     if isinstance(value, dict):

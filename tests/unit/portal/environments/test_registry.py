@@ -123,7 +123,7 @@ def test_a_registry_stays_a_link_with_its_permissions(tmp_path: Path) -> None:
     add_entry(path, "new", {"conda": "/d"}, is_own=True)
 
     assert path.is_symlink()
-    assert '["new"]' in kept.read_text()
+    assert "[new]" in kept.read_text()
     assert kept.stat().st_mode & 0o777 == 0o640
 
 
@@ -141,14 +141,32 @@ def test_what_is_removed_takes_nothing_else_with_it(tmp_path: Path) -> None:
         remove_entry(path, "b")
 
 
-def test_an_entry_that_is_no_table_of_its_own_is_left_to_the_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "written",
+    ['b.conda = "/b"\n', 'b = {conda = "/b"}\n', '["b"]\nconda = """\n[c]/b"""\n'],
+)
+def test_an_entry_is_removed_however_it_is_written(tmp_path: Path, written: str) -> None:
     path = tmp_path / "environments.toml"
-    path.write_text('b.conda = "/b"\n[c]\nconda = "/c"\n')
+    path.write_text(f'{written}[c]\nconda = "/c"\n')
 
-    with pytest.raises(RegistryError, match="Edit the file"):
-        remove_entry(path, "b")
+    remove_entry(path, "b")
 
-    assert path.read_text().startswith("b.conda")
+    assert path.read_text() == '[c]\nconda = "/c"\n'
+
+
+def test_an_entry_is_replaced_in_its_place_with_its_comments(tmp_path: Path) -> None:
+    path = tmp_path / "environments.toml"
+    path.write_text(
+        '[b]\n# Asked for by the group of ada.\nconda = "/b"\nname = "B"  # on the page\n\n'
+        '# The old one.\n[c]\nconda = "/c"\n'
+    )
+
+    add_entry(path, "b", {"image": "/b.sif", "name": "B"}, is_own=True, replaces=True)
+
+    assert path.read_text() == (
+        '[b]\n# Asked for by the group of ada.\nname = "B"  # on the page\nimage = "/b.sif"\n\n'
+        '# The old one.\n[c]\nconda = "/c"\n'
+    )
 
 
 def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:

@@ -72,6 +72,7 @@ def test_the_example_with_every_comment_taken_off_is_accepted_too(tmp_path: Path
         (123456.7, "123456.7"),
         ('a"b\\', '"a\\"b\\\\"'),
         (("a", "b"), '["a", "b"]'),
+        ("a\tb\x7f", '"a\\tb\\u007f"'),
         (TlsMode.LDAPS, '"ldaps"'),
         (Path("/srv"), '"/srv"'),
     ],
