@@ -210,8 +210,7 @@ def _replace(document: TOMLDocument, id_: str, table: Mapping[str, Any]) -> None
     for key, value in table.items():
         if entry.get(key) != value:
             entry[key] = value
-    for item in reversed(after):
-        entry.add(item)
+    body.extend((None, item) for item in reversed(after))
 
 
 def _document(path: Path) -> TOMLDocument:
