@@ -50,6 +50,8 @@ REQUIREMENTS = {
     'packaging>=24; extra == "server"',
     'psutil>=5.9; extra == "server"',
     'tensorboard>=2.21; extra == "server"',
+    'tomlkit>=0.13; extra == "hub"',
+    'tomlkit>=0.13; extra == "server"',
     'horovod>=0.28.1; extra == "horovod"',
     'tensorflow>=2.15; extra == "horovod"',
 }

@@ -88,15 +88,18 @@ def test_a_file_that_comes_while_its_folder_is_deleted_goes_too_or_is_named(
 
 
 def test_an_entry_that_cannot_be_removed_keeps_its_files(
-    home: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+    home: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    registry = home / OWN_PATH
-    # As somebody may write it by hand.
-    table = entries(home)["mine"]
-    assert isinstance(table, dict)
-    registry.write_text(f'mine.virtualenv = "{table["virtualenv"]}"\n')
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
 
     assert environments("remove", "mine", "--yes") == 1
 
-    assert "Edit the file" in capsys.readouterr().err
+    assert "cannot be written: No space left" in capsys.readouterr().err
+    assert "mine" in entries(home)
     assert (folder / "bin/python").exists()
