@@ -96,7 +96,7 @@ def test_an_entry_that_cannot_be_removed_keeps_its_files(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
+    monkeypatch.setattr("portal.environments.registry.write_whole", fail)
 
     assert environments("remove", "mine", "--yes") == 1
 
