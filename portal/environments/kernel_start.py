@@ -13,7 +13,9 @@ import sys
 # Before any other import: an empty entry is the notebook's folder.
 sys.path[:] = [path for path in sys.path if path]
 
+import contextlib  # noqa: E402
 import os  # noqa: E402
+import socket  # noqa: E402
 
 # Behind all else: what an image has itself is imported from there.
 sys.path += filter(None, [os.environ.get("PORTAL_KERNEL_PACKAGES")])
@@ -35,6 +37,9 @@ class NotebookKernel(IPKernelApp):
         if self.transport == "ipc":
             # The kernel's other sockets end in -1 to -5.
             take_output_from(f"ipc://{self.ip}-6")
+        elif os.environ.get("PORTAL_SERVER_SOCKET"):
+            folder = os.path.dirname(os.environ["PORTAL_SERVER_SOCKET"])
+            take_output_from(f"ipc://{folder}/output-{os.getpid()}")
         super().init_iopub(context)
 
     def init_path(self):
@@ -43,6 +48,8 @@ class NotebookKernel(IPKernelApp):
     def init_code(self):
         """Add the folder before the first cell; completion and inspection run earlier."""
         super().init_code()
+        if self.transport == "tcp":
+            tell_the_session(self.shell.events)
         events, add_folder = self.shell.events, super().init_path
 
         def before_the_first_cell():
@@ -50,6 +57,39 @@ class NotebookKernel(IPKernelApp):
             add_folder()
 
         events.register("pre_execute", before_the_first_cell)
+
+
+def tell_the_session(events):
+    """Keep the session while a cell runs: the notebook server cannot see a kernel of VS Code.
+
+    An open connection says it, which ends with the kernel, however that ends.
+
+    Args:
+        events: Those of IPython before and after a cell.
+    """
+    path = os.environ.get("PORTAL_SERVER_SOCKET", "")
+    held = []
+
+    def begin():
+        end()
+        connection = socket.socket(socket.AF_UNIX)
+        held.append(connection)
+        try:
+            connection.settimeout(2)
+            connection.connect(path)
+            connection.sendall(b"GET /session/cell HTTP/1.1\r\nHost: session\r\n\r\n")
+        except OSError:
+            end()
+
+    def end():
+        while held:
+            with held.pop() as connection, contextlib.suppress(OSError):
+                # Also where a forked child holds it.
+                connection.shutdown(socket.SHUT_RDWR)
+
+    if path:
+        events.register("pre_execute", begin)
+        events.register("post_execute", end)
 
 
 def offer_library():

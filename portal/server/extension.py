@@ -57,6 +57,7 @@ from portal.server.runs.handlers import run_routes
 from portal.server.runs.limit import RunsLimit
 from portal.server.runs.runs import Runs
 from portal.server.s3.drive import S3Drive
+from portal.server.session.cells_elsewhere import CELL_ROUTE, CellHandler, CellsElsewhere
 from portal.server.session.guest_rights import GuestRights
 from portal.server.session.guests import Guests
 from portal.server.session.handlers import ROUTES
@@ -142,7 +143,13 @@ class PortalServer(ExtensionApp):
         runs = Runs(Path.home())
         self.runs_limit = RunsLimit(runs, settings, self.log)
         key = PortKey(base_url, os.environ)
-        vscode = vscode_tool(settings, self.private_dir, self.serverapp.root_dir, key.prefix)
+        vscode = vscode_tool(
+            settings,
+            self.private_dir,
+            self.serverapp.root_dir,
+            key.prefix,
+            kernels=(self.without_packages.folder, self.kernels.folder),
+        )
         tools = (*filter(None, [vscode]), *offered_tools(settings))
         transfers = Transfers()
         self.s3 = S3Drive(settings, self.serverapp.contents_manager, transfers.note)
@@ -190,10 +197,13 @@ class PortalServer(ExtensionApp):
             self.handlers.extend(self.reading.routes())
             if owner:
                 self.guests.watch(self.serverapp.identity_provider)
+        cells = CellsElsewhere()
         self.session = make_session_monitor(
             self.serverapp,
             listener,
-            is_working=lambda: self.environment_tasks.is_running or transfers.is_running,
+            is_working=lambda: (
+                self.environment_tasks.is_running or transfers.is_running or cells.n_running > 0
+            ),
         )
         self.handlers.extend(
             (route, handler, {"session": self.session}) for route, handler in ROUTES
@@ -209,6 +219,7 @@ class PortalServer(ExtensionApp):
         )
         local = {"session": self.session, "page": base_url, "note_use": self._note_use}
         self.kernel_socket.add_routes([(route, handler, local) for route, handler in LOCAL_ROUTES])
+        self.kernel_socket.add_routes([(CELL_ROUTE, CellHandler, {"cells": cells})])
 
     def _note_use(self) -> None:
         # Jupyter Server reports the latest of these times to the hub.
@@ -226,23 +237,23 @@ class PortalServer(ExtensionApp):
 
     def _offer_environments(self) -> None:
         connections_dir = self._keep_kernels_private()
-        without_packages = KernelsWithoutPackages(
-            self.private_dir / "without-packages",
+        self.without_packages = KernelsWithoutPackages(
+            self.private_dir / "without-packages/kernels",
             shipped=Path(sys.prefix) / "share/jupyter/kernels",
             home=Path.home(),
             log=self.log,
         )
         self.kernels = Kernels(
-            self.private_dir / "environments",
+            self.private_dir / "environments/kernels",
             site=site_path(),
             home=Path.home(),
             # With the sockets on which kernels reach this server.
             node=probe_node(os.environ, self.private_dir, connections_dir),
-            without_packages=without_packages,
+            without_packages=self.without_packages,
             log=self.log,
         )
         # Appended, so that no environment can replace one of the shipped kernels.
-        for kernels in (without_packages, self.kernels):
+        for kernels in (self.without_packages, self.kernels):
             self.serverapp.kernel_spec_manager.kernel_dirs.append(str(kernels.folder))
         self.kernels.start()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from portal.server.web_tools.tool import WebTool, tool_path
@@ -21,7 +22,12 @@ _ASSETS = "Microsoft.VisualStudio.Code.WebResources/{path}"
 
 
 def vscode_tool(
-    settings: SessionSettings, private_dir: Path, folder: str, port_prefix: str
+    settings: SessionSettings,
+    private_dir: Path,
+    folder: str,
+    port_prefix: str,
+    *,
+    kernels: Sequence[Path] = (),
 ) -> WebTool | None:
     """Return VS Code, or None if the site or this node does not have it.
 
@@ -30,6 +36,7 @@ def vscode_tool(
         private_dir: Folder that only the user can enter; gets the configuration and sockets.
         folder: Opened at first.
         port_prefix: Path in front of the number of a port of the user's programs.
+        kernels: Folders of kernelspecs beside the shipped ones, each called "kernels".
     """
     program = settings.vscode_program
     if not program or not os.access(program, os.X_OK) or not private_dir.is_dir():
@@ -49,23 +56,25 @@ def vscode_tool(
         title="VS Code",
         command=command,
         path=tool_path(NAME),
-        environment=_environment(settings, private_dir, port_prefix),
+        environment=_environment(settings, private_dir, port_prefix, kernels),
         # An open window asks all the time; its extension tells when somebody uses it.
         requests_are_use=False,
     )
 
 
-def _environment(settings: SessionSettings, private_dir: Path, port_prefix: str) -> dict[str, str]:
+def _environment(
+    settings: SessionSettings, private_dir: Path, port_prefix: str, kernels: Sequence[Path]
+) -> dict[str, str]:
+    # The shipped ones first: no environment can replace one of them.
+    data_dirs = (f"{sys.prefix}/share/jupyter", *(str(folder.parent) for folder in kernels))
     variables = {
         # What the Python extension starts unless its user chooses another.
         "PORTAL_PYTHON": sys.executable,
         "EXTENSIONS_GALLERY": json.dumps(_gallery(settings.vscode_gallery)),
         # The portal's own way to a port, which checks who listens there.
         "VSCODE_PROXY_URI": port_prefix + "{{port}}/",
-        # Where extensions look for kernels: the shipped ones.
-        "JUPYTER_PATH": os.pathsep.join(
-            filter(None, (os.environ.get("JUPYTER_PATH"), f"{sys.prefix}/share/jupyter"))
-        ),
+        # Where extensions look for kernels.
+        "JUPYTER_PATH": os.pathsep.join(filter(None, (os.environ.get("JUPYTER_PATH"), *data_dirs))),
     }
     if len(os.fsencode(private_dir)) <= _MAX_SOCKETS_DIR_BYTES:
         # Else VS Code's sockets are in /tmp, with the rights that the user's umask leaves.

@@ -93,7 +93,7 @@ def test_an_entry_that_cannot_be_removed_keeps_its_files(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("portal.environments.registry.write_whole", fail)

@@ -74,3 +74,20 @@ def test_sockets_are_private_unless_their_address_would_be_too_long(tmp_path: Pa
     folder.mkdir()
 
     assert "XDG_RUNTIME_DIR" not in tool_of(SETTINGS, folder).environment
+
+
+def test_it_finds_the_shipped_kernels_first_and_then_those_of_environments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", "/of/the/site")
+    folders = (Path("/private/without-packages/kernels"), Path("/private/environments/kernels"))
+
+    tool = vscode_tool(SETTINGS, tmp_path, "/home/ada", PREFIX, kernels=folders)
+
+    assert tool is not None
+    assert tool.environment["JUPYTER_PATH"].split(":") == [
+        "/of/the/site",
+        f"{sys.prefix}/share/jupyter",
+        "/private/without-packages",
+        "/private/environments",
+    ]
