@@ -124,7 +124,7 @@ def attacker() -> LoggedIn:
     return LoggedIn(ATTACKER, client, client.token())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def victim(session: Session) -> LoggedIn:
     """Return the victim's browser, with a page of her session open."""
     client = PortalClient(VICTIM)
@@ -135,7 +135,8 @@ def victim(session: Session) -> LoggedIn:
     return LoggedIn(VICTIM, client, client.token(), session_xsrf=xsrf)
 
 
-@pytest.fixture(scope="session")
+# Each user has one session at a time: what other files start must not find this one.
+@pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     """Yield the victim's session, and end it afterwards."""
     client = PortalClient(VICTIM)
