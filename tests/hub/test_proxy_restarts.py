@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect
 
-from tests.hub.test_base_url_session import START_TIMEOUT_MS, PortalBelow
 from tests.support.eventually import eventually
-from tests.support.portal_client import demo_password, sessions_of
+from tests.support.portal_below import START_TIMEOUT_MS, PortalBelow, running_portal_below
+from tests.support.portal_client import demo_password
 
 pytestmark = pytest.mark.cluster
 
@@ -28,17 +27,9 @@ UPLOAD_TIMEOUT_MS = 600_000
 
 @pytest.fixture(scope="module")
 def portal() -> Iterator[PortalBelow]:
-    """Yield a portal of its own; no session is left behind."""
-    portal = PortalBelow()
-    try:
-        portal.start()
+    with running_portal_below(OWNER) as portal:
         yield portal
-    finally:
-        portal.close()
-        for job in sessions_of(OWNER):
-            subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
-        eventually(lambda: not sessions_of(OWNER), timeout_s=60)
-        shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Browser, BrowserContext, Page, WebSocket, expect
 
-from tests.hub.test_base_url_session import START_TIMEOUT_MS, PortalBelow
 from tests.support.eventually import eventually
+from tests.support.portal_below import START_TIMEOUT_MS, PortalBelow, running_portal_below
 from tests.support.portal_client import demo_password, sessions_of
 
 pytestmark = pytest.mark.cluster
@@ -29,16 +29,9 @@ PICTURES_DIR = Path(__file__).parents[1] / "output" / "hub"
 
 @pytest.fixture(scope="module")
 def portal() -> Iterator[PortalBelow]:
-    """Yield a portal whose site allows sharing; no session is left behind."""
-    portal = PortalBelow("\n[sharing]\nenabled = true\n")
-    try:
-        portal.start()
+    """Yield a portal whose site allows sharing."""
+    with running_portal_below(OWNER, "\n[sharing]\nenabled = true\n") as portal:
         yield portal
-    finally:
-        portal.close()
-        for job in sessions_of(OWNER):
-            subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
-        eventually(lambda: not sessions_of(OWNER), timeout_s=60)
 
 
 def log_in(chromium: Browser, portal: PortalBelow, name: str) -> BrowserContext:

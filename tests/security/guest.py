@@ -14,8 +14,8 @@ import requests
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.hub.test_base_url_session import BASE_URL, PortalBelow
 from tests.security.conftest import WEBSOCKET
+from tests.support.portal_below import BASE_URL, PortalBelow
 from tests.support.portal_client import PortalClient
 
 OWNER, GUEST = "ada", "grace"

@@ -16,13 +16,13 @@ import requests
 from nbformat.v4 import new_code_cell, new_notebook
 
 from deploy.one_machine import directory
-from tests.hub.test_base_url_session import BASE_URL, PortalBelow
 from tests.security.conftest import detail, server_pid
 from tests.security.guest import GUEST, OWNER, SESSION, OpenWebSocket, Person
 from tests.security.routes import Route, session_routes
 from tests.security.rules import NEVER_ANSWERS, READERS, SESSION_ANYBODY
 from tests.support.eventually import eventually
 from tests.support.port_program import PROGRAM
+from tests.support.portal_below import BASE_URL, PortalBelow, running_portal_below
 from tests.support.portal_client import sessions_of
 
 pytestmark = pytest.mark.cluster
@@ -52,17 +52,10 @@ TO_THE_PAGE = {"/lab", "/tree", "/lab/tree"}
 
 @pytest.fixture(scope="module")
 def portal() -> Iterator[PortalBelow]:
-    """Yield a portal whose site allows sharing; no session is left behind."""
-    portal = PortalBelow(SHARING)
-    try:
-        portal.start()
+    """Yield a portal whose site allows sharing."""
+    with running_portal_below(OWNER, SHARING) as portal:
         yield portal
-    finally:
-        portal.close()
-        for job in sessions_of(OWNER):
-            subprocess.run(["scancel", str(job.job_id)], check=True, timeout=30)
-        eventually(lambda: not sessions_of(OWNER), timeout_s=60)
-        shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
