@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -69,6 +70,10 @@ class GuestRights:
         self._log = log
         self._clock = clock
         self._known: dict[str, tuple[float, Rights]] = {}
+
+    def ask_again(self) -> None:
+        """Let what the hub has said count no longer, unless it does not answer."""
+        self._known = {name: (-math.inf, rights) for name, (_, rights) in self._known.items()}
 
     async def of(self, name: str) -> Rights:
         """Return what a guest may do."""

@@ -66,6 +66,24 @@ async def test_an_answer_counts_for_some_seconds(
     assert await rights.of("grace") == NOTHING
 
 
+async def test_the_hub_is_asked_again_before_its_answer_is_old(
+    rights: GuestRights, hub: Hub
+) -> None:
+    assert (await rights.of("grace")).may_work
+    hub.answer = {}
+    rights.ask_again()
+    assert await rights.of("grace") == NOTHING
+
+
+async def test_a_hub_that_does_not_answer_when_it_is_asked_again_ends_no_right(
+    rights: GuestRights, hub: Hub
+) -> None:
+    assert (await rights.of("grace")).may_work
+    hub.status = 503
+    rights.ask_again()
+    assert (await rights.of("grace")).may_work
+
+
 async def test_while_the_hub_is_away_only_its_last_answer_counts(
     rights: GuestRights, hub: Hub, clock: Clock
 ) -> None:

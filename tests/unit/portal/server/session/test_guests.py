@@ -300,6 +300,16 @@ async def test_what_somebody_who_worked_may_have_kept_ends_once(
     assert entered.n_fewer == 2
 
 
+async def test_an_answer_that_still_counts_lets_nobody_stay_longer(hub_auth: HubAuth) -> None:
+    entered = Entered(hub_auth)
+    log = logging.getLogger("test")
+    entered.guests.rights = GuestRights(entered.hub, log, clock=lambda: 0.0)
+    await entered.admit(Page("grace"))
+    entered.hub.rights = {}
+    await entered.guests.check()
+    assert entered.n_fewer == 1
+
+
 async def test_the_end_of_reading_ends_nothing_else(hub_auth: HubAuth) -> None:
     entered = Entered(hub_auth)
     entered.hub.rights = {"grace": READS}
