@@ -115,6 +115,8 @@ def test_a_reader_sees_edits_outputs_and_cursors_as_they_come(
     reader = read(browser, server, "work/results.ipynb")
     state = reader.get_by_role("status")
     cells = reader.locator(".reading-cell")
+    # Without a hub the server knows no name of its owner.
+    expect(reader.get_by_text("The owner lets you read this notebook")).to_be_visible()
     # What nobody has open is read from its file; one that is not allowed would be refused.
     expect(state).to_have_text("Nobody has it open. This is the saved file.")
     expect(cells).to_have_count(3)

@@ -85,6 +85,7 @@ class ReadingPage(_ReadingHandler):
             "{base_url}": self.base_url,
             "{path}": path,
             "{owner}": owner or "the owner",
+            "{Owner}": owner or "The owner",
             "{name}": str(self.current_user.username),
         }
         page = (PAGES_DIR / name).read_text(encoding="utf-8")
