@@ -97,6 +97,23 @@ def test_a_reload_after_a_refused_start_starts_nothing(page: Page, hub: PrivateH
     expect(page.locator("#session-state")).to_have_text("Not running")
 
 
+def test_a_second_start_leaves_no_token_in_the_address_of_its_error(
+    page: Page, hub: PrivateHub
+) -> None:
+    hub.set_cluster(step=0)
+    page.goto("/hub/spawn/ada")
+    other = page.context.new_page()
+    start(other)
+
+    page.get_by_role("button", name="Start").click()
+
+    expect(page.get_by_text("The session is already starting")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("_xsrf"))
+    page.reload()
+    expect(page.get_by_role("heading", name="That did not work")).to_be_hidden()
+    other.close()
+
+
 def test_gpus_are_chosen_and_started_with_the_keyboard_alone(page: Page) -> None:
     page.goto("/hub/spawn/ada")
     choices = page.locator("input[name=gpus]")

@@ -1,6 +1,7 @@
 // The form works without this; it keeps times and free GPUs up to date, and a second click from
 // sending it twice.
 
+import "address";
 import { hideSignedOut, leadsToLogin, showSignedOut } from "sign-in";
 
 const REFRESH_MS = 60_000;
@@ -83,12 +84,6 @@ if (offer) {
   setInterval(refreshQuietly, REFRESH_MS);
   refreshQuietly();
 }
-
-// The page after a refused start is the answer to a form: a reload would send that again and start
-// a session that nobody asked for.
-const here = new URL(window.location.href);
-here.searchParams.delete("_xsrf");
-window.history.replaceState(null, "", here);
 
 form?.addEventListener("submit", () => {
   const start = form.querySelector("button[type=submit]");
