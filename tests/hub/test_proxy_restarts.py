@@ -1,4 +1,4 @@
-"""The portal's proxy ends and comes back while somebody uploads a large file."""
+"""The portal's proxy ends and comes back while somebody saves, or uploads a large file."""
 
 from __future__ import annotations
 
@@ -67,6 +67,26 @@ def page(chromium: Browser, portal: PortalBelow) -> Iterator[Page]:
 def digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def test_what_is_saved_while_the_proxy_is_away_is_saved_when_it_is_back(
+    page: Page, portal: PortalBelow
+) -> None:
+    notebook = FOLDER / "results.ipynb"
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("  # typed before")
+    portal.kill_proxy()
+    page.keyboard.press("Control+s")
+    # JupyterLab loads what shows notifications with the first one, which it may not have had yet.
+    expect(page.get_by_text("Saving started")).to_be_visible()
+    page.keyboard.type(", and meanwhile")
+
+    portal.start_proxy()
+
+    eventually(lambda: "typed before, and meanwhile" in notebook.read_text(), timeout_s=60)
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+    assert not page.locator(".jp-mod-dirty").count()
 
 
 @pytest.mark.release

@@ -16,6 +16,7 @@ import { mlflowPlugin } from './mlflow';
 import { newMenuPlugin } from './newmenu';
 import { noticesPlugin } from './notices';
 import { previewPlugin } from './preview';
+import { resavePlugin } from './resave';
 import { runningPlugin } from './running';
 import { runsPlugin } from './runs';
 import { s3Plugin } from './s3';
@@ -58,6 +59,7 @@ export default [
   cellExecutorPlugin,
   unfinishedPlugin,
   uploadPlugin,
+  resavePlugin,
   archivePlugin,
   previewPlugin,
   s3Plugin,

@@ -1,0 +1,107 @@
+"""Saves whose requests or answers are lost on the way, in Chromium."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import BrowserContext, Page, Route, expect  # noqa: E402
+
+from tests.support.chromium import TIMEOUT_MS, log_in, start_chromium  # noqa: E402
+from tests.support.notebook_server import NotebookServer, start_jupyterlab  # noqa: E402
+
+SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
+CONTENTS = re.compile(r"/api/contents/notes\.txt")
+
+
+@pytest.fixture(scope="module")
+def server(
+    tmp_path_factory: pytest.TempPathFactory, tensorboard_python: Path
+) -> Iterator[NotebookServer]:
+    if not os.access(SERVER_PYTHON, os.X_OK):
+        pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
+    folder = tmp_path_factory.mktemp("saves")
+    server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def context(server: NotebookServer) -> Iterator[BrowserContext]:
+    with start_chromium() as browser:
+        yield log_in(browser, server)
+
+
+@pytest.fixture
+def notes(server: NotebookServer) -> Path:
+    path = server.root / "notes.txt"
+    path.write_text("one")
+    return path
+
+
+@pytest.fixture
+def page(context: BrowserContext, server: NotebookServer, notes: Path) -> Iterator[Page]:
+    """The open file, with a change that is not saved."""
+    page = context.new_page()
+    page.goto(f"{server.host}/user/ada/lab/workspaces/saves/tree/notes.txt?reset")
+    page.locator(".jp-FileEditor .cm-content").click(timeout=TIMEOUT_MS)
+    page.keyboard.press("Control+End")
+    page.keyboard.type(" two")
+    yield page
+    page.close()
+
+
+def test_a_save_whose_answer_was_lost_asks_nobody_whether_to_overwrite_it(
+    page: Page, notes: Path
+) -> None:
+    lost: list[str] = []
+
+    def lose_the_first_answer(route: Route) -> None:
+        if route.request.method == "PUT" and not lost:
+            lost.append(route.fetch().text())
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(CONTENTS, lose_the_first_answer)
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Nothing is lost: notes.txt will be saved").first).to_be_visible()
+    assert lost
+    assert notes.read_text() == "one two"
+    page.keyboard.type(" three")
+
+    expect(page.get_by_text("The portal is back; notes.txt is saved.").first).to_be_visible()
+    assert notes.read_text() == "one two three"
+    expect(page.locator(".jp-Dialog")).to_have_count(0)
+
+
+def test_what_was_changed_elsewhere_meanwhile_is_asked_for(page: Page, notes: Path) -> None:
+    page.route(CONTENTS, lambda route: route.abort())
+    page.keyboard.press("Control+s")
+    expect(page.get_by_text("Nothing is lost: notes.txt will be saved").first).to_be_visible()
+    notes.write_text("another")
+    page.unroute(CONTENTS)
+
+    expect(page.get_by_role("dialog")).to_contain_text("has changed on disk")
+    assert notes.read_text() == "another"
+
+
+def test_a_refusal_of_the_session_is_shown_at_once(page: Page, notes: Path) -> None:
+    refusal = '{"message": "Your home is full."}'
+    page.route(
+        CONTENTS,
+        lambda route: (
+            route.fulfill(status=507, content_type="application/json", body=refusal)
+            if route.request.method == "PUT"
+            else route.continue_()
+        ),
+    )
+    page.keyboard.press("Control+s")
+
+    expect(page.get_by_role("dialog")).to_contain_text("File Save Error for notes.txt")
