@@ -134,11 +134,11 @@ def report(
         step: Steps done, from 1; None counts the calls.
         steps: Steps of the whole training; 0 if not known.
         images: Images of this rank since its last call.
-        loss: The loss as a number or a tensor with one; read once a second.
+        loss: The loss as a number or a tensor with one; read once a second, and at the last step.
     """
     for reporter in _reporters:
         reporter.note(step, steps, images, loss)
-    _log.note(step, images, loss)
+    _log.note(step, images, loss, n_steps=steps)
 
 
 def begin(address: str, rank: int, mlflow_link: Path | None = None) -> Reporter:

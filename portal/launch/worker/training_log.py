@@ -15,7 +15,10 @@ LOG_EVERY_S = 1.0
 
 
 class TrainingLog:
-    """Logs `loss` and `images_per_s` once a second to whatever the training has opened."""
+    """Logs `loss` and `images_per_s` once a second to whatever the training has opened.
+
+    The last step's loss is logged whenever it comes: it is the one that trainings are compared by.
+    """
 
     def __init__(self) -> None:
         self._mlflow = MlflowLog()
@@ -24,23 +27,28 @@ class TrainingLog:
         self._n_images = 0
         self._logged_at_s = -math.inf
 
-    def note(self, step: int | None, n_images: int, loss: SupportsFloat | None) -> None:
+    def note(
+        self, step: int | None, n_images: int, loss: SupportsFloat | None, *, n_steps: int = 0
+    ) -> None:
         """Take a report.
 
         Args:
             step: Steps done; None for one more than before.
             n_images: Images since the last report.
             loss: Read only when it is logged, because that may wait for a GPU.
+            n_steps: Steps of the whole training; 0 if not known.
         """
         self._n_steps = self._n_steps + 1 if step is None else step
         self._n_images += n_images
         now_s = time.monotonic()
         passed_s = now_s - self._logged_at_s
-        if passed_s < LOG_EVERY_S:
+        metrics = {}
+        if passed_s >= LOG_EVERY_S:
+            if rate := self._n_images / passed_s:
+                metrics["images_per_s"] = rate
+            self._n_images, self._logged_at_s = 0, now_s
+        elif not n_steps or self._n_steps != n_steps:
             return
-        rate = self._n_images / passed_s
-        self._n_images, self._logged_at_s = 0, now_s
-        metrics = {"images_per_s": rate} if rate else {}
         for log in (self._mlflow, self._tensorboard):
             # Logging must never end a training.
             with suppress(Exception):

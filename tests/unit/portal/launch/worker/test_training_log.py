@@ -66,6 +66,16 @@ def test_loss_and_rate_are_logged_once_a_second(monkeypatch, clock):
     ]
 
 
+def test_the_loss_of_the_last_step_is_logged_however_soon_it_comes(monkeypatch, clock):
+    mlflow = use(monkeypatch, Mlflow())
+    log = TrainingLog()
+
+    for step in (1, 2, 3):
+        log.note(step, 10, 3.0 - step, n_steps=3)
+
+    assert mlflow.logged == [("7", "loss", 2.0, 1), ("7", "loss", 0.0, 3)]
+
+
 def test_calls_are_counted_where_no_step_is_given(monkeypatch, clock):
     mlflow = use(monkeypatch, Mlflow())
     log = TrainingLog()
