@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import random
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,7 @@ from typing import Any
 import pytest
 import requests
 
-from portal.server.s3.drive import offer_s3
-from spawner.session_settings import SessionSettings
 from tests.support.notebook_server import NotebookServer
-from tests.support.s3_server import PYTHON as MOTO_PYTHON
 from tests.support.s3_server import S3Server
 
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
@@ -32,7 +28,9 @@ def s3() -> Iterator[S3Server]:
     server.stop()
 
 
-def start(folder: Path, tensorboard_python: Path, **settings: Any) -> NotebookServer:
+def start(
+    folder: Path, tensorboard_python: Path, user_id: int | None = None, **settings: Any
+) -> NotebookServer:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     told = {"s3_region": "us-east-1", **settings}
@@ -41,6 +39,7 @@ def start(folder: Path, tensorboard_python: Path, **settings: Any) -> NotebookSe
         tensorboard_python,
         argv=(str(SERVER_PYTHON), "-m", "jupyter_server"),
         environ={"JUPYTER_NO_CONFIG": "1", "PORTAL_SETTINGS": json.dumps(told)},
+        user_id=user_id,
     )
 
 
@@ -232,26 +231,6 @@ def test_a_site_without_a_store_has_no_drive(tmp_path: Path, tensorboard_python:
         assert enter(server, "any", "any").status_code == 404
     finally:
         server.stop()
-
-
-def test_boto3_finds_the_store_by_itself_with_the_keys_of_the_file(
-    s3: S3Server, tmp_path: Path
-) -> None:
-    s3.ask("ada", "put_object", b"7", Bucket="lab", Key="digits.npz")
-    access_key, secret_key = s3.keys["ada"]
-    (tmp_path / ".aws").mkdir()
-    (tmp_path / ".aws/credentials").write_text(
-        f"[default]\naws_access_key_id = {access_key}\naws_secret_access_key = {secret_key}\n"
-    )
-    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    offer_s3(environ, SessionSettings(s3_endpoint=s3.url, s3_region="us-east-1"))
-    # The cell of docs/users.md.
-    cell = 'import boto3; boto3.client("s3").download_file("lab", "digits.npz", "digits.npz")'
-
-    subprocess.run([MOTO_PYTHON, "-c", cell], check=True, cwd=tmp_path, env=environ, timeout=60)
-
-    assert (tmp_path / "digits.npz").read_bytes() == b"7"
-    s3.ask("ada", "delete_object", Bucket="lab", Key="digits.npz")
 
 
 def test_only_the_buckets_of_the_settings_are_shown(

@@ -8,29 +8,42 @@ from pathlib import Path
 from typing import Any
 
 PYTHON = Path("/opt/data-scientist-portal/environments/moto/bin/python")
-# Users who may do everything, each with keys; from then on requests need keys.
+# Users with keys, who may do everything, or what they like in the bucket of their name; from then
+# on requests need keys.
 _PROGRAM = """
 import json, sys, threading, urllib.request
 import boto3
-from moto.server import ThreadedMotoServer
+from moto.server import DomainDispatcherApplication, ThreadedMotoServer, create_backend_app
+from werkzeug.serving import make_server
 
-server = ThreadedMotoServer(ip_address="127.0.0.1", port=int(sys.argv[1]), verbose=False)
+port, has_own_buckets, certificate, key_file, *names = sys.argv[1:]
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=int(port), verbose=False)
 server.start()
 url = "http://{}:{}".format(*server.get_host_and_port())
 any_key = {"aws_access_key_id": "any", "aws_secret_access_key": "any"}
 iam = boto3.client("iam", endpoint_url=url, region_name="us-east-1", **any_key)
-everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
-policy = json.dumps({"Version": "2012-10-17", "Statement": [everything]})
+allow = lambda action, *places: {"Effect": "Allow", "Action": action, "Resource": list(places)}
 keys = {}
-for name in sys.argv[2:]:
+for name in names:
+    here = f"arn:aws:s3:::{name}"
+    own = [allow("s3:ListAllMyBuckets", "*"), allow("s3:*", here, f"{here}/*")]
+    may = own if has_own_buckets else [allow("*", "*")]
+    policy = json.dumps({"Version": "2012-10-17", "Statement": may})
     iam.create_user(UserName=name)
-    iam.put_user_policy(UserName=name, PolicyName="all", PolicyDocument=policy)
+    iam.put_user_policy(UserName=name, PolicyName="rights", PolicyDocument=policy)
     key = iam.create_access_key(UserName=name)["AccessKey"]
     keys[name] = [key["AccessKeyId"], key["SecretAccessKey"]]
 plain = {"Content-Type": "text/plain"}
 ask = urllib.request.Request(f"{url}/moto-api/reset-auth", data=b"0", headers=plain)
 urllib.request.urlopen(ask).read()
-print(json.dumps([url, keys]), flush=True)
+tls_url = ""
+if certificate:
+    pages = DomainDispatcherApplication(create_backend_app)
+    trust = (certificate, key_file)
+    tls = make_server("127.0.0.1", 0, pages, threaded=True, ssl_context=trust)
+    threading.Thread(target=tls.serve_forever, daemon=True).start()
+    tls_url = f"https://localhost:{tls.server_port}"
+print(json.dumps([url, tls_url, keys]), flush=True)
 threading.Event().wait()
 """
 # Prints the body of the answer, if it has one.
@@ -51,14 +64,31 @@ sys.stdout.buffer.write(answer["Body"].read() if "Body" in answer else b"")
 class S3Server:
     """The server, and keys of its users.
 
+    Args:
+        users: They may do everything, or see all buckets and do what they like in that of their
+            name alone.
+        port: 0 for any.
+        has_own_buckets: Whether each may do only that.
+        certificate: File of the certificate for localhost, and of its key; it is then asked over
+            TLS, too.
+
     Attributes:
         url: Its endpoint.
+        tls_url: The one with TLS; empty without a certificate.
         keys: Access key and secret key of each user.
     """
 
-    def __init__(self, *users: str, port: int = 0) -> None:
+    def __init__(
+        self,
+        *users: str,
+        port: int = 0,
+        has_own_buckets: bool = False,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
+        rights = "own" if has_own_buckets else ""
+        told = (str(port), rights, *(certificate or ("", "")))
         self.process = subprocess.Popen(
-            [PYTHON, "-c", _PROGRAM, str(port), *users],
+            [PYTHON, "-c", _PROGRAM, *told, *users],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
@@ -66,8 +96,9 @@ class S3Server:
         )
         assert self.process.stdout is not None
         self.url: str
+        self.tls_url: str
         self.keys: dict[str, tuple[str, str]]
-        self.url, self.keys = json.loads(self.process.stdout.readline())
+        self.url, self.tls_url, self.keys = json.loads(self.process.stdout.readline())
 
     def stop(self) -> None:
         """End it; what was stored is lost."""

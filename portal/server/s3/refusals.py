@@ -31,6 +31,7 @@ def in_words(endpoint: str, bucket: str = "") -> Iterator[None]:
     Raises:
         S3NotFoundError: For a name that S3 does not take.
         S3SilentError: If it does not answer, or not as S3 does.
+        _distrust: If its certificate is refused.
         _explain: What S3 itself refuses.
     """
     # Here: most sessions never open the drive.
@@ -47,8 +48,11 @@ def in_words(endpoint: str, bucket: str = "") -> Iterator[None]:
             " stays so, tell the administrators."
         ) from None
     except (urllib3.exceptions.HTTPError, OSError) as error:
+        cause = _innermost(error)
+        if isinstance(cause, urllib3.exceptions.SSLError):
+            raise _distrust(endpoint, cause) from None
         raise S3SilentError(
-            f"S3, {endpoint}, does not answer ({_cause(error)}). Try again later; if it stays so,"
+            f"S3, {endpoint}, does not answer ({_plain(cause)}). Try again later; if it stays so,"
             " tell the administrators."
         ) from None
     except ValueError as error:
@@ -77,10 +81,25 @@ def _explain(code: str, message: str, bucket: str) -> S3Error:
     return S3Error(f"S3 refused this: {code}: {message.rstrip('.')[:300]}.")
 
 
-def _cause(error: BaseException) -> str:
+def _distrust(endpoint: str, error: BaseException) -> S3Error:
+    """Explain why a TLS connection was not made; `error` wraps that of the `ssl` module."""
+    why = next((arg for arg in error.args if isinstance(arg, BaseException)), error)
+    reason = getattr(why, "verify_message", "") or getattr(why, "strerror", None) or _plain(why)
+    return S3SilentError(
+        f"S3, {endpoint}, could not prove who it is ({reason.rstrip('.')}), and your keys were not"
+        " sent. Tell the administrators: ca_bundle in [s3] of the portal's settings names the file"
+        " of the authorities that this node trusts for S3."
+    )
+
+
+def _innermost(error: BaseException) -> BaseException:
     # The innermost says what happened: "Connection refused", "Name or service not known".
     while (inner := getattr(error, "reason", None)) is not None and isinstance(
         inner, BaseException
     ):
         error = inner
+    return error
+
+
+def _plain(error: BaseException) -> str:
     return re.sub(r"^.*?: ", "", str(error))[:200] or type(error).__name__
