@@ -37,6 +37,9 @@ _VARIABLES = {
 # What the pages begin with in a browser that has not seen them: the experiments, as those of model
 # training. Left to itself MLflow begins with what it has for language models, and with a notice
 # that it collects usage data, which it does not here. The assistant is left out, see below.
+# They are dark as JupyterLab is, which says so in the same storage, unless the user has chosen
+# otherwise in MLflow's settings; MLflow itself keeps the first choice for ever. On a narrow screen
+# the sidebar begins folded: it takes half of it.
 _FIRST_LOOK = """<style>[data-assistant-ui] { display: none !important }</style><script>
     const settings = {
       'mlflow.workflowType_v1': '"machine_learning"',
@@ -49,12 +52,33 @@ _FIRST_LOOK = """<style>[data-assistant-ui] { display: none !important }</style>
         localStorage.setItem(name, value);
       }
     }
+    const theme = '_mlflow_dark_mode_toggle_enabled';
+    const ours = 'data-scientist-portal:mlflow-dark';
+    const chosen = localStorage.getItem(theme);
+    if (chosen === null || chosen === localStorage.getItem(ours)) {
+      const dark =
+        localStorage.getItem('data-scientist-portal:dark') ??
+        String(matchMedia('(prefers-color-scheme: dark)').matches);
+      localStorage.setItem(theme, dark);
+      localStorage.setItem(ours, dark);
+    }
     if (location.hash === '') {
       location.replace('#/experiments');
+    }
+    if (innerWidth < 600) {
+      new MutationObserver((_, observer) => {
+        const fold = document.querySelector('aside button[aria-label="Toggle sidebar"]');
+        if (fold !== null) {
+          observer.disconnect();
+          fold.click();
+        }
+      }).observe(document, { childList: true, subtree: true });
     }
   </script>"""
 # Programs on the node, and models elsewhere, that a page would start or ask.
 _LEFT_OUT = re.compile(r"/gateway/|/ajax-api/[^/]+/mlflow/assistant/")
+# Asked once by each page; MLflow without a login of its own answers that there is no such page.
+_WHO = "/ajax-api/2.0/mlflow/users/current"
 
 
 def main() -> int:
@@ -96,6 +120,7 @@ def serve(folder: Path, socket_path: str) -> None:
     from mlflow.server.fastapi_app import app
 
     _begin_with_experiments(pages)
+    pages.add_url_rule(_WHO, "nobody", dict)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:

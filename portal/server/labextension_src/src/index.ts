@@ -25,6 +25,7 @@ import { sharePlugin } from './share';
 import { templatesPlugin } from './templates';
 import { storagePlugin } from './storage';
 import { tensorBoardPlugin, tensorBoardScriptPlugin } from './tensorboard';
+import { themePlugin } from './theme';
 import { toolsPlugin } from './tools';
 import { archivePlugin } from './archive';
 import { unchangedPlugin } from './unchanged';
@@ -64,5 +65,6 @@ export default [
   previewPlugin,
   s3Plugin,
   storagePlugin,
-  sharePlugin
+  sharePlugin,
+  themePlugin
 ];
