@@ -20,7 +20,7 @@ import torch
 from tests.gpu.bench import Bench
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-STAND_INS = CHECKOUT / "tests" / "unit" / "launch"
+STAND_INS = CHECKOUT / "tests" / "programs" / "portal" / "launch"
 QUEUE_COMMANDS = ("sbatch", "squeue", "scancel", "sacct", "scontrol")
 BATCH, SIDE = 256, 224
 TINY_BATCH, TINY_SIDE = 2, 32
