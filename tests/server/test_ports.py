@@ -230,9 +230,9 @@ async def test_a_websocket_of_another_site_or_without_login_is_refused(
     server: NotebookServer, programs: Programs
 ) -> None:
     url = f"ws{server.host[4:]}/user/ada/port/{programs.start()}/socket"
-    browser = requests.Session()
-    browser.get(f"{server.host}/user/ada/tree?token={TOKEN}", timeout=30)
-    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.cookies)
+    with requests.Session() as browser:
+        browser.get(f"{server.host}/user/ada/tree?token={TOKEN}", timeout=30)
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in browser.cookies)
 
     for headers in ({"Cookie": cookies, "Origin": "https://elsewhere.example"}, {}):
         with pytest.raises(HTTPClientError) as refused:

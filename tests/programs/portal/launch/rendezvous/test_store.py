@@ -6,6 +6,7 @@ import http.client
 import os
 import socket
 import subprocess
+from contextlib import closing
 
 import pytest
 
@@ -88,13 +89,13 @@ def test_a_path_without_a_key_is_refused(store):
 
 def test_a_value_that_is_no_address_is_refused(store):
     path = horovod_path(store, "global_", "0")
-    connection = http.client.HTTPConnection(*store.address, timeout=5)
-    connection.putrequest("PUT", path)
-    connection.putheader("Content-Length", str(MAX_VALUE_BYTES + 1))
-    # The answer comes before the value, of which nothing is read.
-    connection.endheaders()
+    with closing(http.client.HTTPConnection(*store.address, timeout=5)) as connection:
+        connection.putrequest("PUT", path)
+        connection.putheader("Content-Length", str(MAX_VALUE_BYTES + 1))
+        # The answer comes before the value, of which nothing is read.
+        connection.endheaders()
 
-    assert connection.getresponse().status == 413
+        assert connection.getresponse().status == 413
     assert ask(store, "GET", path)[0] == 404
 
 
