@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import random
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import requests
+from tornado.httpclient import HTTPRequest
+from tornado.websocket import websocket_connect
 
 from tests.hub.private_nginx import FrontEnd, find_nginx, running_nginx
 from tests.hub.private_slapd import Authority
@@ -76,6 +79,32 @@ def laptop(
 
 def test_the_offered_program_connects_through_tls(laptop: Laptop) -> None:
     assert said(laptop.ssh(NAME, "id -un")) == f"{USER}\n"
+
+
+def test_a_page_may_ask_where_tls_has_a_port_of_its_own(
+    portal: Portal, token: str, authority: Authority
+) -> None:
+    """As a browser asks: with cookies and its Origin, which has the port."""
+    browser = PortalClient(USER, address=portal.url)
+    browser.http.verify = str(authority.certificate)
+    # Else the authorities that the environment names are asked in its place.
+    browser.http.trust_env = False
+    browser.login().raise_for_status()
+    lab = browser.http.get(f"{portal.url}/user/{USER}/lab", timeout=60)
+    assert lab.url.startswith(f"{portal.url}/user/{USER}/lab"), lab.url
+    xsrf = browser.xsrf_of(f"/{USER}/")
+    browser.http.headers.update({"Origin": portal.url, "X-XSRFToken": xsrf})
+
+    assert browser.http.get(f"{portal.url}/user/{USER}/api/status", timeout=60).status_code == 200
+    websocket = f"wss{portal.url.removeprefix('https')}/user/{USER}/api/events/subscribe"
+    cookies = "; ".join(f"{one.name}={one.value}" for one in browser.http.cookies)
+    headers = {"Cookie": cookies, "Origin": portal.url}
+    asyncio.run(connect(websocket, headers, authority.certificate))
+
+
+async def connect(url: str, headers: dict[str, str], certificate: Path) -> None:
+    request = HTTPRequest(url, headers=headers, ca_certs=str(certificate), connect_timeout=30)
+    (await websocket_connect(request)).close()
 
 
 def test_a_connection_on_which_nothing_is_said_stays(laptop: Laptop) -> None:

@@ -63,13 +63,14 @@ server {{
     proxy_buffering off;
 
     proxy_http_version 1.1;
-    proxy_set_header Host $host;
+    # With the port: pages and websockets of another address than the browser's are refused.
+    proxy_set_header Host $http_host;
     proxy_set_header Upgrade $http_upgrade;
     proxy_set_header Connection $connection_upgrade;
     # What a browser sends under these names is dropped: who it is, is seen here.
     proxy_set_header X-Forwarded-For $remote_addr;
-    proxy_set_header X-Forwarded-Host $host;
-    proxy_set_header X-Forwarded-Port 443;
+    proxy_set_header X-Forwarded-Host $http_host;
+    proxy_set_header X-Forwarded-Port $server_port;
     proxy_set_header X-Forwarded-Proto https;
     proxy_set_header X-Real-IP $remote_addr;
     proxy_set_header X-Scheme https;
@@ -91,6 +92,7 @@ server {{
 server {{
     listen 80;
     server_name portal.example.com;
+    # If TLS is on another port than 443: https://$host:8443$request_uri
     return 301 https://$host$request_uri;
 }}
 """
