@@ -272,6 +272,7 @@ SESSION_OWNER = frozenset({
     r"/portal/api/s3/contents(?P<path>(?:(?:/[^/]+)+|/?))$",
     r"/portal/api/s3/files(?P<path>(?:(?:/[^/]+)+|/?))$",
     r"/portal/api/s3/keys$",
+    r"/portal/api/s3/preview$",
     r"/portal/api/s3/uploads$",
     r"/portal/api/storage$",
     r"/portal/api/uploads$",

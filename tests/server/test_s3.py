@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import random
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,13 @@ import requests
 from tests.support.notebook_server import NotebookServer
 from tests.support.s3_server import S3Server
 
+N_FILES = 2500
+# Of a kernel's environment: the file is written as a cell does.
+PARQUET = """
+import sys
+import pandas
+pandas.DataFrame({"digit": range(300)}).to_parquet(sys.argv[1])
+"""
 SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python")
 MIB = 1024 * 1024
 
@@ -33,7 +42,7 @@ def start(
 ) -> NotebookServer:
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
-    told = {"s3_region": "us-east-1", **settings}
+    told = {"s3_region": "us-east-1", "previews": True, **settings}
     return NotebookServer(
         folder,
         tensorboard_python,
@@ -200,6 +209,73 @@ def test_a_bucket_that_is_gone_and_a_file_that_is_gone_are_told(ada: NotebookSer
     refused = ask(ada, "PUT", "contents/gone/a.txt", json=model)
     assert "The bucket gone is not there any more" in refused.json()["message"]
     assert ask(ada, "GET", "files/lab/gone.bin").status_code == 404
+
+
+def test_a_folder_of_thousands_of_files_is_listed_whole(ada: NotebookServer, s3: S3Server) -> None:
+    s3.ask("ada", "create_bucket", Bucket="many")
+    s3.fill("ada", "many", "shards/part-{n:05}.tfrecord", N_FILES)
+
+    listed = ask(ada, "GET", "contents/many/shards").json()
+
+    assert len(listed["content"]) == N_FILES
+    assert not listed["is_cut"]
+    assert listed["content"][-1]["size"] == 1
+
+
+def test_a_table_in_s3_is_previewed_and_not_the_one_of_that_path_in_the_home(
+    ada: NotebookServer, s3: S3Server, tmp_path: Path
+) -> None:
+    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    path = tmp_path / "table.parquet"
+    subprocess.run([python, "-c", PARQUET, path], check=True, timeout=300)
+    s3.ask("ada", "put_object", path.read_bytes(), Bucket="lab", Key="a b/table.parquet")
+    (ada.root / "lab/a b").mkdir(parents=True)
+    (ada.root / "lab/a b/table.parquet").write_text("another")
+
+    shown = ask(ada, "GET", "preview?path=lab/a%20b/table.parquet")
+
+    assert shown.status_code == 200, shown.text
+    assert shown.json()["facts"] == ["300 rows, 1 columns; row groups: 1."]
+    ask(ada, "DELETE", "contents/lab/a%20b/table.parquet").raise_for_status()
+    assert not list(Path(tempfile.gettempdir()).glob("s3-preview-*"))
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("lab/gone.parquet", 404, "not there any more"),
+        ("lab", 404, "not there any more"),
+        ("lab/../x.parquet", 404, "no folders '.' and '..'"),
+        ("lab/notes.txt", 422, "has no preview"),
+        ("lab/torn.parquet", 422, "is damaged"),
+    ],
+)
+def test_what_has_no_preview_in_s3_is_told(
+    ada: NotebookServer, s3: S3Server, path: str, status: int, words: str
+) -> None:
+    for key in ("notes.txt", "torn.parquet"):
+        s3.ask("ada", "put_object", b"PAR1 no", Bucket="lab", Key=key)
+
+    refused = ask(ada, "GET", "preview", params={"path": path})
+
+    assert refused.status_code == status
+    assert words in refused.json()["message"]
+    for key in ("notes.txt", "torn.parquet"):
+        ask(ada, "DELETE", f"contents/lab/{key}").raise_for_status()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("curve.svg", "image/svg+xml"), ("notes.unknown", "text/plain")]
+)
+def test_what_a_file_is_follows_from_its_name(
+    ada: NotebookServer, s3: S3Server, name: str, kind: str
+) -> None:
+    s3.ask("ada", "put_object", b"<svg/>", Bucket="lab", Key=name)
+
+    opened = ask(ada, "GET", f"contents/lab/{name}").json()
+
+    assert opened["mimetype"] == kind
+    ask(ada, "DELETE", f"contents/lab/{name}").raise_for_status()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,15 @@ SERVER_PYTHON = Path("/opt/data-scientist-portal/environments/server/bin/python"
 PICTURES_DIR = CHECKOUT / "tests" / "output" / "server"
 # Before its first question the server loads the client of S3.
 expect.set_options(timeout=TIMEOUT_MS)
+# Written as a cell does, by a kernel's environment.
+FILES = """
+import pandas
+from PIL import Image
+pandas.DataFrame({"digit": range(1000)}).to_parquet("table.parquet")
+Image.new("RGB", (40, 30), "red").save("digit.png")
+svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>'
+open("curve.svg", "w").write(svg)
+"""
 DATA = random.Random(5).randbytes(50 * 1024 * 1024)
 
 
@@ -43,6 +53,7 @@ def server(
     if not os.access(SERVER_PYTHON, os.X_OK):
         pytest.skip(f"{SERVER_PYTHON} is not there; deploy/environments/build makes it")
     settings = {"s3_endpoint": s3.url, "s3_region": "us-east-1", "resumable_uploads": True}
+    settings |= {"previews": True}
     environ = {"PORTAL_SETTINGS": json.dumps(settings)}
     folder = tmp_path_factory.mktemp("s3")
     server = start_jupyterlab(folder, tensorboard_python, SERVER_PYTHON, environ)
@@ -70,6 +81,12 @@ def drive(page: Page) -> Locator:
 
 def item(page: Page, name: str) -> Locator:
     return drive(page).locator(".jp-DirListing-item").filter(has_text=name).first
+
+
+def refresh(page: Page) -> None:
+    drive(page).get_by_title("Refresh").or_(
+        drive(page).locator("[data-jp-item-name=refresh] jp-button")
+    ).first.click()
 
 
 def picture(page: Page, name: str) -> None:
@@ -117,6 +134,23 @@ def test_a_large_file_is_uploaded_and_downloaded(page: Page, s3: S3Server, tmp_p
     assert hashlib.sha256(Path(download.value.path()).read_bytes()).digest() == digest
 
 
+def test_images_and_tables_show_what_is_in_them(page: Page, s3: S3Server, tmp_path: Path) -> None:
+    python = SERVER_PYTHON.parents[2] / "pytorch/bin/python"
+    subprocess.run([str(python), "-c", FILES], check=True, cwd=tmp_path, timeout=300)
+    for path in tmp_path.iterdir():
+        s3.ask("ada", "put_object", path.read_bytes(), Bucket="lab", Key=path.name)
+    refresh(page)
+
+    for name in ("curve.svg", "digit.png"):
+        item(page, name).dblclick()
+        image = page.locator(".jp-ImageViewer:visible img")
+        expect(image).to_have_js_property("naturalWidth", 40)
+    item(page, "table.parquet").dblclick()
+    shown = page.locator(".dsp-preview")
+    expect(shown).to_contain_text("1,000 rows, 1 columns")
+    picture(page, "s3-parquet")
+
+
 def test_a_notebook_on_the_drive_runs_and_is_saved_there(page: Page, s3: S3Server) -> None:
     notebook = {
         "cells": [
@@ -135,9 +169,7 @@ def test_a_notebook_on_the_drive_runs_and_is_saved_there(page: Page, s3: S3Serve
     }
     data = json.dumps(notebook).encode()
     s3.ask("ada", "put_object", data, Bucket="lab", Key="run.ipynb")
-    drive(page).get_by_title("Refresh").or_(
-        drive(page).locator("[data-jp-item-name=refresh] jp-button")
-    ).first.click()
+    refresh(page)
     item(page, "run.ipynb").dblclick()
     cell = page.locator(".jp-NotebookPanel .jp-CodeCell").first
     cell.click()

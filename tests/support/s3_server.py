@@ -61,6 +61,21 @@ sys.stdout.buffer.write(answer["Body"].read() if "Body" in answer else b"")
 """
 
 
+# Writes as many small files.
+_FILL = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import boto3
+
+url, access_key, secret_key, bucket, name, n_files = sys.argv[1:]
+keys = {"aws_access_key_id": access_key, "aws_secret_access_key": secret_key}
+client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", **keys)
+put = lambda n: client.put_object(Bucket=bucket, Key=name.format(n=n), Body=b"x")
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(put, range(int(n_files))))
+"""
+
+
 class S3Server:
     """The server, and keys of its users.
 
@@ -120,3 +135,8 @@ class S3Server:
             [PYTHON, "-c", _CLIENT, *words], input=body, stdout=subprocess.PIPE, check=True
         )
         return done.stdout
+
+    def fill(self, user: str, bucket: str, name: str, n_files: int) -> None:
+        """Put small files into a bucket; `name` has {n} where each has its number."""
+        words = [self.url, *self.keys[user], bucket, name, str(n_files)]
+        subprocess.run([PYTHON, "-c", _FILL, *words], check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import mimetypes
 from typing import Any
 
 import nbformat
@@ -183,10 +184,13 @@ class S3Contents(AsyncContentsManager):
         text = None if form == "base64" else _text(data)
         if text is None and form == "text":
             raise HTTPError(400, f"{entry.name} is no text in UTF-8. Download it.")
+        # As Jupyter's own: by its name, which viewers of images go by.
+        kind_of_name = mimetypes.guess_type(entry.name)[0]
         if text is None:
             plain = {"content": base64.encodebytes(data).decode("ascii"), "format": "base64"}
-            return {**model, **plain, "mimetype": "application/octet-stream"}
-        return {**model, "content": text, "format": "text", "mimetype": "text/plain"}
+            return {**model, **plain, "mimetype": kind_of_name or "application/octet-stream"}
+        kind_of_name = kind_of_name or "text/plain"
+        return {**model, "content": text, "format": "text", "mimetype": kind_of_name}
 
     def _with_notebook(self, model: dict[str, Any], data: bytes) -> dict[str, Any]:
         try:

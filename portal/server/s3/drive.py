@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.server.s3.contents import S3Contents
-from portal.server.s3.handlers import s3_routes
+from portal.server.s3.handlers import s3_preview_routes, s3_routes
 from portal.server.s3.store import Store
 from portal.server.s3.upload import S3Uploads
 from spawner.session_settings import SessionSettings
@@ -42,7 +42,8 @@ class S3Drive:
             allow_hidden=contents.allow_hidden,
             notary=contents.notary,
         )
-        self.routes = s3_routes(self._store, drive, self._uploads, note)
+        previews = s3_preview_routes(self._store) if settings.previews else []
+        self.routes = [*s3_routes(self._store, drive, self._uploads, note), *previews]
 
     def stop(self) -> None:
         """Give up what is on its way."""

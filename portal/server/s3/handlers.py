@@ -13,10 +13,11 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
-from portal.server.errors import S3Error, S3KeysError
+from portal.server.errors import PreviewError, S3Error, S3KeysError
 from portal.server.files.chunks import Chunk, ChunksHandler, refuse
 from portal.server.s3.contents import S3Contents, split
 from portal.server.s3.keys import Keys
+from portal.server.s3.preview import preview_object
 from portal.server.s3.store import Entry, Store
 from portal.server.s3.upload import S3Uploads
 
@@ -101,6 +102,27 @@ class S3FilesHandler(JupyterHandler):
         if entry is None:
             raise HTTPError(404, f"{key or bucket} is not a file. Reload the list.")
         return entry
+
+
+class S3PreviewHandler(APIHandler):
+    """What is in a model or table of S3."""
+
+    auth_resource = "contents"
+
+    def initialize(self, store: Store) -> None:
+        """Store the arguments of the route."""
+        self._store = store
+
+    @for_the_user
+    async def get(self) -> None:
+        """Describe the file `path`: 422 and the reason if it cannot be shown."""
+        try:
+            bucket, key = split(self.get_query_argument("path"))
+            shown = await self._store.run(lambda: preview_object(self._store, bucket, key))
+        except (PreviewError, S3Error) as error:
+            refuse(self, error)
+            return
+        self.finish(shown.as_json())
 
 
 class S3UploadHandler(ChunksHandler):
@@ -220,3 +242,8 @@ def s3_routes(store: Store, contents: S3Contents, uploads: S3Uploads, note: Any)
         (r"/portal/api/s3/uploads", S3UploadHandler, {**transfers, "uploads": uploads}),
         (r"/portal/api/s3/keys", S3KeysHandler, {"store": store}),
     ]
+
+
+def s3_preview_routes(store: Store) -> list[Any]:
+    """Return the route of previews."""
+    return [(r"/portal/api/s3/preview", S3PreviewHandler, {"store": store})]

@@ -10,6 +10,7 @@ import { ServiceManager } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
 import { askPortal } from './api';
+import { S3 } from './s3drive';
 import { addStyle } from './style';
 
 const NAME = 'Preview';
@@ -73,10 +74,11 @@ class PreviewFactory extends ABCWidgetFactory<DocumentWidget> {
   }
 
   private async show(context: DocumentRegistry.Context, node: HTMLElement): Promise<void> {
-    const path = encodeURIComponent(this.services.contents.localPath(context.path));
+    const { contents, serverSettings } = this.services;
+    const path = encodeURIComponent(contents.localPath(context.path));
+    const route = contents.driveName(context.path) === S3 ? 's3/preview' : 'preview';
     try {
-      const { serverSettings } = this.services;
-      draw(await askPortal<IPreview>(serverSettings, `preview?path=${path}`), node);
+      draw(await askPortal<IPreview>(serverSettings, `${route}?path=${path}`), node);
     } catch (error) {
       node.replaceChildren(element('p', (error as Error).message));
     }
