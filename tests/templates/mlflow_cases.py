@@ -12,11 +12,17 @@ import sys
 from pathlib import Path
 
 import launch_cases
+from tensorboard_cases import scalars
 
 from dsportal import report, run
 
 N_STEPS = 40
 BARRIER_TIMEOUT_S = 120
+COMBINATIONS = tuple(
+    f"{how} {logs}"
+    for how in ("loop", "keras")
+    for logs in ("neither", "mlflow", "tensorboard", "mlflow and tensorboard")
+)
 
 
 def use_folder(name="mlruns"):
@@ -71,6 +77,54 @@ def lose_the_folder(folder):
     return "trained"
 
 
+def train_with(folder):
+    """Runs on a rank: reports in a loop and by Keras' callback, while rank 0 has a log or two."""
+    from contextlib import ExitStack
+
+    import keras
+    import mlflow
+    import numpy as np
+    import tensorflow as tf
+
+    from dsportal.frameworks.keras_progress import ProgressCallback
+
+    images, labels = np.ones((8, 4)), np.ones(8)
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(loss="mse")
+    for name in COMBINATIONS:
+        with ExitStack() as opened:
+            if os.environ["HOROVOD_RANK"] == "0" and "mlflow" in name:
+                opened.enter_context(mlflow.start_run(run_name=name))
+            if os.environ["HOROVOD_RANK"] == "0" and "tensorboard" in name:
+                writer = tf.summary.create_file_writer(f"{folder}/{name}")
+                opened.enter_context(writer.as_default())
+            if "keras" in name:
+                callback = ProgressCallback(batch_size=4)
+                model.fit(images, labels, batch_size=4, verbose=0, callbacks=[callback])
+            for step in range(1, N_STEPS + 1 if "loop" in name else 1):
+                report(step=step, steps=N_STEPS, images=8, loss=1 / step)
+    return "trained"
+
+
+def run_out(folder, how):
+    """Runs on a rank: what is reported, and MLflow's own flush, meet files without room."""
+    import mlflow
+
+    started = mlflow.start_run()
+    metrics = Path(folder, started.info.experiment_id, started.info.run_id, "metrics")
+    metrics.mkdir(exist_ok=True)
+    if how == "full":
+        for name in ("loss", "images_per_s"):
+            (metrics / name).symlink_to("/dev/full")
+    else:
+        metrics.chmod(0o500)
+    for _ in range(3):
+        # Each is the last step, which is logged whenever it comes.
+        report(step=N_STEPS, steps=N_STEPS, images=8, loss=0.5)
+    mlflow.flush_async_logging()
+    return "trained"
+
+
 def histories(name):
     import mlflow
 
@@ -119,6 +173,29 @@ def case_one_run():
 def case_folder_lost():
     """A training ends well although its tracking does not."""
     return {"result": run(lose_the_folder, str(use_folder()), gpus=1)}
+
+
+def case_combinations():
+    """Two ranks train with each combination of logs, of which rank 0 alone opens some."""
+    folder = use_folder()
+    logs = Path.cwd() / "logs"
+    result = run(train_with, str(logs), gpus=2)
+    return {
+        "result": result,
+        "runs": histories("loss"),
+        "events": {path.name: scalars(str(path)) for path in logs.iterdir()},
+        "n_writers": {path.name: len(list(path.iterdir())) for path in logs.iterdir()},
+        "folders": sorted(path.name for path in folder.iterdir()),
+    }
+
+
+def case_no_room():
+    """The folder of MLflow is full, or not writable, when something is reported."""
+    found = {}
+    for how in ("full", "not writable"):
+        done = run(run_out, str(use_folder()), how, gpus=1, wait=False)
+        found[how] = {"result": done.wait(), "output": done.output(0)}
+    return found
 
 
 if __name__ == "__main__":

@@ -17,7 +17,9 @@ N_STEPS = 40
 
 @pytest.fixture(scope="module")
 def outcomes(session: SlurmSession) -> dict[str, Any]:
-    found = session.run_cases(PROGRAM, ["own_runs", "one_run", "folder_lost"])
+    found = session.run_cases(
+        PROGRAM, ["own_runs", "one_run", "folder_lost", "combinations", "no_room"]
+    )
     return {name: outcome.value for name, outcome in found.items()}
 
 
@@ -60,3 +62,46 @@ def test_two_ranks_that_write_one_metric_lose_no_point(outcomes: dict[str, Any])
 
 def test_a_training_ends_well_where_the_folder_is_lost(outcomes: dict[str, Any]) -> None:
     assert outcomes["folder_lost"]["result"] == "trained"
+
+
+@pytest.mark.parametrize("how", ["loop", "keras"])
+def test_each_log_that_rank_0_has_opened_gets_its_last_loss_and_no_other(
+    outcomes: dict[str, Any], how: str
+) -> None:
+    found = outcomes["combinations"]
+    runs = {one["name"]: one for one in found["runs"] if one["name"].startswith(how)}
+    events = {name: tags for name, tags in found["events"].items() if name.startswith(how)}
+
+    assert found["result"] == "trained"
+    assert sorted(runs) == [f"{how} mlflow", f"{how} mlflow and tensorboard"]
+    assert sorted(events) == [f"{how} mlflow and tensorboard", f"{how} tensorboard"]
+    both = f"{how} mlflow and tensorboard"
+    last = [one["values"][-1] for one in runs.values()]
+    written = [tags["report/loss"][-1] for tags in events.values()]
+    if how == "loop":
+        assert last == [1 / N_STEPS] * 2
+        assert written == [[N_STEPS, pytest.approx(1 / N_STEPS)]] * 2
+    assert events[both]["report/loss"][-1][1] == pytest.approx(runs[both]["values"][-1])
+
+
+def test_ranks_that_open_no_log_write_none(outcomes: dict[str, Any]) -> None:
+    found = outcomes["combinations"]
+
+    assert {one["tags"]["portal.rank"] for one in found["runs"]} == {"0"}
+    assert set(found["n_writers"].values()) == {1}
+    assert found["folders"] == [".trash", "0"]
+
+
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [("full", "No space left on device"), ("not writable", "Permission denied")],
+)
+def test_a_training_goes_on_without_room_and_says_so_once(
+    outcomes: dict[str, Any], how: str, cause: str
+) -> None:
+    found = outcomes["no_room"][how]
+
+    assert found["result"] == "trained"
+    assert found["output"].count("not logged to MLflow") == 1
+    assert cause in found["output"]
+    assert "Traceback" not in found["output"]

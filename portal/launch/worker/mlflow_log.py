@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from .log_failure import LogFailure
+
+# That of the thread that writes metrics.
+_LOGGER = "mlflow.utils.async_logging.async_logging_queue"
+_NOT_WRITTEN = "Failed to log run data: Exception: "
 
 
 class MlflowLog:
@@ -23,6 +30,8 @@ class MlflowLog:
 
     def __init__(self) -> None:
         self.link_path: Path | None = None
+        self.failure = LogFailure("MLflow")
+        self._tells = False
 
     def is_open(self) -> bool:
         """Whether a run is active."""
@@ -35,6 +44,7 @@ class MlflowLog:
         mlflow: Any = sys.modules["mlflow"]
         run = mlflow.active_run()
         self._link(mlflow, run)
+        self._tell_failures()
         client = mlflow.MlflowClient()
         for name, value in metrics.items():
             client.log_metric(run.info.run_id, name, value, step=step, synchronous=False)
@@ -48,6 +58,18 @@ class MlflowLog:
         with suppress(Exception):
             if (run := mlflow.last_active_run()) is not None:
                 self._link(mlflow, run)
+
+    def _tell_failures(self) -> None:
+        if not self._tells:
+            self._tells = True
+            logging.getLogger(_LOGGER).addFilter(self._is_another_line)
+
+    def _is_another_line(self, record: logging.LogRecord) -> bool:
+        # MLflow would say it with each metric that it cannot write.
+        _, is_failure, cause = record.getMessage().partition(_NOT_WRITTEN)
+        if is_failure:
+            self.failure.tell(cause)
+        return not is_failure
 
     def _link(self, mlflow: Any, run: Any) -> None:
         if self.link_path is not None:

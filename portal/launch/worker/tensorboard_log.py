@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..rendezvous.torch_writers import newest_writer
+from .log_failure import LogFailure
 
 # Apart from a chart of its own that the training may log under the same name.
 _PREFIX = "report/"
@@ -18,6 +19,9 @@ class TensorBoardLog:
     Source:
         TensorFlow 2: `should_record_summaries` is false if no writer is the default one.
     """
+
+    def __init__(self) -> None:
+        self.failure = LogFailure("TensorBoard")
 
     def is_open(self) -> bool:
         """Whether a writer is open."""

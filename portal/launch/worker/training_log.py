@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import SupportsFloat
 
@@ -51,11 +50,13 @@ class TrainingLog:
             return
         for log in (self._mlflow, self._tensorboard):
             # Logging must never end a training.
-            with suppress(Exception):
+            try:
                 if log.is_open():
                     if loss is not None and "loss" not in metrics:
                         metrics["loss"] = float(loss)
                     log.write(metrics, self._n_steps)
+            except Exception as error:
+                log.failure.tell(str(error) or type(error).__name__)
 
     def tell(self, link_path: Path | None) -> None:
         """Have the list of runs told, in a file, which run of MLflow is this rank's."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import sys
 from types import SimpleNamespace
 
@@ -43,6 +44,14 @@ def clock(monkeypatch):
     clock = SimpleNamespace(now_s=100.0)
     monkeypatch.setattr(training_log, "time", SimpleNamespace(monotonic=lambda: clock.now_s))
     return clock
+
+
+@pytest.fixture(autouse=True)
+def logger(monkeypatch):
+    """That of MLflow's thread, as a new process has it."""
+    logger = logging.getLogger("mlflow.utils.async_logging.async_logging_queue")
+    monkeypatch.setattr(logger, "filters", [])
+    return logger
 
 
 def use(monkeypatch, mlflow: Mlflow) -> Mlflow:
@@ -99,10 +108,32 @@ def test_without_mlflow_nothing_is_logged(monkeypatch, clock):
     TrainingLog().note(1, 0, Refuses())
 
 
-def test_a_training_goes_on_where_mlflow_fails(monkeypatch, clock):
+def test_a_training_goes_on_where_mlflow_fails_and_it_is_told_once(monkeypatch, clock, capsys):
     use(monkeypatch, Mlflow()).log_metric = None
+    log = TrainingLog()
 
-    TrainingLog().note(1, 0, 1.0)
+    for step in (1, 2, 3):
+        clock.now_s += 1
+        log.note(step, 0, 1.0)
+
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "not logged to MLflow: 'NoneType' object is not callable." in told
+    assert "The training continues." in told
+
+
+def test_what_the_thread_of_mlflow_cannot_write_is_told_once(monkeypatch, clock, capsys, logger):
+    use(monkeypatch, Mlflow())
+    log = TrainingLog()
+    log.note(1, 0, 1.0)
+    cause = "[Errno 28] No space left on device: '/home/ada/mlruns'"
+
+    for _ in range(3):
+        logger.error(f"Run Id 7: Failed to log run data: Exception: {cause}")
+    logger.error("Something else.")
+
+    told = capsys.readouterr().err
+    assert told.count(f"not logged to MLflow: {cause}. The training continues.") == 1
+    assert "Run Id" not in told
 
 
 @pytest.mark.parametrize("reports", [True, False])
