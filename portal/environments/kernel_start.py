@@ -105,6 +105,21 @@ def offer_library():
         os.environ["PYTHONPATH"] = os.pathsep.join([path, folder]) if path else folder
 
 
+def name_the_notebook():
+    """Tell MLflow in which notebook a run was made, as the notebook is called now.
+
+    MLflow would ask the notebook server, whose address and login the kernel does not have, and name
+    the option that Python was started with.
+
+    Source:
+        mlflow 3.17, mlflow.tracking.context.jupyter_notebook_context; jupyter_server 2,
+        `SessionManager.get_kernel_env`.
+    """
+    path = os.environ.get("JPY_SESSION_NAME", "")
+    if path.endswith(".ipynb"):
+        os.environ["IPYNB_FILE"] = path
+
+
 def take_a_shell_that_is_here():
     """Let `!` and `%pip` work in an image that lacks the shell of the session."""
     if not os.path.exists(os.environ.get("SHELL", "")):
@@ -141,5 +156,6 @@ def take_output_from(address):
 
 if __name__ == "__main__":
     offer_library()
+    name_the_notebook()
     take_a_shell_that_is_here()
     NotebookKernel.launch_instance()

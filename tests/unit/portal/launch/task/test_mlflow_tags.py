@@ -20,6 +20,16 @@ def test_a_run_of_mlflow_tells_which_rank_of_which_run_started_it() -> None:
     }
 
 
+def test_a_run_of_mlflow_names_the_notebook_in_place_of_the_program_of_ranks() -> None:
+    environ = {"IPYNB_FILE": "/home/ada/study/digits.ipynb"}
+
+    name_run(environ, "run", 0)
+
+    tags = json.loads(environ[VARIABLE])
+    assert tags["mlflow.source.name"] == "digits.ipynb"
+    assert tags["mlflow.source.type"] == "NOTEBOOK"
+
+
 def test_the_tags_of_the_user_stay() -> None:
     environ = {VARIABLE: '{"team": "vision"}'}
 
