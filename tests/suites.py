@@ -149,7 +149,7 @@ SUITES = (
     # As site: a cluster of its own, and what deploy/up has built.
     on_request("alone"),
     on_request("container", needs_cluster=False),
-    replace(on_request("optional"), needs_browser=True),
+    replace(on_request("optional"), needs_browser=True, needs_front_end=True),
     replace(on_request("packages"), needs_packaging=True),
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
     # As site. A fault that did not hold once did not hold, and its moments are random.

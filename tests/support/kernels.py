@@ -54,6 +54,19 @@ async def run_cells(server: Server, kernel_name: str, *cells: str, folder: str =
     return shown
 
 
+async def run_in_notebook(server: Server, kernel_name: str, path: str, code: str) -> str:
+    """Start the kernel of a notebook, run one cell in it and return what it showed."""
+    wanted = {"path": path, "name": path, "type": "notebook", "kernel": {"name": kernel_name}}
+    made = ask(server, "POST", "api/sessions", json=wanted)
+    socket = await _connect(server, made["kernel"]["id"])
+    shown = await run_over(socket, code)
+    socket.close()
+    while await socket.read_message() is not None:
+        pass
+    ask(server, "DELETE", f"api/sessions/{made['id']}")
+    return shown
+
+
 async def run_until(server: Server, kernel_name: str, code: str, text: str) -> None:
     """Start a kernel, run a cell and wait until a text is shown, be it after the cell's end."""
     kernel = ask(server, "POST", "api/kernels", json={"name": kernel_name})["id"]
