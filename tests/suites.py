@@ -24,6 +24,8 @@ PLATFORMS_TIMEOUT_S = 6 * 3600
 MUTATION_TIMEOUT_S = 8 * 3600
 # Fifty faults, each with sessions that start, run and wait around it.
 FAULTS_TIMEOUT_S = 4 * 3600
+# All benchmarks, five rounds each.
+BENCH_TIMEOUT_S = 3 * 3600
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5
 
@@ -156,7 +158,9 @@ SUITES = (
     replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),
     Suite(name="nfs", folder="nfs", is_default=False),
     # A figure that misses its aim is measured again by hand, with a look at the machine.
-    replace(on_request("bench", folder="benchmarks"), is_tried_again=False),
+    replace(
+        on_request("bench", folder="benchmarks"), timeout_s=BENCH_TIMEOUT_S, is_tried_again=False
+    ),
 )
 BY_NAME = {suite.name: suite for suite in SUITES}
 

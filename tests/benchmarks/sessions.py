@@ -21,7 +21,11 @@ LOOK_EVERY_S = 5
 
 
 def measure_in_session(
-    program: Path, *words: str, environment: str, beside: Iterable[Path] = ()
+    program: Path,
+    *words: str,
+    environment: str,
+    beside: Iterable[Path] = (),
+    timeout_s: float = TIMEOUT_S,
 ) -> list[dict[str, Any]]:
     """Run a program in a session of its own, and print what it finds as it finds it.
 
@@ -30,6 +34,7 @@ def measure_in_session(
         *words: Its arguments.
         environment: Name of the environment whose Python runs it.
         beside: Modules that it imports.
+        timeout_s: After which it is ended as one that hangs.
 
     Returns:
         The measurements, in their order.
@@ -44,12 +49,12 @@ def measure_in_session(
         python = ENVIRONMENTS / environment / "bin" / "python"
         command = session.command_line(program.name, *words, python=python)
         job_id = session.submit(command, f'echo "{END}$?"')
-        return measurements(_follow(session, job_id))
+        return measurements(_follow(session, job_id, timeout_s))
     finally:
         session.remove()
 
 
-def _follow(session: SlurmSession, job_id: str) -> str:
+def _follow(session: SlurmSession, job_id: str, timeout_s: float) -> str:
     path = session.working_dir / f"job-{job_id}.txt"
     n_seen = 0
 
@@ -64,10 +69,10 @@ def _follow(session: SlurmSession, job_id: str) -> str:
         return not is_running
 
     try:
-        eventually(is_over, timeout_s=TIMEOUT_S, every_s=LOOK_EVERY_S)
+        eventually(is_over, timeout_s=timeout_s, every_s=LOOK_EVERY_S)
     except AssertionError as error:
         printed = path.read_text(errors="replace")[-N_SHOWN:] if path.exists() else ""
-        raise ProgramError(f"It took more than {TIMEOUT_S} s. It printed:\n{printed}") from error
+        raise ProgramError(f"It took more than {timeout_s:g} s. It printed:\n{printed}") from error
     finally:
         subprocess.run(["scancel", job_id], check=False)
     return path.read_text(errors="replace")

@@ -25,6 +25,7 @@ def test_logins_and_forms_come_within_a_second_while_the_starts_stand_in_line(ro
     if is_rehearsal:
         return
     figures = json.loads(RESULT.read_text())["figures"]
-    assert figures["n_errors"] == 0
     for step in ("login", "home", "form"):
         assert figures[f"{step}_p95_s"] < 1, step
+    # All at once, nothing is in time but the hub itself, and each of them knows it.
+    assert figures["n_errors"] == figures["at_once_n_errors"] == 0
