@@ -36,11 +36,15 @@ _BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 _PYTHON2_KERNEL = (
     "import sys; sys.path.remove(''); from portal.server.kernels.python2 import main; main()"
 )
-_PYTHON_START = (files("portal.environments") / "kernel_start.py").read_text("utf-8")
+# The second follows the first; `deploy.environments.builder.kernels` joins them, too.
+PYTHON_START = "".join(
+    (files("portal.environments") / name).read_text("utf-8")
+    for name in ("kernel_ports.py", "kernel_start.py")
+)
 _R_START = (files("portal.environments") / "r_start.sh").read_text("utf-8")
 _KERNELS = {
     Language.PYTHON2: (),
-    Language.PYTHON: ("-c", _PYTHON_START, "-f", "{connection_file}"),
+    Language.PYTHON: ("-c", PYTHON_START, "-f", "{connection_file}"),
     # Without a saved workspace, whose functions R could call when it starts.
     Language.R: (
         *("--slave", "--no-restore"),

@@ -8,38 +8,65 @@ Source:
 """
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+# As text, it follows kernel_ports.py, which has taken the folder out of sys.path.
+if __name__ != "__main__":
+    from portal.environments.kernel_ports import forward_ports
+
+import contextlib
+import os
+import socket
 import sys
-
-# Before any other import: an empty entry is the notebook's folder.
-sys.path[:] = [path for path in sys.path if path]
-
-import contextlib  # noqa: E402
-import os  # noqa: E402
-import socket  # noqa: E402
 
 # Behind all else: what an image has itself is imported from there.
 sys.path += filter(None, [os.environ.get("PORTAL_KERNEL_PACKAGES")])
 
-import zmq  # noqa: E402
-from ipykernel.iostream import IOPubThread  # noqa: E402
-from ipykernel.kernelapp import IPKernelApp  # noqa: E402
-from zmq.eventloop.zmqstream import ZMQStream  # noqa: E402
+import zmq
+from ipykernel.iostream import IOPubThread
+from ipykernel.kernelapp import IPKernelApp
+from zmq.eventloop.zmqstream import ZMQStream
 
 
 class NotebookKernel(IPKernelApp):
-    """A kernel that imports modules from the notebook's folder only from the first cell on."""
+    """A kernel that imports modules from the notebook's folder only from the first cell on.
+
+    It listens on sockets that only the user can open. If an editor asks for ports, where every user
+    of the node could read what cells print, another process forwards from these.
+    """
+
+    socket_prefix = ""
+
+    def init_sockets(self):
+        """Listen."""
+        if self.transport == "tcp":
+            self.socket_prefix = forward_ports(self)
+        with self.on_sockets():
+            super().init_sockets()
+
+    def init_heartbeat(self):
+        """Listen for the heartbeat."""
+        with self.on_sockets():
+            super().init_heartbeat()
+
+    @contextlib.contextmanager
+    def on_sockets(self):
+        """Bind what ipykernel binds to ports; the connection file keeps saying where these are."""
+        asked = {"transport": self.transport, "ip": self.ip}
+        bound = {"transport": "ipc", "ip": self.socket_prefix} if self.socket_prefix else asked
+        for name, value in bound.items():
+            self.set_trait(name, value)
+        try:
+            yield
+        finally:
+            for name, value in asked.items():
+                self.set_trait(name, value)
 
     def init_iopub(self, context):
         """Receive the output of forked children on a socket that only the user can open.
 
         ipykernel opens a TCP port for it, to which every user of the node could write.
         """
-        if self.transport == "ipc":
-            # The kernel's other sockets end in -1 to -5.
-            take_output_from(f"ipc://{self.ip}-6")
-        elif os.environ.get("PORTAL_SERVER_SOCKET"):
-            folder = os.path.dirname(os.environ["PORTAL_SERVER_SOCKET"])
-            take_output_from(f"ipc://{folder}/output-{os.getpid()}")
+        # No other socket ends in -6: those of ports are above 1023, the others -1 to -5.
+        take_output_from(f"ipc://{self.ip}-6")
         super().init_iopub(context)
 
     def init_path(self):

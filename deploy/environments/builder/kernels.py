@@ -30,7 +30,8 @@ _TILES = {
     "pytorch": ("PT", "#d84315"),
     MXNET_NAME: ("MX", "#00695c"),
 }
-PYTHON_START = Path("portal/environments/kernel_start.py")
+# The second follows the first, as in `portal.environments.command`.
+_START_FILES = ("kernel_ports.py", "kernel_start.py")
 R_START = Path("portal/environments/r_start.sh")
 # R's own folder for what its user installs, which R leaves out until somebody makes it. A package
 # in it that keeps the kernel from starting is named in the session's log.
@@ -127,7 +128,7 @@ def install_r(plan: Plan, log: IO[str]) -> None:
     env = clean_environment(PATH=f"{prefix}/bin:{SYSTEM_PATH}")
     run(["Rscript", "-e", install], log=log, env=env)
     described = spec_dir(plan, R_NAME) / "kernel.json"
-    spec = r_spec(json.loads(described.read_text()), _start(plan, R_START))
+    spec = r_spec(json.loads(described.read_text()), (plan.source_dir / R_START).read_text("utf-8"))
     spec["argv"] = [_START_R if word == "IRkernel::main()" else word for word in spec["argv"]]
     described.write_text(json.dumps(spec, indent=1) + "\n")
 
@@ -142,8 +143,13 @@ def install_mxnet(plan: Plan) -> None:
     _write_spec(plan, MXNET_NAME, spec)
 
 
-def _start(plan: Plan, program: Path = PYTHON_START) -> str:
-    return (plan.source_dir / program).read_text(encoding="utf-8")
+def python_start(plan: Plan) -> list[Path]:
+    """Return the files that a Python kernel is started with: one text, as in every session."""
+    return [plan.source_dir / "portal/environments" / name for name in _START_FILES]
+
+
+def _start(plan: Plan) -> str:
+    return "".join(file.read_text(encoding="utf-8") for file in python_start(plan))
 
 
 def _tensorflow_spec(plan: Plan) -> dict[str, Any]:

@@ -104,7 +104,7 @@ TARGETS = (
         build=_install_mxnet,
         made_from=lambda plan: [
             plan.pins("mxnet"),
-            plan.source_dir / kernels.PYTHON_START,
+            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.MXNET_NAME) / "kernel.json"],
@@ -151,7 +151,7 @@ TARGETS = (
         build=kernels.install_python3,
         made_from=lambda plan: [
             plan.pins("server"),
-            plan.source_dir / kernels.PYTHON_START,
+            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [kernels.spec_dir(plan, kernels.PYTHON3_NAME) / "kernel.json"],
@@ -165,7 +165,7 @@ TARGETS = (
         made_from=lambda plan: [
             plan.pins("tensorflow"),
             *pytorch.locks(plan),
-            plan.source_dir / kernels.PYTHON_START,
+            *kernels.python_start(plan),
             plan.interpreter,
         ],
         results=lambda plan: [

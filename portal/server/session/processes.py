@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from portal.environments.kernel_ports import FORWARDER
 from portal.server.session.cgroup import MIB
 
 N_SHOWN = 8
@@ -175,12 +176,13 @@ class ProcessReader:
 def _describe(process: psutil.Process) -> ProcessUse:
     command = process.cmdline()
     is_server = process.pid == os.getpid()
+    name = THE_PORTAL if is_server else name_of(command, process.name())
     return ProcessUse(
         pid=process.pid,
-        name=THE_PORTAL if is_server else name_of(command, process.name()),
+        name=name,
         cpu_percent=0.0,
         memory_mib=process.memory_info().rss // MIB,
-        kernel_id=_kernel_id(command),
+        kernel_id="" if name == THE_PORTAL else _kernel_id(command),
     )
 
 
@@ -198,6 +200,9 @@ def name_of(command: list[str], name: str) -> str:
         command: Its arguments; empty if they cannot be read.
         name: As the system calls it.
     """
+    # Forked from a kernel, it has the kernel's arguments.
+    if name == FORWARDER:
+        return THE_PORTAL
     if any(word.startswith("ipykernel") or _CONNECTION.search(word) for word in command):
         return KERNEL
     program = PurePath(command[0]).name if command and command[0] else name

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import sys
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
-from jupyter_client import BlockingKernelClient, KernelManager
+from jupyter_client import BlockingKernelClient
 
-TIMEOUT_S = 60
+from tests.support.editor_kernel import TIMEOUT_S, connect, printed, start_kernel
+
 PORTS = """
 import psutil
 open_ports = [one for one in psutil.Process().net_connections("tcp") if one.status == "LISTEN"]
@@ -32,34 +29,12 @@ def session(tmp_path: Path) -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def kernel(session: socket.socket, tmp_path: Path) -> Iterator[KernelManager]:
-    text = (files("portal.environments") / "kernel_start.py").read_text("utf-8")
-    kernel = KernelManager(connection_file=str(tmp_path / "kernel.json"))
-    assert kernel.kernel_spec is not None
-    kernel.kernel_spec.argv = [sys.executable, "-c", text, "-f", "{connection_file}"]
-    kernel.start_kernel(env={**os.environ, "PORTAL_SERVER_SOCKET": session.getsockname()})
-    yield kernel
-    kernel.shutdown_kernel(now=True)
-
-
-@pytest.fixture
-def client(kernel: KernelManager) -> Iterator[BlockingKernelClient]:
-    client = kernel.blocking_client()
-    client.start_channels()
-    client.wait_for_ready(timeout=TIMEOUT_S)
+def client(session: socket.socket, tmp_path: Path) -> Iterator[BlockingKernelClient]:
+    kernel = start_kernel(tmp_path, PORTAL_SERVER_SOCKET=session.getsockname())
+    client = connect(kernel)
     yield client
     client.stop_channels()
-
-
-def printed(client: BlockingKernelClient, code: str) -> str:
-    texts: list[str] = []
-
-    def take(message: dict[str, Any]) -> None:
-        if message["msg_type"] == "stream":
-            texts.append(message["content"]["text"])
-
-    client.execute_interactive(code, output_hook=take, timeout=TIMEOUT_S)
-    return "".join(texts)
+    kernel.shutdown_kernel(now=True)
 
 
 def test_a_cell_keeps_the_session_while_it_runs(
@@ -91,8 +66,5 @@ def test_a_cell_keeps_the_session_while_it_runs(
         one.close()
 
 
-def test_there_is_no_port_for_the_output_of_forked_children(client: BlockingKernelClient) -> None:
-    text = printed(client, PORTS)
-
-    # The five of the connection file.
-    assert text == "5 ports\n"
+def test_the_kernel_itself_listens_on_no_port(client: BlockingKernelClient) -> None:
+    assert printed(client, PORTS) == "0 ports\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.environments.command import Node, kernel_spec
+from portal.environments.command import PYTHON_START, Node, kernel_spec
 from portal.environments.entry import parse_entry
 from portal.environments.probe import probe_node
 from portal.launch.slurm.outside import read_image_start
@@ -68,3 +68,9 @@ def test_other_kernels_keep_the_sessions_path() -> None:
     entry = parse_entry("mine", {"conda": "/srv/mine"}, where="environments.toml")
 
     assert "PYTHONPATH" not in kernel_spec(entry, Node(python_path=""))["env"]
+
+
+@pytest.mark.parametrize("name", ["connection_file", "prefix", "resource_dir"])
+def test_nothing_in_the_program_of_a_kernel_is_taken_for_a_place_to_fill_in(name: str) -> None:
+    # jupyter_client, `KernelManager.format_kernel_cmd`.
+    assert f"{{{name}}}" not in PYTHON_START

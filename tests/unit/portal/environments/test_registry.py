@@ -12,14 +12,11 @@ from typing import Any
 import pytest
 
 from portal.cli import main
-from portal.environments import kernel_start
-from portal.environments.command import Node, kernel_spec
+from portal.environments.command import PYTHON_START, Node, kernel_spec
 from portal.environments.entry import Environment, Kind, Language, parse_entry
 from portal.environments.errors import RegistryError
 from portal.environments.probe import probe_node, try_environment
 from portal.environments.registry import OWN_PATH, add_entry, read_registry, remove_entry
-
-START = Path(kernel_start.__file__)
 
 
 def parse(**table: Any) -> Environment:
@@ -176,7 +173,7 @@ def test_an_image_sees_the_folders_of_the_settings_and_the_gpus() -> None:
 
     assert spec["argv"] == [
         *("/bin/apptainer", "exec", "--nv", "--bind=/srv/isilon", "--bind=/data", "/t.sif"),
-        *("python3", "-c", START.read_text(), "-f", "{connection_file}"),
+        *("python3", "-c", PYTHON_START, "-f", "{connection_file}"),
     ]
 
 

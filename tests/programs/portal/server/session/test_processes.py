@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from portal.environments.kernel_ports import FORWARDER
 from portal.server.mlflow.pages import MLFLOW
 from portal.server.session.processes import (
     N_SHOWN,
@@ -138,3 +139,10 @@ def test_a_program_that_has_ended_is_left_out(busy_pid: int) -> None:
 )
 def test_a_program_has_the_name_that_people_use(command: list[str], name: str) -> None:
     assert name_of(command, "nvidia-smi") == name
+
+
+def test_what_forwards_the_ports_of_a_kernel_is_none_of_the_users() -> None:
+    # Forked from the kernel, it has the kernel's arguments.
+    command = ["python", "-c", "code", "-f", "/run/user/kernel-0a1b-2c.json"]
+
+    assert name_of(command, FORWARDER) == THE_PORTAL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from deploy.environments.builder.kernels import install_kernels, install_mxnet, spec_dir
 from deploy.environments.builder.plan import Plan
+from portal.environments.command import PYTHON_START
 
 
 @pytest.fixture
@@ -32,3 +34,10 @@ def test_a_framework_has_the_logo_of_its_templates(plan: Plan, name: str) -> Non
     assert all(part in logo for part in tile.groups())
     # Python's logo in another size would be taken where an SVG is not.
     assert sorted(path.name for path in folder.iterdir()) == ["kernel.json", "logo-svg.svg"]
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "pytorch", "mxnet"])
+def test_a_framework_starts_as_the_environments_of_users_do(plan: Plan, name: str) -> None:
+    spec = json.loads((spec_dir(plan, name) / "kernel.json").read_text())
+
+    assert PYTHON_START in spec["argv"]
