@@ -69,7 +69,7 @@ server {{
     proxy_set_header Connection $connection_upgrade;
     # What a browser sends under these names is dropped: who it is, is seen here.
     proxy_set_header X-Forwarded-For $remote_addr;
-    proxy_set_header X-Forwarded-Host $http_host;
+    proxy_set_header X-Forwarded-Host $host;
     proxy_set_header X-Forwarded-Port $server_port;
     proxy_set_header X-Forwarded-Proto https;
     proxy_set_header X-Real-IP $remote_addr;
