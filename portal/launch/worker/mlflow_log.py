@@ -31,7 +31,6 @@ class MlflowLog:
     def __init__(self) -> None:
         self.link_path: Path | None = None
         self.failure = LogFailure("MLflow")
-        self._tells = False
 
     def is_open(self) -> bool:
         """Whether a run is active."""
@@ -44,7 +43,8 @@ class MlflowLog:
         mlflow: Any = sys.modules["mlflow"]
         run = mlflow.active_run()
         self._link(mlflow, run)
-        self._tell_failures()
+        # A filter that is there already is not added again.
+        logging.getLogger(_LOGGER).addFilter(self._is_another_line)
         client = mlflow.MlflowClient()
         for name, value in metrics.items():
             client.log_metric(run.info.run_id, name, value, step=step, synchronous=False)
@@ -58,11 +58,6 @@ class MlflowLog:
         with suppress(Exception):
             if (run := mlflow.last_active_run()) is not None:
                 self._link(mlflow, run)
-
-    def _tell_failures(self) -> None:
-        if not self._tells:
-            self._tells = True
-            logging.getLogger(_LOGGER).addFilter(self._is_another_line)
 
     def _is_another_line(self, record: logging.LogRecord) -> bool:
         # MLflow would say it with each metric that it cannot write.
