@@ -33,6 +33,8 @@ CHANNELS = ("shell", "stdin", "control", "iopub", "hb")
 TABLES = (("/proc/net/tcp", ""), ("/proc/net/tcp6", "{:016X}{:08X}"))
 # Stands for all users whom a user namespace does not know; overflowuid of proc(5).
 UNKNOWN_UID = 65534
+# The map of a namespace that knows all users: there it is the account "nobody".
+MAP_OF_ALL_USERS = ["0", "0", "4294967295"]
 # A unix socket's address holds 107 bytes, and its name takes 8: "/k-65535".
 MAX_FOLDER_BYTES = 107 - 8
 N_WAITING_CONNECTIONS = 100
@@ -234,8 +236,18 @@ def user_of(there: tuple[str, int], here: tuple[str, int]) -> int | None:
             for fields in map(str.split, table):
                 if fields[1:3] == ends and fields[9] != "0":
                     uid = int(fields[7])
-                    return None if uid == UNKNOWN_UID else uid
+                    return uid if uid != UNKNOWN_UID or knows_all_users() else None
     return None
+
+
+def knows_all_users() -> bool:
+    """Return whether the user namespace has a number for every user of the machine.
+
+    Source:
+        user_namespaces(7), uid_map: first uid inside, first uid outside, number of uids.
+    """
+    with open("/proc/self/uid_map") as uid_map:
+        return uid_map.read().split() == MAP_OF_ALL_USERS
 
 
 async def join(client: socket.socket, address: str, outputs: set[asyncio.Task[None]]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -27,16 +28,21 @@ def test_a_program_is_its_users_whichever_family_its_socket_has(
             assert user_of(there, accepted.getsockname()) is None
 
 
-def test_a_user_whom_the_namespace_does_not_know_is_nobody(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("knows_all", "uid"), [(True, os.getuid()), (False, None)], ids=["all", "some"]
+)
+def test_nobody_is_an_account_only_in_a_namespace_that_knows_all_users(
+    knows_all: bool, uid: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel_ports, "UNKNOWN_UID", os.getuid())
+    known = Path("/proc/self/uid_map").read_text().split() if knows_all else []
+    monkeypatch.setattr(kernel_ports, "MAP_OF_ALL_USERS", known)
     with listen("127.0.0.1", 0) as listener, socket.socket() as client:
         listener.setblocking(True)
         client.connect(listener.getsockname())
         accepted, there = listener.accept()
         with accepted:
-            assert user_of(there, accepted.getsockname()) is None
+            assert user_of(there, accepted.getsockname()) == uid
 
 
 def test_a_port_in_use_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
