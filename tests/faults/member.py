@@ -13,6 +13,7 @@ from tornado.websocket import websocket_connect
 
 from tests.support.kernels import run_over
 from tests.support.portal_client import ADDRESS, PortalClient
+from tests.support.websockets import close_websocket
 
 ANSWER_TIMEOUT_S = 60
 TOKEN_LIFETIME_S = 24 * 3600
@@ -131,9 +132,7 @@ class Member:
         async with asyncio.timeout(timeout_s):
             socket = await websocket_connect(HTTPRequest(url, headers=self._headers))
             shown = await run_over(socket, code)
-            socket.close()
-            while await socket.read_message() is not None:
-                pass
+            await close_websocket(socket)
         return shown
 
     @property

@@ -19,6 +19,7 @@ from tests.hub.private_slapd import Authority
 from tests.hub.test_ssh import USER, said, start, stop
 from tests.support.laptop import NAME, Laptop
 from tests.support.portal_client import PortalClient
+from tests.support.websockets import close_websocket
 
 pytestmark = [
     pytest.mark.cluster,
@@ -104,7 +105,7 @@ def test_a_page_may_ask_where_tls_has_a_port_of_its_own(
 
 async def connect(url: str, headers: dict[str, str], certificate: Path) -> None:
     request = HTTPRequest(url, headers=headers, ca_certs=str(certificate), connect_timeout=30)
-    (await websocket_connect(request)).close()
+    await close_websocket(await websocket_connect(request))
 
 
 def test_a_connection_on_which_nothing_is_said_stays(laptop: Laptop) -> None:

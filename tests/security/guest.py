@@ -17,6 +17,7 @@ from tornado.websocket import websocket_connect
 from tests.security.conftest import WEBSOCKET
 from tests.support.portal_below import BASE_URL, PortalBelow
 from tests.support.portal_client import PortalClient
+from tests.support.websockets import close_websocket
 
 OWNER, GUEST = "ada", "grace"
 SESSION = f"{BASE_URL}user/{OWNER}/"
@@ -109,7 +110,7 @@ class Person:
         async with asyncio.timeout(TIMEOUT_S):
             while "typed" not in str(message := await terminal.read_message()):
                 assert message is not None, "the terminal was closed"
-        terminal.close()
+        await close_websocket(terminal)
 
 
 class OpenWebSocket:

@@ -12,6 +12,7 @@ from tornado.websocket import websocket_connect
 
 from tests.support.kernels import ask, run_cell
 from tests.support.notebook_server import TOKEN, NotebookServer
+from tests.support.websockets import close_websocket
 
 SERVER = Path("/opt/data-scientist-portal/environments/server")
 
@@ -44,7 +45,7 @@ async def test_a_terminal_finds_the_command(server: NotebookServer) -> None:
         assert message is not None, said
         kind, *rest = json.loads(message)
         said += rest[0] if kind == "stdout" else ""
-    socket.close()
+    await close_websocket(socket)
     ask(server, "DELETE", f"api/terminals/{name}")
 
     assert f"{SERVER}/commands/dsportal" in said

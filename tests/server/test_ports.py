@@ -19,6 +19,7 @@ from tests.support.port_program import (
     running_programs,
     server_in_a_job,
 )
+from tests.support.websockets import close_websocket
 
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
 
@@ -223,7 +224,7 @@ async def test_a_websocket_carries_both_ways_without_secrets(
         for message in ("text", b"\0binary", "x" * 300_000):
             await socket.write_message(message, binary=isinstance(message, bytes))
             assert await socket.read_message() == message
-        socket.close()
+        await close_websocket(socket)
 
 
 async def test_a_websocket_of_another_site_or_without_login_is_refused(

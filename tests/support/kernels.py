@@ -11,6 +11,8 @@ import requests
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+from tests.support.websockets import close_websocket
+
 
 class Server(Protocol):
     """A notebook server of ada, and who asks there: `http` has the token."""
@@ -47,9 +49,7 @@ async def run_cells(server: Server, kernel_name: str, *cells: str, folder: str =
     kernel = ask(server, "POST", "api/kernels", json=wanted)["id"]
     socket = await _connect(server, kernel)
     shown = [await run_over(socket, code) for code in cells]
-    socket.close()
-    while await socket.read_message() is not None:
-        pass
+    await close_websocket(socket)
     ask(server, "DELETE", f"api/kernels/{kernel}")
     return shown
 
@@ -60,9 +60,7 @@ async def run_in_notebook(server: Server, kernel_name: str, path: str, code: str
     made = ask(server, "POST", "api/sessions", json=wanted)
     socket = await _connect(server, made["kernel"]["id"])
     shown = await run_over(socket, code)
-    socket.close()
-    while await socket.read_message() is not None:
-        pass
+    await close_websocket(socket)
     ask(server, "DELETE", f"api/sessions/{made['id']}")
     return shown
 
@@ -86,9 +84,7 @@ async def leave_after(
             answer = json.loads(await socket.read_message() or "{}")
             if answer["msg_type"] == "stream":
                 shown += answer["content"]["text"]
-    socket.close()
-    while await socket.read_message() is not None:
-        pass
+    await close_websocket(socket)
 
 
 async def _connect(server: Server, kernel: str) -> WebSocketClientConnection:

@@ -306,6 +306,11 @@ async def ready(setting: Setting) -> None:
     setting.answers.set()
     await setting.job.wait_until_served(setting.probe)
 
+    async def runs() -> bool:
+        return setting.cluster.has_process(1)
+
+    await eventually_async(runs, 15)
+
 
 @pytest.mark.parametrize(
     "changes",
