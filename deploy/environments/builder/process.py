@@ -25,6 +25,11 @@ KEPT_NAMES = frozenset(
 )
 KEPT_PREFIXES = ("SSL_", "NPM_CONFIG_", "npm_config_", "REQUESTS_CA_", "CURL_CA_")
 KEPT_SUFFIXES = ("_proxy", "_PROXY")
+# The authorities that the machine's administrator trusts, on Debian and on Red Hat.
+SYSTEM_AUTHORITIES = (
+    Path("/etc/ssl/certs/ca-certificates.crt"),
+    Path("/etc/pki/tls/certs/ca-bundle.crt"),
+)
 
 
 def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str) -> dict[str, str]:
@@ -45,7 +50,14 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
     fixed = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
     # As patient as for a package of 500 MB over a slow line; pip and uv give up much sooner.
     patient = {"HOME": "/root", "PIP_DEFAULT_TIMEOUT": "180", "UV_HTTP_TIMEOUT": "180"}
-    return {**patient, **kept, **fixed, **package_sources(source).variables(), **extra}
+    trusted = _authorities_of_node(source)
+    return {**patient, **trusted, **kept, **fixed, **package_sources(source).variables(), **extra}
+
+
+def _authorities_of_node(environ: Mapping[str, str]) -> dict[str, str]:
+    """Let npm trust what pip and uv trust: Node.js has authorities of its own."""
+    files = [Path(environ["SSL_CERT_FILE"])] if environ.get("SSL_CERT_FILE") else SYSTEM_AUTHORITIES
+    return {"NODE_EXTRA_CA_CERTS": str(path) for path in files if path.is_file()}
 
 
 def _is_kept(name: str) -> bool:

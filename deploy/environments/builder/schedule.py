@@ -17,6 +17,7 @@ from deploy.environments.builder.target import Target, is_current, make
 
 # Mostly waiting for downloads and unpacking; Horovod's compiler takes the cores that are left.
 MOST_AT_A_TIME = 3
+NPM_LOG = "A complete log of this run can be found in"
 _one_line_at_a_time = threading.Lock()
 
 
@@ -117,8 +118,8 @@ def _last_line(plan: Plan, target: Target) -> str:
     except OSError:
         return ""
     said = [line.strip() for line in text.splitlines() if line.strip()]
-    # The very last line often says no more than that make or pip gave up.
-    errors = [line for line in said if "error" in line.lower()]
+    # The very last line often says no more than that make or pip gave up, or names npm's own log.
+    errors = [line for line in said if "error" in line.lower() and NPM_LOG not in line]
     return (errors or said or [""])[-1][:200]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.environments.builder import process
 from deploy.environments.builder.environment import canonical_name, install_uv, read_pins
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.horovod_build import tensorflow_version
@@ -186,6 +187,20 @@ def test_package_clients_reach_the_registries_and_get_nothing_else_of_the_caller
     assert environment["MAKEFLAGS"] == "-j2"
     assert "pyenv" not in environment["PATH"]
     assert {"PYTHONPATH", "PYENV_ROOT"} & set(environment) == set()
+
+
+def test_npm_trusts_the_authorities_that_pip_and_uv_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, system = write(tmp_path / "own.pem", ""), write(tmp_path / "system.crt", "")
+    monkeypatch.setattr(process, "SYSTEM_AUTHORITIES", (tmp_path / "missing.crt", system))
+
+    def trusted(**environ: str) -> str:
+        return clean_environment(environ)["NODE_EXTRA_CA_CERTS"]
+
+    assert trusted() == str(system)
+    assert trusted(SSL_CERT_FILE=str(own)) == str(own)
+    assert trusted(SSL_CERT_FILE=str(own), NODE_EXTRA_CA_CERTS="/etc/npm.pem") == "/etc/npm.pem"
 
 
 def test_no_setting_of_pip_or_uv_chooses_other_packages() -> None:

@@ -121,6 +121,19 @@ def test_a_failure_says_what_where_and_what_next(
     assert "deploy/environments/build a" in said
 
 
+def test_of_a_failed_npm_the_cause_is_shown_and_not_where_its_own_log_is(
+    plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(plan: Plan, log: IO[str]) -> None:
+        print("npm error code SELF_SIGNED_CERT_IN_CHAIN", file=log)
+        print("npm error A complete log of this run can be found in: /root/.npm", file=log)
+        raise BuildError("'npm ci ...' ended with status 1.", "")
+
+    build_targets([target("a", build=fail)], plan)
+
+    assert "last: npm error code SELF_SIGNED_CERT_IN_CHAIN" in capsys.readouterr().out
+
+
 def test_a_build_without_its_result_has_failed_and_names_it(
     plan: Plan, capsys: pytest.CaptureFixture[str]
 ) -> None:
