@@ -21,6 +21,7 @@ from deploy.one_machine.files import (
     ensure_folder,
     ensure_link,
     ensure_secret,
+    read_plain,
     remove_link,
 )
 from deploy.one_machine.layout import (
@@ -30,6 +31,7 @@ from deploy.one_machine.layout import (
     MARK,
     PORTAL_TOML,
     PREFIX_DIR,
+    STATE_DIR,
 )
 from deploy.one_machine.network import HEAD_ADDRESS
 from deploy.one_machine.process import Daemon, ensure_started, wait_ready
@@ -49,6 +51,8 @@ HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
 COMMAND = Path("/usr/local/bin/dsportal")
 COMMAND_PROGRAM = HUB_ENVIRONMENT_DIR / "bin" / "dsportal"
 SECRET_BYTES = 32
+# As deploy/up last wrote it, by which changes of the administrator's are seen.
+WRITTEN_SETTINGS = STATE_DIR / "portal.toml"
 # Pages have to come while the sessions on the same processor start.
 NICE = -10
 
@@ -139,10 +143,17 @@ def render_settings(cluster: Cluster) -> str:
 
 
 def ensure_settings(cluster: Cluster) -> str:
-    """Write portal.toml if it differs."""
+    """Write portal.toml if it differs, unless the administrator has changed it."""
     ensure_folder(PORTAL_TOML.parent)
     ensure_folder(HUB_STATE_DIR, mode=0o700, user=ACCOUNT)
-    is_new = ensure_file(PORTAL_TOML, render_settings(cluster))
+    ensure_folder(WRITTEN_SETTINGS.parent)
+    wanted, written = render_settings(cluster), read_plain(WRITTEN_SETTINGS)
+    if written is not None and read_plain(PORTAL_TOML) not in {None, written, wanted}:
+        if written == wanted:
+            return "yours, kept"
+        return f"yours, kept; for those of this machine as it is now, remove {PORTAL_TOML}"
+    is_new = ensure_file(PORTAL_TOML, wanted)
+    ensure_file(WRITTEN_SETTINGS, wanted)
     return f"written to {PORTAL_TOML}" if is_new else "unchanged"
 
 
