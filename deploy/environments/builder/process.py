@@ -57,7 +57,8 @@ def clean_environment(environ: Mapping[str, str] | None = None, /, **extra: str)
 def _authorities_of_node(environ: Mapping[str, str]) -> dict[str, str]:
     """Let npm trust what pip and uv trust: Node.js has authorities of its own."""
     files = [Path(environ["SSL_CERT_FILE"])] if environ.get("SSL_CERT_FILE") else SYSTEM_AUTHORITIES
-    return {"NODE_EXTRA_CA_CERTS": str(path) for path in files if path.is_file()}
+    file = next((path for path in files if path.is_file()), None)
+    return {"NODE_EXTRA_CA_CERTS": str(file)} if file else {}
 
 
 def _is_kept(name: str) -> bool:
