@@ -19,7 +19,8 @@ from pathlib import Path
 
 N_RANKS = 2
 DIGITS_BATCH_SIZE = 128
-N_DIGITS_STEPS = 60
+# Half a minute: the machine's own pace differs by a tenth from one ten seconds to the next.
+N_DIGITS_STEPS = 240
 # 95 MB of gradients are averaged in each step, so that a step must not be too short. InceptionV3
 # computes more for each byte than ResNet50, which the memory of a small machine slows as soon as
 # two of them train, whether they know of each other or not.
