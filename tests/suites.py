@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from deploy.environments.builder.plan import Plan
@@ -217,9 +218,13 @@ def _run_pytest(
 ) -> tuple[int, tuple[Result, ...]]:
     OUTPUT_DIR.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-    words = [*pytest, *suite.options, *(str(word) for word in arguments)]
-    status = _status_of(words, suite.timeout_s)
+    # Pytest's own place is shared with every other run of this user, which closes it to the users
+    # that tests run programs as.
+    with TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
+        words = [*pytest, f"--basetemp={folder}/t", *suite.options, *map(str, arguments)]
+        status = _status_of(words, suite.timeout_s)
     return status, read_results(report)
 
 

@@ -64,6 +64,26 @@ def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:
     assert "assert {'left': 4} == {'left': 5}" in printed
 
 
+ANOTHER_RUN_BEGINS = """\
+import subprocess, sys
+def test_a(tmp_path):
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(0o755)
+    another = [sys.executable, "-m", "pytest", "-q", "--noconftest", __file__]
+    subprocess.run([*another, "-k", "test_b"], check=True)
+    assert all(parent.stat().st_mode & 0o1 for parent in (tmp_path, *tmp_path.parents))
+def test_b(tmp_path): pass
+"""
+
+
+def test_a_run_of_pytest_that_begins_beside_it_closes_no_folder_to_other_users(
+    tmp_path: Path,
+) -> None:
+    counts = run_suite(suite_of(tmp_path, ANOTHER_RUN_BEGINS), BARE_PYTEST)
+
+    assert counts.n_failed == 0, counts.failures
+
+
 PASSED = Result(test="a", took_s=2.0)
 FAILED = Result(test="b", failure="  E assert 0")
 SKIPPED = Result(test="tests.slurm.test_postgres::x", skip="PostgreSQL is not installed: add it")
