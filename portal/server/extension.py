@@ -7,17 +7,15 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Float
 
-from portal.environments.probe import probe_node
-from portal.environments.registry import site_path
 from portal.response_headers import PlainHeaders
 from portal.server.collaboration import load_collaboration, offer_labextensions
 from portal.server.commands import equip_terminals
@@ -40,15 +38,13 @@ from portal.server.jobs.queue import JobQueue
 from portal.server.kernel_listener import KernelListener
 from portal.server.kernels.execution_watch import ExecutionWatch
 from portal.server.kernels.handlers import kernel_routes
-from portal.server.kernels.kernel_sockets import listen_on_sockets, make_connections_dir
-from portal.server.kernels.kernels import Kernels
 from portal.server.kernels.notebook_writer import NotebookWriter
+from portal.server.kernels.offered_kernels import OfferedKernels
 from portal.server.kernels.slurm_programs import SlurmPrograms
-from portal.server.kernels.without_packages import KernelsWithoutPackages
 from portal.server.mlflow.pages import MlflowPages
 from portal.server.mlflow.proxy import MlflowProxy
-from portal.server.mlflow.tracking import has_mlflow
 from portal.server.open_notebooks import notebook_of
+from portal.server.page_config import page_config
 from portal.server.ports.handlers import port_routes
 from portal.server.ports.key import PortKey
 from portal.server.private_dir import make_private_dir
@@ -75,7 +71,7 @@ from portal.server.tensorboard.instances import TensorBoards
 from portal.server.tensorboard.notebook_socket import NotebookSocket
 from portal.server.web_tools.handlers import ToolsHandler, offered_tools, tool_handlers
 from portal.server.web_tools.vscode import vscode_tool
-from spawner.session_settings import read_settings
+from spawner.session_settings import SessionSettings, read_settings
 
 
 class PortalServer(ExtensionApp):
@@ -106,7 +102,8 @@ class PortalServer(ExtensionApp):
         self.collaborates = self.is_shareable and load_collaboration(
             self.serverapp, self.private_dir
         )
-        self._offer_environments()
+        self.offered_kernels = OfferedKernels(self.serverapp, self.private_dir, self.log)
+        self.offered_kernels.start()
         self.serverapp.web_app.add_transform(PlainHeaders)
         # JupyterHub applies these options to its login cookie, but not to the XSRF cookie.
         options = json.loads(os.environ.get("JUPYTERHUB_COOKIE_OPTIONS", "{}"))
@@ -114,13 +111,28 @@ class PortalServer(ExtensionApp):
 
     def initialize_handlers(self) -> None:
         """Register the routes."""
-        base_url = self.serverapp.base_url
-        self.tensorboards = TensorBoards(
-            parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
+        settings = read_settings(os.environ)
+        listener = KernelListener(self.log)
+        listener.watch(self.serverapp.kernel_manager)
+        self._begin_services(settings, listener)
+        key = PortKey(self.serverapp.base_url, os.environ)
+        transfers = Transfers()
+        for routes in self._tool_routes(settings, key, transfers):
+            self.handlers.extend(routes)
+        self.serverapp.web_app.settings.setdefault("page_config_data", {}).update(
+            page_config(
+                settings,
+                is_shareable=self.is_shareable,
+                tensorboard_script=self.tensorboards.script.path(self.serverapp.base_url),
+            )
         )
-        self.mlflow_pages = MlflowPages(
-            parent=self, root_dir=self.serverapp.root_dir, base_url=base_url
-        )
+        self._watch_people(key)
+        self._watch_session(settings, listener, transfers)
+
+    def _begin_services(self, settings: SessionSettings, listener: KernelListener) -> None:
+        root_dir, base_url = self.serverapp.root_dir, self.serverapp.base_url
+        self.tensorboards = TensorBoards(parent=self, root_dir=root_dir, base_url=base_url)
+        self.mlflow_pages = MlflowPages(parent=self, root_dir=root_dir, base_url=base_url)
         self.kernel_socket = NotebookSocket(self.private_dir, self.tensorboards, self.log)
         self.kernel_socket.open()
         self.slurm_programs = SlurmPrograms(self.private_dir, self.log)
@@ -128,68 +140,51 @@ class PortalServer(ExtensionApp):
         self.environment_tasks = Tasks(
             self.private_dir / "environment-tasks", on_end=self._offer_changes, log=self.log
         )
-        listener = KernelListener(self.log)
-        listener.watch(self.serverapp.kernel_manager)
-        watch = ExecutionWatch(listener)
-        watch.watch_tabs(self.serverapp.web_app.settings)
+        self.execution_watch = ExecutionWatch(listener)
+        self.execution_watch.watch_tabs(self.serverapp.web_app.settings)
         self.notebook_writer = NotebookWriter(
-            watch,
+            self.execution_watch,
             partial(notebook_of, self.serverapp.session_manager),
             self.serverapp.contents_manager,
             self.log,
         )
-        settings = read_settings(os.environ)
         self.saves_output = settings.saves_output
-        runs = Runs(Path.home())
-        self.runs_limit = RunsLimit(runs, settings, self.log)
-        key = PortKey(base_url, os.environ)
+        self.runs = Runs(Path.home())
+        self.runs_limit = RunsLimit(self.runs, settings, self.log)
+
+    def _tool_routes(
+        self, settings: SessionSettings, key: PortKey, transfers: Transfers
+    ) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """Yield the routes of each tool."""
+        root_dir = self.serverapp.root_dir
+        kernels = self.offered_kernels
         vscode = vscode_tool(
-            settings,
-            self.private_dir,
-            self.serverapp.root_dir,
-            key.prefix,
-            kernels=(self.without_packages.folder, self.kernels.folder),
+            settings, self.private_dir, root_dir, key.prefix, kernels=kernels.folders
         )
         tools = (*filter(None, [vscode]), *offered_tools(settings))
-        transfers = Transfers()
         self.s3 = S3Drive(settings, self.serverapp.contents_manager, transfers.note)
-        root_dir = self.serverapp.root_dir
-        for routes in (
-            tool_handlers(tools, "/"),
-            [(r"/portal/api/tools", ToolsHandler, {"tools": tools})],
-            transfer_routes(settings, transfers),
-            self.s3.routes,
-            shared_files(root_dir, read_storage(os.environ)),
-            storage_routes(read_storage(os.environ)),
-            tensorboard_routes(self.tensorboards),
-            page_routes(self.mlflow_pages, MlflowProxy),
-            kernel_routes(self.kernels, watch),
-            environment_routes(self.environment_tasks, root_dir),
-            template_routes(self.home, self.kernels),
-            job_routes(JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home()), root_dir),
-            run_routes(runs),
-            port_routes(key),
-            course_routes(Courses(Path(root_dir)), settings.course_hosts),
-        ):
-            self.handlers.extend(routes)
-        self.serverapp.web_app.settings.setdefault("page_config_data", {}).update(
-            {
-                "portalName": settings.site_name,
-                "portalUploads": settings.resumable_uploads,
-                "portalShares": self.is_shareable,
-                "portalArchives": settings.archives,
-                "portalPreviews": settings.previews,
-                "portalMlflow": "yes" if has_mlflow(settings) else "",
-                "portalS3": settings.s3_endpoint,
-                # Where ssh is offered, the Help menu says how.
-                "portalSsh": "yes" if settings.ssh_limit else "",
-                "tensorBoardScript": self.tensorboards.script.path(base_url),
-            }
-        )
+        yield tool_handlers(tools, "/")
+        yield [(r"/portal/api/tools", ToolsHandler, {"tools": tools})]
+        yield transfer_routes(settings, transfers)
+        yield self.s3.routes
+        yield shared_files(root_dir, read_storage(os.environ))
+        yield storage_routes(read_storage(os.environ))
+        yield tensorboard_routes(self.tensorboards)
+        yield page_routes(self.mlflow_pages, MlflowProxy)
+        yield kernel_routes(kernels.of_registries, self.execution_watch)
+        yield environment_routes(self.environment_tasks, root_dir)
+        yield template_routes(self.home, kernels.of_registries)
+        yield job_routes(JobQueue(os.environ.get("SLURM_JOB_ID", ""), Path.home()), root_dir)
+        yield run_routes(self.runs)
+        yield port_routes(key)
+        yield course_routes(Courses(Path(root_dir)), settings.course_hosts)
+
+    def _watch_people(self, key: PortKey) -> None:
+        """Let in whom the owner has let in, and tell who is here."""
         owner, hub = os.environ.get("JUPYTERHUB_USER", ""), HubApi(os.environ)
         self.visitors = Visitors(owner, hub, self.log)
         guest_rights = GuestRights(hub, self.log)
-        self.guests = Guests(owner, self.log, guest_rights, base_url, key.renew)
+        self.guests = Guests(owner, self.log, guest_rights, self.serverapp.base_url, key.renew)
         self.reading = Reading(self.serverapp, guest_rights)
         if owner:
             self.visitors.watch(self.serverapp.identity_provider)
@@ -197,6 +192,11 @@ class PortalServer(ExtensionApp):
             self.handlers.extend(self.reading.routes())
             if owner:
                 self.guests.watch(self.serverapp.identity_provider)
+
+    def _watch_session(
+        self, settings: SessionSettings, listener: KernelListener, transfers: Transfers
+    ) -> None:
+        """Begin the session's clock, and what asks it."""
         cells = CellsElsewhere()
         self.session = make_session_monitor(
             self.serverapp,
@@ -217,7 +217,11 @@ class PortalServer(ExtensionApp):
         self.handlers.append(
             (SSH_ROUTE, SshSocket, {"connections": self.ssh, "session": self.session})
         )
-        local = {"session": self.session, "page": base_url, "note_use": self._note_use}
+        local = {
+            "session": self.session,
+            "page": self.serverapp.base_url,
+            "note_use": self._note_use,
+        }
         self.kernel_socket.add_routes([(route, handler, local) for route, handler in LOCAL_ROUTES])
         self.kernel_socket.add_routes([(CELL_ROUTE, CellHandler, {"cells": cells})])
 
@@ -235,30 +239,8 @@ class PortalServer(ExtensionApp):
             # continues.
             return Path(os.devnull)
 
-    def _offer_environments(self) -> None:
-        connections_dir = self._keep_kernels_private()
-        self.without_packages = KernelsWithoutPackages(
-            self.private_dir / "without-packages/kernels",
-            shipped=Path(sys.prefix) / "share/jupyter/kernels",
-            home=Path.home(),
-            log=self.log,
-        )
-        self.kernels = Kernels(
-            self.private_dir / "environments/kernels",
-            site=site_path(),
-            home=Path.home(),
-            # With the sockets on which kernels reach this server.
-            node=probe_node(os.environ, self.private_dir, connections_dir),
-            without_packages=self.without_packages,
-            log=self.log,
-        )
-        # Appended, so that no environment can replace one of the shipped kernels.
-        for kernels in (self.without_packages, self.kernels):
-            self.serverapp.kernel_spec_manager.kernel_dirs.append(str(kernels.folder))
-        self.kernels.start()
-
     async def _offer_changes(self) -> None:
-        await asyncio.to_thread(self.kernels.offer)
+        await asyncio.to_thread(self.offered_kernels.of_registries.offer)
 
     async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
         """Start what needs the event loop."""
@@ -277,14 +259,6 @@ class PortalServer(ExtensionApp):
         if self.is_shareable and "JUPYTERHUB_USER" in os.environ:
             self.guests.start()
 
-    def _keep_kernels_private(self) -> Path:
-        self.connections_dir = make_connections_dir(self.private_dir)
-        if self.connections_dir is None:
-            self.log.warning("Kernels listen on ports: this node has no room for sockets.")
-            return Path(jupyter_runtime_dir())
-        listen_on_sockets(self.serverapp.kernel_manager, self.connections_dir)
-        return self.connections_dir
-
     async def stop_extension(self) -> None:
         """Stop kernels, session and TensorBoards, and remove the private folders."""
         # First, while there is time: soon after SIGTERM Slurm kills what is left.
@@ -295,7 +269,7 @@ class PortalServer(ExtensionApp):
         self.slurm_programs.close()
         await self.environment_tasks.stop()
         self.s3.stop()
-        self.kernels.stop()
+        self.offered_kernels.stop()
         await self.guests.stop()
         await self.reading.stop()
         await self.runs_limit.stop()
@@ -306,6 +280,6 @@ class PortalServer(ExtensionApp):
         await self.tensorboards.stop_all()
         await self.mlflow_pages.stop_all()
         await asyncio.to_thread(forget_credentials, self.private_dir)
-        for folder in filter(None, (self.private_dir, self.connections_dir)):
+        for folder in filter(None, (self.private_dir, self.offered_kernels.connections_dir)):
             # Last: what has just ended kept its sockets there.
             shutil.rmtree(folder, ignore_errors=True)
