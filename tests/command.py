@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from tempfile import TemporaryFile
 
 from deploy.environments.builder.package_sources import SETTING
 from tests.gpu.command import run_gpu
 from tests.results import Counts
-from tests.suites import BY_NAME, CHECKOUT, PUSH_OPTIONS, SUITES, Suite, run_suite
+from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, SUITES, Suite, divide, run_suite
 from tests.support.machine_packages import packages_of_machine
 
 SITE_TARGETS = ("ansible", "promtool")
@@ -115,8 +116,8 @@ def _wanted(named: set[str]) -> Iterator[Suite]:
         if suite.name in named or "all" in named:
             yield suite
         elif "push" in named and suite.is_default:
-            options = () if suite.commands else PUSH_OPTIONS
-            yield replace(suite, options=(*suite.options, *options))
+            marks = () if suite.commands else (NOT_OF_RELEASE,)
+            yield replace(suite, marks=(*suite.marks, *marks))
 
 
 def prepare(suites: Sequence[Suite], counts: dict[str, Counts]) -> bool:
@@ -167,34 +168,46 @@ def run_suites(
     of_programs = [s for s in suites if s.folder and not s.needs_cluster and s.is_default]
     checks = [suite for suite in suites if suite.commands]
     if of_programs and checks:
-        _run_beside(checks, of_programs, pytest_arguments, counts)
-    for suite in suites:
-        if suite.name in counts:
-            continue
-        if suite.needs_cluster and "deploy/up" not in counts:
-            _step("deploy/up", ["deploy/up"], counts)
-        if suite.needs_cluster and counts["deploy/up"].n_failed:
-            print(f"\n== {suite.name}: not run, because deploy/up failed", flush=True)
-            continue
-        print(f"\n== {suite.name}", flush=True)
-        counts[suite.name] = run_suite(suite, pytest_arguments)
+        with _beside(checks, [], counts):
+            for suite in of_programs:
+                _run(suite, pytest_arguments, counts)
+    of_portal, beside = divide([suite for suite in suites if suite.name not in counts])
+    with ExitStack() as stack:
+        for suite in of_portal:
+            if suite.needs_cluster and "deploy/up" not in counts:
+                _step("deploy/up", ["deploy/up"], counts)
+            if suite.needs_cluster and counts["deploy/up"].n_failed:
+                print(f"\n== {suite.name}: not run, because deploy/up failed", flush=True)
+                continue
+            if suite.is_alone:
+                stack.close()
+            elif suite.needs_cluster and beside:
+                stack.enter_context(_beside(beside, pytest_arguments, counts))
+                beside = []
+            _run(suite, pytest_arguments, counts)
 
 
-def _run_beside(
-    checks: Sequence[Suite],
-    suites: Sequence[Suite],
-    pytest_arguments: Sequence[str],
-    counts: dict[str, Counts],
-) -> None:
-    """Run checks, which keep one core busy, while suites run that often wait."""
-    names = ", ".join(check.name for check in checks)
-    with TemporaryFile() as output, ThreadPoolExecutor(max_workers=1) as beside:
-        results = [beside.submit(run_suite, check, [], output) for check in checks]
-        for suite in suites:
-            print(f"\n== {suite.name}, beside {names}", flush=True)
-            counts[suite.name] = run_suite(suite, pytest_arguments)
-        for check, result in zip(checks, results, strict=True):
-            counts[check.name] = result.result()
+def _run(suite: Suite, pytest_arguments: Sequence[str], counts: dict[str, Counts]) -> None:
+    print(f"\n== {suite.name}", flush=True)
+    counts[suite.name] = run_suite(suite, pytest_arguments)
+
+
+@contextmanager
+def _beside(
+    suites: Sequence[Suite], pytest_arguments: Sequence[str], counts: dict[str, Counts]
+) -> Iterator[None]:
+    """Run suites one after the other beside what runs in the context, and print at its end."""
+    names = ", ".join(suite.name for suite in suites)
+    print(f"\n== {names}: beside what follows, and printed after it", flush=True)
+    with TemporaryFile() as output, ThreadPoolExecutor(max_workers=1) as executor:
+        results = [executor.submit(run_suite, suite, pytest_arguments, output) for suite in suites]
+        try:
+            yield
+        except BaseException:
+            executor.shutdown(cancel_futures=True)
+            raise
+        for suite, result in zip(suites, results, strict=True):
+            counts[suite.name] = result.result()
         output.seek(0)
         print(f"\n== {names}\n{output.read().decode(errors='replace')}", flush=True)
 
@@ -219,7 +232,7 @@ def gaps(suites: Sequence[Suite]) -> list[str]:
     lines = []
     if left_out:
         lines.append(f"left to 'tests/run all': {', '.join(left_out)}")
-    if any(PUSH_OPTIONS[-1] in suite.options for suite in suites):
+    if any(NOT_OF_RELEASE in suite.marks for suite in suites):
         lines.append("left to 'tests/run all' or the suite by its name: tests marked 'release'")
     return [*lines, UNTRIED]
 
@@ -235,9 +248,9 @@ def summary(counts: Mapping[str, Counts], untried: Sequence[str] = ()) -> str:
         Several lines; the last is such as "12 passed, 0 failed, 1 skipped".
     """
     lines = ["", *(failure for c in counts.values() for failure in c.failures)]
-    lines += ["", f"{'suite':<12}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
+    lines += ["", f"{'suite':<16}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
     for name, c in counts.items():
-        lines.append(f"{name:<12}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
+        lines.append(f"{name:<16}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
     lines += _details(counts)
     if untried:
         lines += ["", *untried]

@@ -40,12 +40,16 @@ class Suite:
         commands: Checks that pass or fail as a whole; none for a folder of tests.
         folder: Folder of tests under tests/; empty for checks.
         options: Options of pytest for this folder.
+        marks: Conditions on the marks of its tests, such as "not release"; all must hold.
         needs_cluster: Whether the portal must run on this machine.
         needs_browser: Whether it drives a browser.
         needs_kernels: Whether it starts kernels from modules, images and Jython.
         needs_front_end: Whether it starts the TLS front end of the example.
         needs_labextension: Whether it builds the labextension.
         needs_packaging: Whether it builds and signs packages of the distributions.
+        is_alone: Whether nothing runs beside it, for it changes or lists files that others use.
+        is_split: Whether only its tests with the mark "cluster" need the running portal; the others
+            need what deploy/up has built.
         is_default: Whether it runs when no suite is named.
         is_tried_again: Whether a file with a failure is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
@@ -55,12 +59,15 @@ class Suite:
     commands: tuple[tuple[str, ...], ...] = ()
     folder: str = ""
     options: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     needs_cluster: bool = True
     needs_browser: bool = False
     needs_kernels: bool = False
     needs_front_end: bool = False
     needs_labextension: bool = False
     needs_packaging: bool = False
+    is_alone: bool = False
+    is_split: bool = False
     is_default: bool = True
     is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
@@ -79,8 +86,29 @@ def on_request(name: str, *, folder: str = "", needs_cluster: bool = True) -> Su
         folder=folder or name.replace("-", "_"),
         options=("-s",),
         needs_cluster=needs_cluster,
+        is_alone=True,
         is_default=False,
     )
+
+
+def divide(suites: Sequence[Suite]) -> tuple[list[Suite], list[Suite]]:
+    """Divide suites so that tests without the running portal run beside those on it.
+
+    Returns:
+        The suites in their order, of a split one what is on the portal; and what is left of these.
+    """
+    if sum(suite.needs_cluster for suite in suites) < 2:
+        return list(suites), []
+    of_portal = [
+        replace(s, name=f"{s.name}-{OF_CLUSTER}", marks=(*s.marks, OF_CLUSTER)) if s.is_split else s
+        for s in suites
+    ]
+    beside = [
+        replace(s, marks=(*s.marks, f"not {OF_CLUSTER}"), needs_cluster=False)
+        for s in suites
+        if s.is_split
+    ]
+    return of_portal, beside
 
 
 def python_programs() -> list[str]:
@@ -109,7 +137,9 @@ PROGRAMS_OPTIONS = (
     *UNIT_OPTIONS,
 )
 # What 'push' leaves out of its suites: it is tried before a release, or by the suite's own name.
-PUSH_OPTIONS = ("-m", "not release")
+NOT_OF_RELEASE = "not release"
+# Tests that need the running portal.
+OF_CLUSTER = "cluster"
 SPHINX = (
     *(str(BIN_DIR / "python"), "-m", "sphinx"),
     *("-q", "-W", "--keep-going", "-c", "docs", "-b", "html"),
@@ -135,12 +165,12 @@ SUITES = (
     Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
     Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
     Suite(name="programs", folder="programs", options=PROGRAMS_OPTIONS, needs_cluster=False),
-    Suite(name="deploy", folder="deploy"),
+    Suite(name="deploy", folder="deploy", is_alone=True),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
-    Suite(name="site", folder="foreign"),
+    Suite(name="site", folder="foreign", is_alone=True),
     Suite(name="slurm", folder="slurm"),
-    Suite(name="server", folder="server", needs_browser=True, needs_kernels=True),
-    Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True),
+    Suite(name="server", folder="server", needs_browser=True, needs_kernels=True, is_split=True),
+    Suite(name="hub", folder="hub", needs_browser=True, needs_front_end=True, is_split=True),
     Suite(name="security", folder="security"),
     Suite(name="browser", folder="browser", needs_browser=True),
     Suite(name="templates", folder="templates"),
@@ -157,7 +187,7 @@ SUITES = (
     replace(on_request("mutation", needs_cluster=False), timeout_s=MUTATION_TIMEOUT_S),
     # As site. A fault that did not hold once did not hold, and its moments are random.
     replace(on_request("faults"), timeout_s=FAULTS_TIMEOUT_S, is_tried_again=False),
-    Suite(name="nfs", folder="nfs", is_default=False),
+    Suite(name="nfs", folder="nfs", is_alone=True, is_default=False),
     # A figure that misses its aim is measured again by hand, with a look at the machine.
     replace(
         on_request("bench", folder="benchmarks"), timeout_s=BENCH_TIMEOUT_S, is_tried_again=False
@@ -174,7 +204,7 @@ def run_suite(
     Args:
         suite: The suite.
         pytest_arguments: Further arguments for pytest, such as ["-k", "ldap"].
-        output: Takes what checks print; None for the terminal.
+        output: Takes what it prints; None for the terminal.
 
     Returns:
         How its tests ended.
@@ -185,13 +215,13 @@ def run_suite(
         n_passed = statuses.count(0)
         counts = Counts(n_passed=n_passed, n_failed=len(statuses) - n_passed)
     else:
-        counts = _run_tests(suite, pytest_arguments)
+        counts = _run_tests(suite, pytest_arguments, output)
     return replace(counts, took_s=time.monotonic() - before)
 
 
-def _run_tests(suite: Suite, arguments: Sequence[str]) -> Counts:
+def _run_tests(suite: Suite, arguments: Sequence[str], output: IO[bytes] | None) -> Counts:
     folder = CHECKOUT / "tests" / suite.folder
-    status, results = _run_pytest(suite, [folder, *arguments], _report_of(suite))
+    status, results = _run_pytest(suite, [folder, *arguments], _report_of(suite), output)
     failed = [result for result in results if result.failure is not None]
     files = _files_to_try_again(failed) if suite.is_tried_again else []
     if not files:
@@ -200,7 +230,7 @@ def _run_tests(suite: Suite, arguments: Sequence[str]) -> Counts:
     if suite.needs_cluster:
         # Starts again what the tests may have left broken.
         _status_of([str(CHECKOUT / "deploy" / "up")])
-    _, again = _run_pytest(suite, [*files, *arguments], _report_of(suite, "-again"))
+    _, again = _run_pytest(suite, [*files, *arguments], _report_of(suite, "-again"), output)
     return count(with_second_try(results, again), status, is_selection=bool(arguments))
 
 
@@ -214,7 +244,7 @@ def _files_to_try_again(failed: Sequence[Result]) -> list[Path]:
 
 
 def _run_pytest(
-    suite: Suite, arguments: Sequence[str | Path], report: Path
+    suite: Suite, arguments: Sequence[str | Path], report: Path, output: IO[bytes] | None
 ) -> tuple[int, tuple[Result, ...]]:
     OUTPUT_DIR.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -223,8 +253,9 @@ def _run_pytest(
     with TemporaryDirectory(prefix="dsp-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
         pytest = [str(BIN_DIR / "python"), "-m", "pytest", "-q", f"--junitxml={report}"]
-        words = [*pytest, f"--basetemp={folder}/t", *suite.options, *map(str, arguments)]
-        status = _status_of(words, suite.timeout_s)
+        marks = ("-m", " and ".join(suite.marks)) if suite.marks else ()
+        words = [*pytest, f"--basetemp={folder}/t", *suite.options, *marks, *map(str, arguments)]
+        status = _status_of(words, suite.timeout_s, output)
     return status, read_results(report)
 
 

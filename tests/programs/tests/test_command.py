@@ -12,7 +12,7 @@ from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
 from tests.command import gaps, parse_arguments, summary
 from tests.results import MOST_SECOND_TRIES, Counts, Result, count, read_results
-from tests.suites import PUSH_OPTIONS, Suite, run_suite
+from tests.suites import NOT_OF_RELEASE, Suite, divide, run_suite
 from tests.support.eventually import eventually, eventually_async
 from tests.support.machine_packages import packages_of_machine
 
@@ -253,6 +253,100 @@ def test_checks_run_beside_tests_without_the_portal_and_say_what_they_found(
     assert capfd.readouterr().out.endswith("== lint\none finding\n\n")
 
 
+OF_BOTH_KINDS = """\
+import pathlib, pytest
+there = pathlib.Path(__file__).with_name("up")
+@pytest.mark.cluster
+def test_on_it(): assert there.exists()
+def test_without(): pass
+"""
+
+
+@pytest.fixture
+def started_portal(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What deploy/up does here: it adds a line to this file."""
+    marks = "markers =\n cluster: x\n release: x\n"
+    (checkout / "pytest.ini").write_text(f"[pytest]\naddopts = --import-mode=importlib\n{marks}")
+    starts = checkout / "tests/sample/up"
+    up = checkout / "deploy/up"
+    up.parent.mkdir()
+    up.write_text(f"#!/bin/sh\necho started >> {starts}\n")
+    up.chmod(0o755)
+    monkeypatch.setattr(command, "CHECKOUT", checkout)
+    return starts
+
+
+def test_tests_without_the_portal_run_beside_those_on_it_and_each_runs_once(
+    checkout: Path, started_portal: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "tests/sample/test_sample.py").write_text(OF_BOTH_KINDS)
+    (checkout / "tests/other").mkdir()
+    (checkout / "tests/other/test_other.py").write_text("def test_it(): pass\n")
+    both = [
+        Suite(name="other", folder="other"),
+        Suite(name="sample", folder="sample", is_split=True, marks=(NOT_OF_RELEASE,)),
+    ]
+    counts: dict[str, Counts] = {}
+
+    command.run_suites(both, BARE_PYTEST, counts)
+
+    passed = {name: c.n_passed for name, c in counts.items() if c.n_passed}
+    assert passed == {"other": 1, "sample-cluster": 1, "sample": 1}
+    assert not sum(c.n_failed for c in counts.values())
+    assert started_portal.read_text() == "started\n"
+    printed = capfd.readouterr().out
+    assert printed.index("== sample: beside what follows") < printed.index("== other")
+
+
+def test_a_second_try_beside_the_portal_leaves_it_alone(
+    checkout: Path, started_portal: Path
+) -> None:
+    fails = FAILS_AT_FIRST + "import pytest\n@pytest.mark.cluster\ndef test_on_it(): pass\n"
+    (checkout / "tests/sample/test_sample.py").write_text(fails)
+    of_portal, beside = divide(
+        [
+            Suite(name="other", folder="sample"),
+            Suite(name="sample", folder="sample", is_split=True),
+        ]
+    )
+
+    (counts,) = [run_suite(suite, BARE_PYTEST) for suite in beside]
+
+    assert [suite.name for suite in of_portal] == ["other", "sample-cluster"]
+    assert counts.second_tries
+    assert not started_portal.exists()
+
+
+def test_a_suite_that_wants_to_be_alone_waits_for_those_beside(
+    monkeypatch: pytest.MonkeyPatch, started_portal: Path
+) -> None:
+    begun, ended = [], []
+
+    def run(suite: Suite, *_: object) -> Counts:
+        begun.append((suite.name, sorted(ended)))
+        if suite.name == "split":
+            eventually(lambda: "first" in ended, timeout_s=10)
+        ended.append(suite.name)
+        return Counts(n_passed=1)
+
+    monkeypatch.setattr(command, "run_suite", run)
+    suites = [
+        Suite(name="first", folder="x"),
+        Suite(name="split", folder="x", is_split=True),
+        Suite(name="bench", folder="x", is_alone=True),
+    ]
+
+    command.run_suites(suites, [], {})
+
+    assert begun[-1] == ("bench", ["first", "split", "split-cluster"])
+
+
+def test_a_suite_by_itself_is_not_divided() -> None:
+    (hub,) = parse_arguments(["hub"])[0]
+
+    assert divide([hub]) == ([hub], [])
+
+
 @pytest.mark.parametrize(("counts", "status"), [({}, 1), ({"unit": Counts(n_passed=1)}, 0)])
 def test_a_run_without_a_test_is_no_success(
     monkeypatch: pytest.MonkeyPatch, counts: dict[str, Counts], status: int
@@ -295,15 +389,15 @@ def test_a_push_leaves_out_tests_of_a_release_and_a_suite_by_its_name_does_not()
     (by_name,) = parse_arguments(["slurm"])[0]
     (both,) = [s for s in parse_arguments(["push", "slurm"])[0] if s.name == "slurm"]
 
-    assert of_push.options == PUSH_OPTIONS
-    assert by_name.options == both.options == ()
-    assert not any("not release" in suite.options for suite in parse_arguments(["all"])[0])
+    assert of_push.marks == (NOT_OF_RELEASE,)
+    assert by_name.marks == both.marks == ()
+    assert not any(suite.marks for suite in parse_arguments(["all"])[0])
 
 
 def test_tests_of_a_release_are_not_selected_by_a_push(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = release: long\n")
     text = "import pytest\n@pytest.mark.release\ndef test_a(): assert 0\ndef test_b(): pass\n"
-    suite = replace(suite_of(tmp_path, text), options=PUSH_OPTIONS)
+    suite = replace(suite_of(tmp_path, text), marks=(NOT_OF_RELEASE,))
 
     counts = run_suite(suite, BARE_PYTEST)
 
