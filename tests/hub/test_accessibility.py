@@ -170,6 +170,7 @@ def test_page_of_all_sessions_and_the_form_that_stops_one(grace: Page) -> None:
     expect_accessible(grace)
 
     grace.get_by_role("link", name="Stop the session of grace").click()
+    grace.wait_for_url("**/hub/cluster/stop/grace")
     expect_accessible(grace)
 
 
