@@ -83,6 +83,7 @@ def patches(build: Build) -> tuple[horovod_source.Patch, ...]:
     return (
         *horovod_source.COMMON,
         *horovod_source.COMPILER,
+        *horovod_source.LESS_TO_COMPILE,
         *(horovod_source.PYTORCH if build.framework is Framework.PYTORCH else ()),
         *(horovod_source.NCCL if build.toolkit else ()),
     )

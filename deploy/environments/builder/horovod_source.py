@@ -66,6 +66,22 @@ COMPILER = (
         makes_another=False,
     ),
 )
+# What is compiled only to be thrown away: a Gloo for each C++ ABI that a framework may have, and
+# symbols, which the linker strips.
+LESS_TO_COMPILE = (
+    Patch(
+        "CMakeLists.txt",
+        "    add_subdirectory(third_party/gloo)\n",
+        "    add_subdirectory(third_party/gloo EXCLUDE_FROM_ALL)\n",
+        makes_another=False,
+    ),
+    Patch(
+        "setup.py",
+        """== "1" else 'RelWithDebInfo'\n""",
+        """== "1" else 'Release'\n""",
+        makes_another=False,
+    ),
+)
 PYTORCH = (
     Patch(
         "CMakeLists.txt",
@@ -107,12 +123,7 @@ NCCL = (
     Patch("CMakeLists.txt", _RUNTIME_IF, _RUNTIME_ALWAYS),
     Patch("horovod/tensorflow/mpi_ops.cc", _STREAM_HEADER, _STREAM_OF),
     Patch(_CUDA_DIR, "set(CMAKE_CUDA_STANDARD 11)\n", "set(CMAKE_CUDA_STANDARD 17)\n"),
-    # Each is compiled for every C++ ABI that a framework may have, and for each kind of GPU.
-    Patch(
-        "CMakeLists.txt",
-        "    add_subdirectory(third_party/gloo)\n",
-        "    add_subdirectory(third_party/gloo EXCLUDE_FROM_ALL)\n",
-    ),
+    # It is compiled for every C++ ABI that a framework may have, and for each kind of GPU.
     Patch(
         _CUDA_DIR,
         "add_library(compatible_horovod_cuda_kernels cuda_kernels.cu)\n",
