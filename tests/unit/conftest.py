@@ -1,10 +1,14 @@
-"""The collector of reference cycles leaves alone what was imported and collected."""
+"""What keeps these tests quick, and their CPU time, which tests/run compares with its limit."""
 
 from __future__ import annotations
 
 import gc
+import os
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from tests.results import CPU_PROPERTY
 
 # Many small lists of a test are no reason to look for cycles: Python's own is 700.
 N_NEW_OBJECTS = 20_000
@@ -18,3 +22,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(N_NEW_OBJECTS)
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cpu_time(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Write into the report what collecting, the tests and their programs took."""
+    yield
+    user_s, system_s, programs_user_s, programs_system_s, _ = os.times()
+    total_s = user_s + system_s + programs_user_s + programs_system_s
+    record_testsuite_property(CPU_PROPERTY, f"{total_s:.1f}")
