@@ -121,7 +121,7 @@ def read_table(
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where} must be a table, with its keys on the lines below it.")
     keys = {key.name: key for key in fields(cls)}  # type: ignore[arg-type]
-    kinds = _kinds_of(cls)
+    kinds = _kinds_of(cls)  # type: ignore[arg-type]
     for name in table:
         # Unknown keys first: a key that is misspelt is also missing.
         if name not in keys:
