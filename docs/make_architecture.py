@@ -122,15 +122,7 @@ def _room(folder: Path, below: set[str]) -> Room:
 
 
 def _imported(tree: ast.Module, package: str) -> Iterator[str]:
-    types_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in types_only:
-            continue
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -138,6 +130,18 @@ def _imported(tree: ast.Module, package: str) -> Iterator[str]:
             above = parents[: len(parents) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements but those for type checkers; expressions, which hold none, are most."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting.extend(getattr(node, block, ()))
 
 
 def main() -> int:

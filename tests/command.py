@@ -248,9 +248,11 @@ def summary(counts: Mapping[str, Counts], untried: Sequence[str] = ()) -> str:
         Several lines; the last is such as "12 passed, 0 failed, 1 skipped".
     """
     lines = ["", *(failure for c in counts.values() for failure in c.failures)]
-    lines += ["", f"{'suite':<16}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}"]
+    lines += ["", f"{'suite':<16}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>10}{'CPU':>10}"]
     for name, c in counts.items():
-        lines.append(f"{name:<16}{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s")
+        cpu = f"{c.cpu_s:>8.1f} s" if c.cpu_s else ""
+        counted = f"{c.n_passed:>8}{c.n_failed:>8}{c.n_skipped:>9}{c.took_s:>8.1f} s"
+        lines.append(f"{name:<16}{counted}{cpu}")
     lines += _details(counts)
     if untried:
         lines += ["", *untried]

@@ -10,6 +10,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 N_REASON_LINES = 12
+# Where tests/unit/conftest.py writes it.
+CPU_PROPERTY = "cpu_s"
 PYTEST_TESTS_FAILED = 1
 PYTEST_RAN_NO_TEST = 5
 # More than a few are no chance.
@@ -48,6 +50,7 @@ class Counts:
         skips: Each reason for a skip, with how often it was given.
         second_tries: Tests that passed only at the second try, with why they failed at first.
         durations: Each test with the seconds that it took.
+        cpu_s: CPU time of the tests and of what they started, seconds; 0 where nobody counts it.
     """
 
     n_passed: int = 0
@@ -58,6 +61,7 @@ class Counts:
     skips: tuple[tuple[str, int], ...] = ()
     second_tries: tuple[str, ...] = ()
     durations: tuple[tuple[str, float], ...] = ()
+    cpu_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +120,38 @@ def read_results(path: Path) -> tuple[Result, ...]:
     except (OSError, ElementTree.ParseError):
         return ()
     return tuple(_result_of(case) for case in cases)
+
+
+def read_cpu_s(path: Path) -> float:
+    """Read the CPU time that a suite has written into its report.
+
+    Args:
+        path: JUnit XML; may be missing or cut off.
+
+    Returns:
+        Seconds; 0 if the report does not say.
+    """
+    try:
+        properties = list(ElementTree.parse(path).getroot().iter("property"))
+    except (OSError, ElementTree.ParseError):
+        return 0.0
+    found = (one.get("value", "0") for one in properties if one.get("name") == CPU_PROPERTY)
+    return float(next(found, "0"))
+
+
+def with_cpu(counts: Counts, cpu_s: float, most_cpu_s: float | None) -> Counts:
+    """Add the CPU time; more than a suite may take is a failure.
+
+    Args:
+        counts: How the tests of the suite ended.
+        cpu_s: What they took, seconds.
+        most_cpu_s: Seconds that they may take; None for any number.
+    """
+    counts = replace(counts, cpu_s=cpu_s)
+    if most_cpu_s is None or cpu_s <= most_cpu_s:
+        return counts
+    failure = f"the tests took {cpu_s:g} s of CPU time, and may take {most_cpu_s:g} s"
+    return replace(counts, n_failed=counts.n_failed + 1, failures=(*counts.failures, failure))
 
 
 def _result_of(case: ElementTree.Element) -> Result:

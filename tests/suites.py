@@ -12,7 +12,16 @@ from typing import IO
 
 from deploy.environments.builder.plan import Plan
 from deploy.environments.builder.process import SYSTEM_PATH, clean_environment
-from tests.results import Counts, Result, count, files_of, read_results, with_second_try
+from tests.results import (
+    Counts,
+    Result,
+    count,
+    files_of,
+    read_cpu_s,
+    read_results,
+    with_cpu,
+    with_second_try,
+)
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OUTPUT_DIR = CHECKOUT / "tests" / "output"
@@ -27,6 +36,9 @@ MUTATION_TIMEOUT_S = 8 * 3600
 FAULTS_TIMEOUT_S = 4 * 3600
 # All benchmarks, five rounds each.
 BENCH_TIMEOUT_S = 3 * 3600
+# Several times what unit takes on a quiet machine: a busy or an old one takes up to three times as
+# long. More means tests that belong to programs.
+UNIT_CPU_S = 90
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5
 
@@ -53,6 +65,7 @@ class Suite:
         is_default: Whether it runs when no suite is named.
         is_tried_again: Whether a file with a failure is run once more.
         timeout_s: When it is ended as one that hangs, seconds.
+        most_cpu_s: CPU time that all its tests may take, seconds; None for any.
     """
 
     name: str
@@ -71,6 +84,7 @@ class Suite:
     is_default: bool = True
     is_tried_again: bool = True
     timeout_s: float = TIMEOUT_S
+    most_cpu_s: float | None = None
 
     @property
     def exists(self) -> bool:
@@ -163,7 +177,13 @@ SUITES = (
         needs_cluster=False,
     ),
     Suite(name="labextension", folder="labextension", needs_cluster=False, needs_labextension=True),
-    Suite(name="unit", folder="unit", options=UNIT_OPTIONS, needs_cluster=False),
+    Suite(
+        name="unit",
+        folder="unit",
+        options=UNIT_OPTIONS,
+        needs_cluster=False,
+        most_cpu_s=UNIT_CPU_S,
+    ),
     Suite(name="programs", folder="programs", options=PROGRAMS_OPTIONS, needs_cluster=False),
     Suite(name="deploy", folder="deploy", is_alone=True),
     # It brings a cluster of its own, but takes packages and environments that deploy/up has made.
@@ -216,6 +236,7 @@ def run_suite(
         counts = Counts(n_passed=n_passed, n_failed=len(statuses) - n_passed)
     else:
         counts = _run_tests(suite, pytest_arguments, output)
+        counts = with_cpu(counts, read_cpu_s(_report_of(suite)), suite.most_cpu_s)
     return replace(counts, took_s=time.monotonic() - before)
 
 

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.source_code import statements, tree_of
+
 CHECKOUT = Path(__file__).parents[2]
 PACKAGES = ("spawner", "portal", "deploy")
+PLAIN_BASES = {"Protocol", "Generic", "Enum", "StrEnum", "NamedTuple", *vars(builtins)}
 READS_WHAT_PEOPLE_WRITE = {"job_options", "job_script"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -40,7 +43,7 @@ class PublicFunction:
 
     @property
     def returns_something(self) -> bool:
-        return ast.unparse(self.node.returns or ast.Constant(None)) not in {"None", "NoReturn"}
+        return _text(self.node.returns or ast.Constant(None)) not in {"None", "NoReturn"}
 
     @property
     def is_generator(self) -> bool:
@@ -49,15 +52,19 @@ class PublicFunction:
     @property
     def raised(self) -> set[str]:
         """Names of the errors that the function itself raises by name."""
-        calls = (n.exc for n in _own_nodes(self.node) if isinstance(n, ast.Raise) and n.exc)
-        functions = (c.func if isinstance(c, ast.Call) else c for c in calls)
-        return {
-            ast.unparse(f).rpartition(".")[2] for f in functions if ast.unparse(f)[-1:].isalpha()
-        }
+        own = statements(self.node, without_functions=True)
+        calls = (n.exc for n in own if isinstance(n, ast.Raise) and n.exc)
+        names = [_text(c.func if isinstance(c, ast.Call) else c) for c in calls]
+        return {name.rpartition(".")[2] for name in names if name[-1:].isalpha()}
+
+
+def _text(node: ast.expr) -> str:
+    # Most are one name, and writing out takes longer than all else here.
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def _decorators(node: Function) -> list[str]:
-    return [ast.unparse(d) for d in node.decorator_list]
+    return [_text(d) for d in node.decorator_list]
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -70,16 +77,12 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
             waiting.extend(ast.iter_child_nodes(node))
 
 
-@functools.cache
-def _tree(text: str) -> ast.Module:
-    return ast.parse(text)
-
-
 def _project_classes() -> set[str]:
-    trees = (_tree(path.read_text()) for path in _modules())
+    trees = (tree_of(path) for path in _modules())
     return {n.name for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)}
 
 
+@functools.cache
 def _modules() -> list[Path]:
     found = (path for package in PACKAGES for path in (CHECKOUT / package).rglob("*.py"))
     return sorted(path for path in found if "node_modules" not in path.parts)
@@ -87,19 +90,18 @@ def _modules() -> list[Path]:
 
 def _is_ours(node: ast.ClassDef, ours: set[str]) -> bool:
     """Methods of other bases mean what the base's own documentation says."""
-    plain = {"Protocol", "Generic", "Enum", "StrEnum", "NamedTuple"}
-    bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
-    return bases <= ours | plain | set(vars(builtins))
+    bases = {_text(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+    return bases - ours <= PLAIN_BASES
 
 
-def public_functions(text: str, place: str, ours: set[str]) -> Iterator[PublicFunction]:
+def public_functions(tree: ast.Module, place: str, ours: set[str]) -> Iterator[PublicFunction]:
     """Yield the public functions of a module and the public methods of its own classes."""
-    for node in _tree(text).body:
+    for node in tree.body:
         if isinstance(node, Function) and not node.name.startswith("_"):
             yield PublicFunction(f"{place}:{node.lineno} {node.name}", node, is_method=False)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            methods = (n for n in node.body if isinstance(n, Function) and _is_ours(node, ours))
-            for method in methods:
+            methods = [n for n in node.body if isinstance(n, Function)]
+            for method in methods if _is_ours(node, ours) else ():
                 if not method.name.startswith("_"):
                     name = f"{place}:{method.lineno} {node.name}.{method.name}"
                     yield PublicFunction(name, method, is_method=True)
@@ -117,7 +119,7 @@ _SAYS_NOTHING = re.compile(r"\b(Any|object)\b")
 
 def needs_words(name: str, annotation: ast.expr | None) -> bool:
     """Return whether a name and its type leave a reader to guess what goes in or comes out."""
-    kind = ast.unparse(annotation) if annotation is not None else "Any"
+    kind = _text(annotation) if annotation is not None else "Any"
     if kind in _NUMBERS:
         return not _SAYS_ITS_UNIT.search(name)
     is_plain_tuple = re.fullmatch(r"tuple\[((str|int|float|bool|None)(, | \| )?)+\]", kind)
@@ -134,11 +136,11 @@ def missing_sections(function: PublicFunction) -> list[str]:
     is_said = any(d.endswith("property") for d in decorators) or docstring.startswith(
         ("Return ", "Yield ", "Whether ")
     )
-    result = "Yields" if function.is_generator else "Returns"
     wants_result = needs_words(function.node.name, function.node.returns) and not is_said
     missing = [] if docstring else ["a docstring"]
-    if function.returns_something and wants_result and f"{result}:" not in lines:
-        missing.append(result)
+    if function.returns_something and wants_result:
+        result = "Yields" if function.is_generator else "Returns"
+        missing += [result] if f"{result}:" not in lines else []
     if function.raised and "Raises:" not in lines:
         missing.append("Raises")
     unnamed = sorted(
@@ -151,7 +153,7 @@ def missing_sections(function: PublicFunction) -> list[str]:
 
 def gaps(path: Path, ours: set[str]) -> list[str]:
     place = str(path.relative_to(CHECKOUT))
-    found = public_functions(path.read_text(), place, ours)
+    found = public_functions(tree_of(path), place, ours)
     return [f"{f.place}: {', '.join(gap)}" for f in found if (gap := missing_sections(f))]
 
 
@@ -182,7 +184,7 @@ def test_public_functions_document_arguments_results_and_errors() -> None:
     ],
 )
 def test_a_gap_is_seen(source: str, missing: list[str]) -> None:
-    (function,) = public_functions(source, "sample.py", set())
+    (function,) = public_functions(ast.parse(source), "sample.py", set())
 
     assert missing_sections(function) == missing
 
@@ -191,11 +193,11 @@ def test_whatever_reads_text_of_slurm_says_where_its_form_is_described() -> None
     silent = []
     modules = {path for path in _modules() if CHECKOUT / "spawner" in path.parents}
     for path in sorted(path for path in modules if path.stem not in READS_WHAT_PEOPLE_WRITE):
-        text = path.read_text()
+        tree = tree_of(path)
         parsers = [
-            f for f in public_functions(text, path.name, set()) if f.node.name.startswith("parse_")
+            f for f in public_functions(tree, path.name, set()) if f.node.name.startswith("parse_")
         ]
-        module = ast.get_docstring(_tree(text)) or ""
+        module = ast.get_docstring(tree) or ""
         silent += [f.place for f in parsers if "Source:" not in f.docstring + module]
 
     assert silent == []
@@ -205,7 +207,8 @@ def test_every_setting_of_an_operator_has_a_help_text() -> None:
     silent = [
         f"{path.relative_to(CHECKOUT)}:{call.lineno}"
         for path in _modules()
-        for call in ast.walk(_tree(path.read_text()))
+        if "tag" in path.read_text()
+        for call in ast.walk(tree_of(path))
         if _is_configurable_trait(call) and not _has_help(call.func.value)
     ]
 

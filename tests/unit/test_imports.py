@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.source_code import statements, tree_of
+
 CHECKOUT = Path(__file__).parents[2]
 PACKAGES = ("spawner", "portal", "notebook_templates")
 FRAMEWORKS = ("tensorflow", "keras", "horovod", "torch", "mxnet", "tensorboard")
@@ -95,11 +97,6 @@ OF_A_FRAMEWORK = {
 OLD_NAMES = {"portal/launch/__init__.py", "portal/data/__init__.py"}
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
 def imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
     """Yield the full names that these nodes of a module import."""
     for node in nodes:
@@ -115,13 +112,8 @@ def imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
 
 
 def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those that only type checkers read."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        waiting.extend(node.orelse if is_for_types else ast.iter_child_nodes(node))
+    """Yield all statements but those that only type checkers read."""
+    return statements(tree, without_types=True)
 
 
 def package_of(path: Path) -> str:
@@ -134,7 +126,7 @@ def modules(folder: str) -> list[Path]:
 
 @cache
 def imports_of(path: Path) -> frozenset[str]:
-    return frozenset(imports(ast.walk(tree_of(path)), package_of(path)))
+    return frozenset(imports(statements(tree_of(path)), package_of(path)))
 
 
 @cache
@@ -152,7 +144,7 @@ def run_time_imports_of(path: Path) -> frozenset[str]:
     ],
 )
 def test_every_way_to_import_is_seen(text: str, expected: str) -> None:
-    assert expected in set(imports(ast.walk(ast.parse(text)), "portal.server"))
+    assert expected in set(imports(statements(ast.parse(text)), "portal.server"))
 
 
 def test_what_only_type_checkers_import_is_not_needed_at_run_time() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 TESTS_DIR = Path(__file__).parents[1]
 CHECKOUT = TESTS_DIR.parent
 # Tests of no single module, and what they are about.
@@ -41,12 +39,12 @@ def is_of_a_module(test: str) -> bool:
     return tested.exists() or tested.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize("test", [test for test in TESTS if test not in OF_SEVERAL])
-def test_a_file_of_tests_has_the_place_and_the_name_of_what_it_tests(test: str) -> None:
-    assert is_of_a_module(test), (
-        f"There is no module for tests/{test}. Put the file where its module is, under the same "
-        "name, or into OF_SEVERAL if it tests several."
-    )
+def test_a_file_of_tests_has_the_place_and_the_name_of_what_it_tests() -> None:
+    """Put a file where its module is, under the same name, or into OF_SEVERAL."""
+    lost = [test for test in TESTS if test not in OF_SEVERAL and not is_of_a_module(test)]
+
+    assert TESTS
+    assert lost == []
 
 
 def test_only_files_of_several_modules_are_excepted() -> None:

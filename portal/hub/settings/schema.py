@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -120,7 +121,7 @@ def read_table(
     if not isinstance(table, Mapping):
         raise SettingsError(f"{where} must be a table, with its keys on the lines below it.")
     keys = {key.name: key for key in fields(cls)}  # type: ignore[arg-type]
-    kinds = get_type_hints(cls)
+    kinds = _kinds_of(cls)  # type: ignore[arg-type]
     for name in table:
         # Unknown keys first: a key that is misspelt is also missing.
         if name not in keys:
@@ -139,6 +140,12 @@ def read_table(
         return cls(**values)
     except ValueError as error:
         raise SettingsError(f"{where}: {error}") from error
+
+
+# Python compiles the text of each annotation anew.
+@functools.cache
+def _kinds_of(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def _unknown_key(name: str, valid: Iterable[str], where: str, elsewhere: Mapping[str, type]) -> str:

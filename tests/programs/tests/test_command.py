@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ import pytest
 from deploy.environments.builder.package_sources import ORDINARY_INDEX, SETTING
 from tests import command, suites
 from tests.command import gaps, parse_arguments, summary
-from tests.results import MOST_SECOND_TRIES, Counts, Result, count, read_results
-from tests.suites import NOT_OF_RELEASE, Suite, divide, run_suite
+from tests.results import MOST_SECOND_TRIES, Counts, Result, count, read_cpu_s, read_results
+from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, Suite, divide, run_suite
 from tests.support.eventually import eventually, eventually_async
 from tests.support.machine_packages import packages_of_machine
 
@@ -52,6 +53,45 @@ def test_passed_failed_and_skipped_tests_are_counted(tmp_path: Path) -> None:
     counts = run_suite(suite_of(tmp_path, text), BARE_PYTEST)
 
     assert (counts.n_passed, counts.n_failed, counts.n_skipped) == (1, 1, 1)
+
+
+BUSY = """
+import pytest
+@pytest.fixture(scope="session", autouse=True)
+def cpu_time(record_testsuite_property):
+    yield
+    record_testsuite_property("cpu_s", "7.5")
+def test_a(): pass
+"""
+
+
+@pytest.mark.parametrize(("most_cpu_s", "n_failed"), [(None, 0), (7.5, 0), (7, 1)])
+def test_more_cpu_time_than_a_suite_may_take_is_a_failure_and_is_told(
+    tmp_path: Path, most_cpu_s: float | None, n_failed: int
+) -> None:
+    suite = replace(suite_of(tmp_path, BUSY), most_cpu_s=most_cpu_s)
+
+    counts = run_suite(suite, BARE_PYTEST)
+    printed = summary({"sample": counts})
+
+    assert (counts.n_passed, counts.n_failed, counts.cpu_s) == (1, n_failed, 7.5)
+    assert "7.5 s" in printed
+    assert ("took 7.5 s of CPU time, and may take 7 s" in printed) is bool(n_failed)
+
+
+def test_the_unit_tests_write_down_their_cpu_time(tmp_path: Path) -> None:
+    """A limit that is compared with nothing would never be reached."""
+    words = ["-q", "-p", "no:cacheprovider", f"--junitxml={tmp_path / 'unit.xml'}"]
+    few = CHECKOUT / "tests/unit/tests/support/test_source_code.py"
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *words, few],
+        cwd=CHECKOUT,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+
+    assert BY_NAME["unit"].most_cpu_s
+    assert 0 < read_cpu_s(tmp_path / "unit.xml") < BY_NAME["unit"].most_cpu_s
 
 
 def test_the_summary_says_why_a_test_failed(tmp_path: Path) -> None:

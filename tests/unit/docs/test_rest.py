@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.source_code import tree_of
+
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = (CHECKOUT / "docs/rest.md").read_text()
 FOLDERS = ("portal/server", "portal/hub", "spawner/hub")
@@ -22,7 +24,9 @@ PAGES = ("/portal/jobs", "/portal/runs", "/portal/tensorboards")
 def routes() -> Iterator[str]:
     for folder in FOLDERS:
         for path in sorted((CHECKOUT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
+            if not ROUTE.search(path.read_text()):
+                continue
+            for node in ast.walk(tree_of(path)):
                 text = node.value if isinstance(node, ast.Constant) else ""
                 # Not a sentence about a route.
                 if isinstance(text, str) and ROUTE.match(text) and " " not in text:

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from portal.server.home.template_cards import read_goals
 from portal.server.home.template_source import TemplateSource
+from tests.support.source_code import statements, tree_of
 
 TEMPLATES = Path(__file__).parents[3] / "notebook_templates"
 SOURCE = """# ---
@@ -163,7 +164,7 @@ INSTALLED_BY_A_CELL = {"humanize"}
 def imported_by(path, seen):
     """Yield what a source imports, and the modules of `shared` that it takes."""
     seen.add(path)
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in statements(tree_of(path)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -13,12 +13,12 @@ from portal.hub.settings.reference import example_toml, reference_markdown
 from spawner import __version__
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a file with a certificate of our own."""
-    path = tmp_path / "ca.pem"
+    path = tmp_path_factory.mktemp("certificate") / "ca.pem"
     request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test"
-    files = ["-keyout", tmp_path / "ca.key", "-out", path]
+    files = ["-keyout", path.with_name("ca.key"), "-out", path]
     subprocess.run(["openssl", *request.split(), *files], check=True, capture_output=True)
     return path
 

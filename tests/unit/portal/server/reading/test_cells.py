@@ -11,6 +11,9 @@ pytest.importorskip("nbconvert", reason="nbconvert is not installed")
 from portal.server.reading import cells
 from portal.server.reading.cells import TOO_LARGE, Renderer, sanitize
 
+# Its first cell loads nbconvert's templates, which takes longest.
+RENDERER = Renderer()
+
 
 def code(source: str, *outputs: dict[str, Any]) -> dict[str, Any]:
     common = {"id": "a", "cell_type": "code", "metadata": {}, "execution_count": 1}
@@ -23,7 +26,7 @@ def display(**data: str) -> dict[str, Any]:
 
 
 async def html_of(cell: dict[str, Any]) -> str:
-    (view,) = await Renderer().render([cell], "python")
+    (view,) = await RENDERER.render([cell], "python")
     return view.html
 
 

@@ -1,0 +1,46 @@
+"""What keeps these tests quick, and their CPU time, which tests/run compares with its limit."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.results import CPU_PROPERTY
+
+# Many small lists of a test are no reason to look for cycles: Python's own is 700.
+N_NEW_OBJECTS = 20_000
+
+# Imports leave a million objects and hardly any garbage, and each look would walk all of them.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.set_threshold(N_NEW_OBJECTS)
+    gc.enable()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as pytest's own, without a link to it, which takes longer than many of the tests."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(_numbers)}", numbered=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cpu_time(record_testsuite_property: Callable[[str, object], None]) -> Iterator[None]:
+    """Write into the report what collecting, the tests and their programs took."""
+    yield
+    user_s, system_s, programs_user_s, programs_system_s, _ = os.times()
+    total_s = user_s + system_s + programs_user_s + programs_system_s
+    record_testsuite_property(CPU_PROPERTY, f"{total_s:.1f}")
