@@ -185,13 +185,24 @@ def prepare(module: MutatedModule, folder: Path) -> None:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
     for name in COPIED_FILES:
         shutil.copy2(CHECKOUT / name, folder / name)
+    link_folders(folder)
     stamp.write_text(fingerprint)
+
+
+def link_folders(folder: Path) -> None:
+    """Make the links to folders in mutmut's own copy of the packages, which lacks them."""
+    for package in PACKAGES:
+        for path in (folder / package).rglob("*"):
+            if path.is_symlink() and path.is_dir():
+                link = folder / "mutants" / path.relative_to(folder)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path.readlink())
 
 
 def fingerprint_of(module: MutatedModule) -> str:
     """Return a hash of what decides the outcome: the packages, the tests, what these share."""
     shared = [CHECKOUT / "tests" / "support", *(CHECKOUT / name for name in PACKAGES)]
-    files = [CHECKOUT / name for name in module.tests]
+    files = [Path(__file__), *(CHECKOUT / name for name in module.tests)]
     files += [path for folder in shared for path in folder.rglob("*.py")]
     files += (CHECKOUT / "tests" / "programs" / "spawner").glob("fake*")
     digest = hashlib.sha256(settings_of(module, 0).encode())

@@ -15,6 +15,7 @@ from tests.mutation.mutants import (
     Mutant,
     Outcome,
     is_enough,
+    link_folders,
     read_mutants,
     read_outcome,
     settings_of,
@@ -105,6 +106,18 @@ def test_mutmut_is_told_one_module_and_its_own_tests() -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_the_modules_that_are_mutated_and_their_tests_exist(module) -> None:
     assert [path for path in (module.path, *module.tests) if not (CHECKOUT / path).is_file()] == []
+
+
+def test_a_package_under_its_other_name_has_the_mutants_too(tmp_path: Path) -> None:
+    (tmp_path / "portal/launch").mkdir(parents=True)
+    (tmp_path / "portal/library").mkdir()
+    (tmp_path / "portal/library/dsportal").symlink_to("../launch")
+    mutants = tmp_path / "mutants/portal"
+    (mutants / "launch").mkdir(parents=True)
+
+    link_folders(tmp_path)
+
+    assert (mutants / "library/dsportal").resolve() == mutants / "launch"
 
 
 def test_each_module_is_named_differently() -> None:
