@@ -96,6 +96,7 @@ ALLOWED_SKIPS = (
     AllowedSkip(test=r"tests\.server\.test_tensorboard", reason="no user namespaces"),
     AllowedSkip(test="", reason="this cluster has real GPUs|machine with real GPUs"),
     AllowedSkip(test=r"tests\.slurm\.test_postgres", reason="PostgreSQL is not installed"),
+    AllowedSkip(test=r"tests\.programs\.portal", reason="no environment of TensorFlow"),
     AllowedSkip(
         test=r"tests\.(slurm_versions|platforms|container|packages)",
         reason="needs root|cannot be had",

@@ -12,10 +12,14 @@ class MutatedModule:
     Args:
         path: The module, such as "spawner/options/limits.py".
         tests: Files of tests, in unit or programs; no others are run.
+        environment: That in which its tests start a program that runs it, such as "tensorflow";
+            empty if they run it themselves. Which of them call which function is then not seen,
+            and all of them are run with each mutant.
     """
 
     path: str
     tests: tuple[str, ...]
+    environment: str = ""
 
     @property
     def name(self) -> str:
@@ -23,10 +27,10 @@ class MutatedModule:
         return self.path.rpartition("/")[2].removesuffix(".py")
 
 
-def mirrored(path: str, *others: str, folder: str = "unit") -> MutatedModule:
+def mirrored(path: str, *others: str, folder: str = "unit", environment: str = "") -> MutatedModule:
     """Return a module whose tests are where the module is, and `others` that test it, too."""
     parent, _, name = path.rpartition("/")
-    return MutatedModule(path, (f"tests/{folder}/{parent}/test_{name}", *others))
+    return MutatedModule(path, (f"tests/{folder}/{parent}/test_{name}", *others), environment)
 
 
 MODULES = (
@@ -36,6 +40,13 @@ MODULES = (
     ),
     mirrored("spawner/session/requeue.py"),
     mirrored("spawner/client/watcher.py"),
+    MutatedModule(
+        "spawner/client/command.py",
+        (
+            "tests/programs/spawner/client/test_slurm.py",
+            "tests/unit/spawner/slurm/test_no_answer.py",
+        ),
+    ),
     mirrored("spawner/options/job_options.py"),
     mirrored("spawner/options/request.py"),
     mirrored("spawner/options/limits.py"),
@@ -49,6 +60,12 @@ MODULES = (
     mirrored("portal/hub/admin/tokens.py"),
     mirrored("portal/launch/rendezvous/store.py", folder="programs"),
     mirrored("portal/launch/task/pickles.py"),
+    mirrored(
+        "portal/launch/frameworks/horovod_optimizer.py",
+        folder="programs",
+        environment="tensorflow",
+    ),
+    mirrored("portal/data/shards.py", folder="programs", environment="tensorflow"),
     mirrored("portal/server/session/idle.py"),
     mirrored("portal/server/session/time_left.py"),
     mirrored("portal/launch/probe.py"),

@@ -12,11 +12,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from importlib.metadata import distribution
 from pathlib import Path
 
+from deploy.environments.builder.plan import Plan
 from tests.mutation.equivalents import Change
 from tests.mutation.modules import MutatedModule
-from tests.mutation.sampled_mutmut import HELD_OUT, Sample
+from tests.mutation.sampled_mutmut import ALL_TESTS, HELD_OUT, Sample
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("sampled_mutmut.py")
@@ -120,8 +122,14 @@ def run_mutants(
         All mutants, those that the sample leaves out as not run.
 
     Raises:
-        MutationError: If mutmut fails, for instance since a test fails without a mutant.
+        MutationError: If mutmut fails, for instance since a test fails without a mutant, or if the
+            environment of the module is missing.
     """
+    if module.environment and not Plan().environment(module.environment).is_dir():
+        raise MutationError(
+            f"The tests of {module.path} need the environment {module.environment}. "
+            "Run deploy/up, which builds it."
+        )
     folder = WORK_DIR / module.name
     prepare(module, folder)
     done = folder / (DONE_HELD_OUT if sample.is_held_out else DONE)
@@ -149,6 +157,7 @@ def run_mutmut(
     """Let mutmut try what has no result yet; see `run_mutants`."""
     argv = ["nice", "-n", "19", sys.executable, "-P", str(PROGRAM), str(sample.n_most)]
     argv += [HELD_OUT] if sample.is_held_out else []
+    argv += [ALL_TESTS] if module.environment else []
     environment = {
         "PATH": f"{Path(sys.executable).parent}:{os.defpath}",
         "HOME": os.environ.get("HOME", "/"),
@@ -185,13 +194,31 @@ def prepare(module: MutatedModule, folder: Path) -> None:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=NOT_COPIED, symlinks=True)
     for name in COPIED_FILES:
         shutil.copy2(CHECKOUT / name, folder / name)
+    link_folders(folder)
+    if module.environment:
+        # The mutated module imports it; that environment has none.
+        installed = Path(str(distribution("mutmut").locate_file("")))
+        for path in installed.glob("mutmut*"):
+            shutil.copytree(path, folder / "mutants" / path.name)
     stamp.write_text(fingerprint)
+
+
+def link_folders(folder: Path) -> None:
+    """Make the links to folders in mutmut's own copy of the packages, which lacks them."""
+    for package in PACKAGES:
+        for path in (folder / package).rglob("*"):
+            if path.is_symlink() and path.is_dir():
+                link = folder / "mutants" / path.relative_to(folder)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path.readlink())
 
 
 def fingerprint_of(module: MutatedModule) -> str:
     """Return a hash of what decides the outcome: the packages, the tests, what these share."""
     shared = [CHECKOUT / "tests" / "support", *(CHECKOUT / name for name in PACKAGES)]
-    files = [CHECKOUT / name for name in module.tests]
+    tests = [CHECKOUT / name for name in module.tests]
+    files = [Path(__file__), *tests]
+    files += [path for test in tests for path in test.parent.glob("*_cases.py")]
     files += [path for folder in shared for path in folder.rglob("*.py")]
     files += (CHECKOUT / "tests" / "programs" / "spawner").glob("fake*")
     digest = hashlib.sha256(settings_of(module, 0).encode())

@@ -38,8 +38,8 @@ NOTES = (
     "Each module is tested with its own tests only. mutmut changes the inside of functions, but "
     "neither decorated ones, such as properties, nor what stands outside of functions. Lines that "
     "only write to the log are left out.",
-    "Not tried: `portal/data/shards.py` and `portal/launch/frameworks/horovod_optimizer.py`, which "
-    "need TensorFlow; their tests run in its kernel, in the suite templates.",
+    "`portal/data/shards.py` and `portal/launch/frameworks/horovod_optimizer.py` are run by their "
+    "tests with the TensorFlow, Keras and Horovod of the kernel, the latter on two ranks.",
 )
 
 

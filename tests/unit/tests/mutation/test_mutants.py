@@ -9,16 +9,20 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.equivalents import Change
-from tests.mutation.modules import BY_NAME, MODULES
+from tests.mutation.modules import BY_NAME, MODULES, MutatedModule
 from tests.mutation.mutants import (
     CHECKOUT,
     Mutant,
+    MutationError,
     Outcome,
     is_enough,
+    link_folders,
     read_mutants,
     read_outcome,
+    run_mutants,
     settings_of,
 )
+from tests.mutation.sampled_mutmut import Sample
 
 LIMITS = BY_NAME["limits"]
 MUTATED = """\
@@ -105,6 +109,25 @@ def test_mutmut_is_told_one_module_and_its_own_tests() -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_the_modules_that_are_mutated_and_their_tests_exist(module) -> None:
     assert [path for path in (module.path, *module.tests) if not (CHECKOUT / path).is_file()] == []
+
+
+def test_a_module_whose_environment_is_missing_is_not_counted_as_untested() -> None:
+    module = MutatedModule("portal/data/shards.py", (), environment="none-such")
+
+    with pytest.raises(MutationError, match=r"environment none-such\. Run deploy/up"):
+        run_mutants(module, Sample(), lambda n_done, n_all: None)
+
+
+def test_a_package_under_its_other_name_has_the_mutants_too(tmp_path: Path) -> None:
+    (tmp_path / "portal/launch").mkdir(parents=True)
+    (tmp_path / "portal/library").mkdir()
+    (tmp_path / "portal/library/dsportal").symlink_to("../launch")
+    mutants = tmp_path / "mutants/portal"
+    (mutants / "launch").mkdir(parents=True)
+
+    link_folders(tmp_path)
+
+    assert (mutants / "library/dsportal").resolve() == mutants / "launch"
 
 
 def test_each_module_is_named_differently() -> None:
