@@ -121,7 +121,7 @@ class InstalledHub(PrivateHub):
         self.process = self.run(
             self.log_path, [str(python), "-m", "jupyterhub", "-f", str(self.folder / "config.py")]
         )
-        eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=60)
+        eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=180)
 
     def stop(self) -> None:
         """Stop the hub as systemd does."""

@@ -145,7 +145,7 @@ class PrivateHub:
         config.write_text(text)
         argv = [str(ENVIRONMENTS / "hub/bin/jupyterhub"), "-f", str(config)]
         self.process = self.run(self.log_path, argv)
-        eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=60)
+        eventually(lambda: requests.get(f"{self.address}/health", timeout=5).ok, timeout_s=180)
 
     def config_text(self, server: Path, traits: Mapping[str, Any]) -> str:
         """Return the hub's configuration.
