@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from urllib.parse import quote
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
-from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
@@ -20,6 +18,7 @@ from portal.server.errors import PreviewError
 from portal.server.files.archive import stream_archive
 from portal.server.files.chunks import ChunksHandler, refuse
 from portal.server.files.preview import preview
+from portal.server.files.sending import send_pieces
 from portal.server.files.upload import Upload
 from spawner.session_settings import SessionSettings
 
@@ -139,17 +138,8 @@ class ArchiveHandler(JupyterHandler):
         self.set_header("Cache-Control", "no-store")
         # Proxies such as nginx would collect it first.
         self.set_header("X-Accel-Buffering", "no")
-        try:
-            while piece:
-                self.write(piece)
-                # Waits until the browser has taken it.
-                await self.flush()
-                self.transfers.note()
-                piece = await asyncio.to_thread(_gather, pieces)
-        except StreamClosedError:
-            self.log.info("The download of %s was given up", folder)
-        finally:
-            await asyncio.to_thread(pieces.close)
+        self.write(piece)
+        await send_pieces(self, pieces, str(folder), self.transfers.note)
 
 
 class PreviewHandler(APIHandler):
@@ -167,18 +157,6 @@ class PreviewHandler(APIHandler):
             refuse(self, error)
             return
         self.finish(shown.as_json())
-
-
-def _gather(pieces: Iterator[bytes]) -> bytes:
-    # Many small files make one piece: a piece needs a thread's turn.
-    found: list[bytes] = []
-    n_bytes = 0
-    for piece in pieces:
-        found.append(piece)
-        n_bytes += len(piece)
-        if n_bytes >= 256 * 1024:
-            break
-    return b"".join(found)
 
 
 def transfer_routes(settings: SessionSettings, transfers: Transfers) -> list[Any]:
