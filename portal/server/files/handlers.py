@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
@@ -31,6 +32,11 @@ class Transfers:
 
     def __init__(self) -> None:
         self._last_s = -_RECENT_S
+        self._turns: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, part: Path) -> asyncio.Lock:
+        """Return what one request for a part at a time holds."""
+        return self._turns.setdefault(part, asyncio.Lock())
 
     def note(self) -> None:
         """Note that a chunk was sent or received."""
@@ -71,7 +77,9 @@ class UploadHandler(ChunksHandler):
     async def get(self) -> None:
         """Return what is there of it."""
         upload = await self._upload()
-        await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
+        # After a lost connection its last bytes may still be on their way to the disk.
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
 
     @for_the_user
     async def put(self) -> None:
@@ -88,7 +96,8 @@ class UploadHandler(ChunksHandler):
         def write() -> dict[str, Any]:
             return {"offset": upload.write(chunk.offset, chunk.content, replaces=chunk.replaces)}
 
-        await self.answer(asyncio.to_thread(write))
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(write))
 
     @for_the_user
     async def delete(self) -> None:
@@ -99,7 +108,8 @@ class UploadHandler(ChunksHandler):
             upload.remove()
             return {}
 
-        await self.answer(asyncio.to_thread(remove))
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(remove))
 
     async def _upload(self) -> Upload:
         target = await local_path(self)
