@@ -210,8 +210,10 @@ def prepare_server(sock: socket.socket) -> Callable[[], None]:
     from traitlets.config import Config
 
     from spawner import http_server
+    from spawner.node.finished_requests import free_finished_requests
 
     http_server.register()
+    free_finished_requests()
 
     # Here, because its base class may be imported only after `skip_unneeded_startup`.
     class SessionServer(ServerApp):

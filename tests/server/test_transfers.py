@@ -9,6 +9,7 @@ import random
 import socket
 import tarfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,25 @@ def test_bytes_that_do_not_follow_are_a_conflict(server: NotebookServer) -> None
     assert "0 bytes of a.bin have arrived" in answer.json()["message"]
     assert ask(server, "DELETE", "runs/a.bin", 6).ok
     assert not list((server.root / "runs").glob("a.bin*"))
+
+
+def test_who_asks_while_bytes_are_written_hears_of_all_of_them(server: NotebookServer) -> None:
+    name, size = "runs/slow.bin", 64 * MIB + 1
+    data = bytes(64 * MIB)
+    with ThreadPoolExecutor(1) as pool:
+        put = pool.submit(ask, server, "PUT", name, size, data, offset=0)
+        # On a connection of its own, as after a lost one.
+        with requests.Session() as http:
+            http.headers.update(server.http.headers)
+            place = {"path": name, "size": size, "modified": 1}
+            url = f"{server.host}/user/ada/portal/api/uploads"
+            seen = set()
+            while not put.done():
+                seen.add(int(http.get(url, params=place, timeout=60).json()["offset"]))
+    assert put.result().ok
+    assert ask(server, "DELETE", name, size).ok
+
+    assert seen <= {0, len(data)}
 
 
 def test_a_name_that_is_taken_is_not_replaced_by_itself(server: NotebookServer) -> None:

@@ -1,8 +1,10 @@
-// The proxy that users reach: configurable-http-proxy, and two things that it does not do.
+// The proxy that users reach: configurable-http-proxy, and three things that it does not do.
 //
 // * A hub finds out that this proxy is a new one, without routes: GET /api/start.
 // * A route may carry the certificate of the session that it leads to ("certificate", PEM, another
 //   one for each start of a server). Then only the holder of its key gets a byte of a request.
+// * An answer whose server is gone before its end, such as a download in a session that ends, is cut
+//   off. http-proxy-3 1.23 leaves the browser waiting for the rest.
 //
 // Its options are those of configurable-http-proxy of the same name.
 
@@ -52,6 +54,11 @@ class SessionProxy extends ConfigurableProxy {
   constructor(options, tls) {
     super(options);
     this.tls = tls;
+    this.proxy.on("proxyRes", (answer, _req, res) => {
+      answer.once("close", () => {
+        if (!answer.complete) res.destroy();
+      });
+    });
   }
 
   handleApiRequest(req, res) {

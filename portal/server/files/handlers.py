@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
-from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
 
 from portal.server.authorization import for_the_user
@@ -20,6 +19,7 @@ from portal.server.errors import PreviewError
 from portal.server.files.archive import stream_archive
 from portal.server.files.chunks import ChunksHandler, refuse
 from portal.server.files.preview import preview
+from portal.server.files.sending import send_pieces
 from portal.server.files.upload import Upload
 from spawner.session_settings import SessionSettings
 
@@ -32,6 +32,11 @@ class Transfers:
 
     def __init__(self) -> None:
         self._last_s = -_RECENT_S
+        self._turns: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+
+    def turn(self, part: Path) -> asyncio.Lock:
+        """Return what one request for a part at a time holds."""
+        return self._turns.setdefault(part, asyncio.Lock())
 
     def note(self) -> None:
         """Note that a chunk was sent or received."""
@@ -72,7 +77,9 @@ class UploadHandler(ChunksHandler):
     async def get(self) -> None:
         """Return what is there of it."""
         upload = await self._upload()
-        await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
+        # After a lost connection its last bytes may still be on their way to the disk.
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(lambda: asdict(upload.state())))
 
     @for_the_user
     async def put(self) -> None:
@@ -89,7 +96,8 @@ class UploadHandler(ChunksHandler):
         def write() -> dict[str, Any]:
             return {"offset": upload.write(chunk.offset, chunk.content, replaces=chunk.replaces)}
 
-        await self.answer(asyncio.to_thread(write))
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(write))
 
     @for_the_user
     async def delete(self) -> None:
@@ -100,7 +108,8 @@ class UploadHandler(ChunksHandler):
             upload.remove()
             return {}
 
-        await self.answer(asyncio.to_thread(remove))
+        async with self.transfers.turn(upload.part):
+            await self.answer(asyncio.to_thread(remove))
 
     async def _upload(self) -> Upload:
         target = await local_path(self)
@@ -139,17 +148,8 @@ class ArchiveHandler(JupyterHandler):
         self.set_header("Cache-Control", "no-store")
         # Proxies such as nginx would collect it first.
         self.set_header("X-Accel-Buffering", "no")
-        try:
-            while piece:
-                self.write(piece)
-                # Waits until the browser has taken it.
-                await self.flush()
-                self.transfers.note()
-                piece = await asyncio.to_thread(_gather, pieces)
-        except StreamClosedError:
-            self.log.info("The download of %s was given up", folder)
-        finally:
-            await asyncio.to_thread(pieces.close)
+        self.write(piece)
+        await send_pieces(self, pieces, str(folder), self.transfers.note)
 
 
 class PreviewHandler(APIHandler):
@@ -167,18 +167,6 @@ class PreviewHandler(APIHandler):
             refuse(self, error)
             return
         self.finish(shown.as_json())
-
-
-def _gather(pieces: Iterator[bytes]) -> bytes:
-    # Many small files make one piece: a piece needs a thread's turn.
-    found: list[bytes] = []
-    n_bytes = 0
-    for piece in pieces:
-        found.append(piece)
-        n_bytes += len(piece)
-        if n_bytes >= 256 * 1024:
-            break
-    return b"".join(found)
 
 
 def transfer_routes(settings: SessionSettings, transfers: Transfers) -> list[Any]:

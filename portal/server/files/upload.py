@@ -17,7 +17,7 @@ from portal.server.errors import (
 )
 
 MIB = 1024 * 1024
-_OPEN_PART = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_PART = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -34,7 +34,9 @@ class UploadState:
     """What is there of an upload.
 
     Attributes:
-        offset: Bytes that have arrived, from the start of the file.
+        offset: Bytes that have arrived, from the start of the file. Of a part that is complete and
+            did not get its name, such as in a session that was killed, the last byte is missing:
+            with it the part gets its name.
         is_taken: Whether a file of this name is there already.
         other_parts: Unfinished uploads of other files of this name.
     """
@@ -72,7 +74,7 @@ class Upload:
             raise UploadError(_refusal(self.target, error)) from error
         others = [name for name in names if self._is_other_part(name)]
         return UploadState(
-            offset=self._offset(),
+            offset=self._arrived(_size(self.part)),
             is_taken=self.target.name in names,
             other_parts=tuple(
                 OtherPart(name=name, size_bytes=_size(self.target.with_name(name)))
@@ -124,8 +126,11 @@ class Upload:
             raise UploadError(_refusal(self.part, error)) from error
 
     def _append(self, offset: int, chunk: bytes) -> None:
-        # Nobody else may read half a file.
-        descriptor = os.open(self.part, _OPEN_PART, 0o600)
+        try:
+            # Nobody else may read half a file.
+            descriptor = os.open(self.part, _OPEN_PART | (0 if offset else os.O_CREAT), 0o600)
+        except FileNotFoundError as error:
+            raise self._conflict(0, offset, chunk) from error
         try:
             found = os.fstat(descriptor)
             # In a folder that is shared, a neighbour may have laid it there, to read or change what
@@ -136,27 +141,33 @@ class Upload:
                     f"{self.part.name} is not a file of yours alone. Delete it, or upload into "
                     "another folder."
                 )
-            here = found.st_size
+            is_last = offset + len(chunk) == self._size_bytes
+            here = self._arrived(found.st_size)
             if here != offset or offset + len(chunk) > self._size_bytes:
-                raise UploadConflictError(
-                    f"{here} bytes of {self.target.name} have arrived, and its size was given as "
-                    f"{self._size_bytes}: bytes {offset} to {offset + len(chunk)} do not follow. "
-                    "Upload the file again; it continues where it was."
-                )
+                raise self._conflict(here, offset, chunk)
             try:
                 _write_all(descriptor, chunk, offset)
+                if is_last:
+                    # NFS tells of a full disk or quota only now.
+                    os.fsync(descriptor)
             except OSError:
                 os.ftruncate(descriptor, offset)
                 raise
-            if offset + len(chunk) == self._size_bytes:
-                # NFS tells of a full disk or quota only now.
-                os.fsync(descriptor)
+            if is_last:
                 os.fchmod(descriptor, 0o666 & ~_umask())
         finally:
             os.close(descriptor)
 
-    def _offset(self) -> int:
-        return _size(self.part)
+    def _conflict(self, here: int, offset: int, chunk: bytes) -> UploadConflictError:
+        return UploadConflictError(
+            f"{here} bytes of {self.target.name} have arrived, and its size was given as "
+            f"{self._size_bytes}: bytes {offset} to {offset + len(chunk)} do not follow. "
+            "Upload the file again; it continues where it was."
+        )
+
+    def _arrived(self, n_bytes: int) -> int:
+        # Without its last byte the browser would take a part that never got its name for finished.
+        return min(n_bytes, max(0, self._size_bytes - 1))
 
     def _is_other_part(self, name: str) -> bool:
         prefix, suffix = f"{self.target.name}.", ".part"

@@ -137,3 +137,40 @@ def test_a_part_that_has_another_name_too_is_left_alone(upload: Upload, tmp_path
         upload.write(0, b"abcdef", replaces=False)
 
     assert precious.read_bytes() == b""
+
+
+def test_a_part_that_ends_elsewhere_leaves_nothing_new(upload: Upload) -> None:
+    with pytest.raises(UploadConflictError, match="0 bytes of"):
+        upload.write(3, b"def", replaces=False)
+
+    assert list(upload.target.parent.iterdir()) == []
+
+
+def test_of_a_complete_part_without_its_name_the_last_byte_is_asked_for_again(
+    upload: Upload,
+) -> None:
+    # The session ended, or its disk was away, between the last byte and the name.
+    upload.part.write_bytes(b"abcdef")
+    upload.part.chmod(0o600)
+
+    assert upload.state().offset == 5
+    assert upload.write(5, b"f", replaces=False) == 6
+
+    assert upload.target.read_bytes() == b"abcdef"
+    assert not upload.part.exists()
+
+
+def test_bytes_that_a_disk_refuses_only_when_they_are_flushed_are_sent_again(
+    upload: Upload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload.write(0, b"abc", replaces=False)
+
+    def refuse(_: int) -> None:
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UploadFullError, match="or your quota there, is full"):
+        upload.write(3, b"def", replaces=False)
+
+    assert upload.state().offset == 3
+    assert not upload.target.exists()
