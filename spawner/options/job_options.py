@@ -135,7 +135,7 @@ class JobOptions:
             return
         if limits.gpu_types:
             _check_offered("GPU type", self.gpu_type, limits.gpu_types)
-        if catalog.largest_node_gpus(partition=self.partition, gpu_type=self.gpu_type) < 1:
+        if _largest_node_gpus(catalog, limits, self.partition, self.gpu_type) < 1:
             raise OptionsError(
                 f"You asked for a GPU of type {self.gpu_type}; "
                 f"{_where(self.partition, None)} has none. "
@@ -159,12 +159,17 @@ def most_gpus(
     That is the smaller of the user's limit and the GPUs of the largest node. No partition is all
     that are offered, no type any GPU.
     """
-    partitions: Iterable[str | None] = (partition,) if partition else limits.partitions or (None,)
-    largest = max(
-        catalog.largest_node_gpus(partition=name, gpu_type=gpu_type) for name in partitions
-    )
+    largest = _largest_node_gpus(catalog, limits, partition, gpu_type)
     limit = limits.max_gpus_for(gpu_type)
     return largest if limit is None else min(largest, limit)
+
+
+def _largest_node_gpus(
+    catalog: Catalog, limits: Limits, partition: str | None, gpu_type: str | None
+) -> int:
+    # None is Slurm's default partition, which counts only where the site names none.
+    partitions: Iterable[str | None] = (partition,) if partition else limits.partitions or (None,)
+    return max(catalog.largest_node_gpus(partition=name, gpu_type=gpu_type) for name in partitions)
 
 
 def _only(mapping: Mapping[str, object], key: str) -> object:

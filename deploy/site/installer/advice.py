@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from deploy.site.installer.site import Site
 
 
-def next_steps(site: Site, *, is_new: bool) -> str:
+def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
     """Return the steps that are left to the site, as text for the terminal.
 
-    With `is_new` this run has written the first settings.
+    Args:
+        site: The installation.
+        is_new: Whether this run has written the first settings.
+        n_changed: How much this run has changed.
     """
+    check = "Check the site:  dsportal check --user NAME"
+    if not is_new and (site.prefix / "current").readlink() == Path(site.version):
+        restart = "Let the portal use it:  systemctl restart dsportal-proxy dsportal-hub"
+        running = [restart + " dsportal-culler", "Running sessions continue."]
+        return "\n".join(["", *(running if n_changed else []), check])
     settings = site.settings_dir
     first = [
         f"1. Edit {settings}/portal.toml: address, [login],"
@@ -27,7 +37,7 @@ def next_steps(site: Site, *, is_new: bool) -> str:
             "",
             "What is left to you:",
             *(first if is_new else again),
-            "3. Check the site:  dsportal check --user NAME",
+            f"3. {check}",
             "",
             "Only if 'dsportal check' asks for it:",
             "* slurm.conf, AccountingStorageTRES=gres/gpu: without it Slurm does not record GPUs,",

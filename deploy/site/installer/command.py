@@ -289,7 +289,7 @@ def _install(site: Site, pieces: Sequence[Piece]) -> int:
             piece.apply()
             n_done += 1
     print(f"\n{n_done} of {len(pieces)} changed." if n_done else "\nAll is in place.")
-    print(next_steps(site, is_new=is_new))
+    print(next_steps(site, is_new=is_new, n_changed=n_done))
     return 0
 
 

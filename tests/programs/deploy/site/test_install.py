@@ -110,7 +110,19 @@ def test_another_version_leaves_the_one_in_use_alone(site: Site) -> None:
 
     assert os.readlink(newer.prefix / "current") == "1.0"
     assert os.readlink(newer.prefix / "libexec") == "current/libexec"
-    assert "dsportal switch 2.0" in next_steps(newer, is_new=False)
+    assert "dsportal switch 2.0" in next_steps(newer, is_new=False, n_changed=3)
+
+
+@needs_visudo
+def test_a_version_in_use_need_not_be_switched_to(site: Site) -> None:
+    install(site)
+
+    changed = next_steps(site, is_new=False, n_changed=1)
+    unchanged = next_steps(site, is_new=False, n_changed=0)
+
+    assert "systemctl restart dsportal-proxy dsportal-hub" in changed
+    assert unchanged == "\nCheck the site:  dsportal check --user NAME"
+    assert "dsportal switch" not in changed
 
 
 @needs_visudo

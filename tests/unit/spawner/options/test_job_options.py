@@ -159,6 +159,14 @@ def test_a_gpu_type_that_the_partition_has_not_is_refused(catalog: Catalog) -> N
         JobOptions(partition="jupyter", gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
 
 
+def test_a_gpu_type_may_be_in_another_partition_than_slurms_default(catalog: Catalog) -> None:
+    limits = Limits(partitions=("jupyter", "big"))
+
+    JobOptions(gpu_type="a100").check(catalog, limits, ResourcesPerGpu())
+    with pytest.raises(OptionsError, match="the cluster has none"):
+        JobOptions(gpu_type="a100").check(catalog, Limits(), ResourcesPerGpu())
+
+
 def test_a_gpu_type_that_the_site_does_not_offer_is_refused_although_slurm_has_it(
     catalog: Catalog,
 ) -> None:
