@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -85,7 +86,8 @@ def test_an_editor_that_first_looks_whether_the_ports_are_open_reaches_the_kerne
 ) -> None:
     # VS Code's Jupyter extension, `KernelProcess.launch`: while the kernel starts.
     for port in (kernel.shell_port, kernel.iopub_port):
-        eventually(lambda: socket.create_connection(("127.0.0.1", port)), TIMEOUT_S).close()
+        look = partial(socket.create_connection, ("127.0.0.1", port))
+        eventually(look, timeout_s=TIMEOUT_S).close()
 
     client = connect(kernel)
     assert printed(client, "print(6 * 7)") == "42\n"
