@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,29 @@ WALLTIME_S = 1790
 IDLE_AFTER_S = 20.0
 # VS Code calls a window active for a minute after it was used.
 UNUSED_TIMEOUT_S = 300
+# An extension of a user's, which says whom it may call.
+EXTENSION = {
+    "extension/package.json": """{
+        "name": "asks", "publisher": "tests", "version": "1.0.0", "engines": {"vscode": "^1.89.0"},
+        "extensionKind": ["workspace"], "activationEvents": ["onStartupFinished"], "main": "asks.js"
+    }""",
+    "extension/asks.js": """
+        const vscode = require("vscode");
+        const of = name => vscode.workspace.getConfiguration().get(name);
+        exports.activate = () => require("fs").writeFileSync(
+            process.env.HOME + "/answers.json", JSON.stringify([
+                vscode.env.isTelemetryEnabled, of("telemetry.telemetryLevel"),
+                of("workbench.enableExperiments"),
+                of("extensions.autoCheckUpdates"), of("extensions.autoUpdate"),
+            ]));
+    """,
+    "extension.vsixmanifest": """<PackageManifest Version="2.0.0"
+        xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011"><Metadata>
+        <Identity Language="en-US" Id="asks" Version="1.0.0" Publisher="tests"/></Metadata>
+        <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+        <Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json"/>
+        </Assets></PackageManifest>""",
+}
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become two other users")
 
 
@@ -127,6 +151,21 @@ def test_a_terminal_has_the_gpus_of_the_session_and_no_token(
 
     said = server.root / "said"
     eventually(lambda: said.exists() and said.read_text() == "gpu 2, token .\n", timeout_s=60)
+
+
+def test_an_extension_from_a_file_learns_that_it_may_call_nobody(
+    page: Page, server: NotebookServer
+) -> None:
+    with zipfile.ZipFile(server.root / "asks.vsix", "w") as file:
+        for name, text in EXTENSION.items():
+            file.writestr(name, text)
+    (server.root / "asks.vsix").chmod(0o644)
+
+    run_in_terminal(page, "code-server --install-extension asks.vsix")
+
+    answers = server.root / "answers.json"
+    wanted = [False, "off", False, False, "off"]
+    eventually(lambda: json.loads(answers.read_text()) == wanted, timeout_s=60)
 
 
 def test_a_file_is_edited_and_saved(page: Page, server: NotebookServer) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from deploy.environments.builder.code_server_settings import set_defaults
 from deploy.environments.builder.environment import install_environment
 from deploy.environments.builder.errors import BuildError
 from deploy.environments.builder.files import replace_folder, write_program
@@ -61,6 +62,7 @@ def install_code_server(plan: Plan, log: IO[str]) -> None:
     shutil.move(of_vscode / "node_modules", vscode / "node_modules")
     shutil.rmtree(of_vscode)
     _prune(vscode)
+    set_defaults(vscode)
     modules = vscode / "node_modules/@vscode"
     shutil.copytree(plan.recipes_dir / MODULES, modules, dirs_exist_ok=True)
     _link(vscode / "extensions/node_modules/typescript", "../../node_modules/typescript")

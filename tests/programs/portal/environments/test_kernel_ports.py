@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -77,6 +79,19 @@ def expect_nothing_left(forwards: psutil.Process, session: Path) -> None:
 
 def test_a_large_output_comes_whole(client: BlockingKernelClient) -> None:
     assert len(printed(client, f"print('x' * {N_BYTES})")) == N_BYTES + 1
+
+
+def test_an_editor_that_first_looks_whether_the_ports_are_open_reaches_the_kernel(
+    kernel: KernelManager,
+) -> None:
+    # VS Code's Jupyter extension, `KernelProcess.launch`: while the kernel starts.
+    for port in (kernel.shell_port, kernel.iopub_port):
+        look = partial(socket.create_connection, ("127.0.0.1", port))
+        eventually(look, timeout_s=TIMEOUT_S).close()
+
+    client = connect(kernel)
+    assert printed(client, "print(6 * 7)") == "42\n"
+    client.stop_channels()
 
 
 def test_an_interrupt_ends_the_cell_and_nothing_else(
