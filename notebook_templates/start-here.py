@@ -18,7 +18,7 @@
 # | | |
 # |---|---|
 # | **Data** | 10,000 digits of MNIST: 7,000 to train, 1,000 to validate, 2,000 to test |
-# | **Time** | 20 seconds on 2 cores, and five to read |
+# | **Time** | 20 seconds on 2 cores, and five minutes to read |
 # | **Devices** | one GPU of the session; its cores if the GPUs are simulated |
 
 # %%
@@ -52,9 +52,9 @@ print_session()
 print_storage()
 
 # %% [markdown]
-# The status bar at the bottom shows time, GPUs and memory while you work. If the time runs out, a
-# message offers to extend the session. Stop it when you are done, so that others get the GPUs:
-# *Control Panel*, *Stop My Server*.
+# The status bar at the bottom shows time, GPUs and memory while you work. Before the time runs out,
+# a message offers to extend the session. Stop it when you are done, so that others get the GPUs:
+# *Control Panel* at the top right, *Stop My Server*.
 #
 # ## A first training
 #
@@ -162,7 +162,7 @@ model.save("first.keras")
 # | submit a job script | [sample.job](../templates/slurm/sample.job) |
 #
 # **A package that this kernel lacks** you install in a cell, such as `%pip install einops`; it
-# stays installed. **A training of days** runs as a job of its own, which goes on without the
+# stays installed. **A training of days** runs as a job of its own, which continues without the
 # browser: `run(train, gpus=8, nodes=2, wait=False)`. **Your jobs** are under *Slurm Jobs* in the
 # launcher.
 #

@@ -13,7 +13,7 @@
 # # Hyper-parameters: many trainings at a time, each on a GPU
 #
 # Which learning rate, width and dropout? Each *trial* is a job of its own with one GPU: as many run
-# at a time as GPUs are free, and they go on without the browser. First all trials train briefly,
+# at a time as GPUs are free, and they continue without the browser. First all trials train briefly,
 # then the best two train on (*successive halving*).
 #
 # | | |

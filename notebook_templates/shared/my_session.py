@@ -77,7 +77,8 @@ def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
 
     Returns:
         The time as the status bar shows it, such as "7 h 41 min", and "96 GB", in units of 1,024
-        as everywhere in the portal; "unknown" if Slurm says none.
+        as everywhere in the portal, or "96 GB, 23.5 GB of it real" if Slurm was told of more than
+        the node has; "unknown" if Slurm says none.
 
     Source:
         squeue(1), --Format, fields TimeLeft and tres-alloc, Slurm 22.05.
@@ -96,7 +97,13 @@ def time_and_memory(session: SessionAllocation) -> tuple[str, str]:
         return left or "unknown", "unknown"
     # Slurm's units are powers of 1,024.
     mib = float(memory[1]) * {"K": 1 / 1024, "G": 1024, "T": 1024**2}.get(memory[2], 1)
-    return left or "unknown", f"{mib / 1024:,.0f} GB" if mib >= 1024 else f"{mib:,.0f} MB"
+    real_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
+    real = f", {_memory_words(real_mib)} of it real" if real_mib < mib else ""
+    return left or "unknown", _memory_words(mib) + real
+
+
+def _memory_words(mib: float) -> str:
+    return f"{round(mib / 1024, 1):,g} GB" if mib >= 1024 else f"{mib:,.0f} MB"
 
 
 def print_session() -> None:

@@ -207,6 +207,8 @@ def test_an_administrator_sees_who_holds_what_and_stops_it_with_a_message(
     message = "Your session was stopped by grace. Maintenance at <b>6</b>, sorry."
     assert message in words(home)
     assert "<b>6</b>" not in home.text
+    # The page shows line breaks of messages: one before the text would be an empty line.
+    assert 'class="portal-text mb-2">Your session was stopped' in home.text
     assert message not in words(grace.get("/hub/home"))
 
     assert message not in words(send(ada, "/hub/portal/notices/read"))

@@ -81,7 +81,7 @@ def test_a_wrong_password_brings_the_login_page_again_with_the_name_kept(hub: Pr
     page = Browser(hub).log_in("grace", "wrong")
 
     assert page.status_code == 403
-    assert "Invalid username or password" in words(page)
+    assert "Invalid username or password. " in words(page)
     assert 'value="grace"' in page.text
     assert "wrong" not in page.text
 

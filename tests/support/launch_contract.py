@@ -82,6 +82,8 @@ def test_the_cell_says_how_many_ranks_where_and_on_what(session):
 
     assert first_line.startswith(f"2 ranks on {session.node}, each with {session.gpu_words} and ")
     assert "Logs: ~/portal-runs/" in first_line
+    of_one = session.run_case("one_rank").cell
+    assert of_one.startswith(f"1 rank on {session.node}, with {session.gpu_words} and ")
 
 
 def test_all_ranks_can_be_shown_with_their_numbers(session):

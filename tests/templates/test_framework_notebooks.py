@@ -74,7 +74,7 @@ def test_the_first_notebook_says_what_the_session_has(start_here, session):
     simulated = " simulated" if session.is_simulated else ""
     assert re.search(rf"^GPUs +2{simulated}", text, re.MULTILINE)
     assert re.search(r"^cores +\d+", text, re.MULTILINE)
-    assert re.search(r"^memory +[\d,]+ [MG]B$", text, re.MULTILINE)
+    assert re.search(r"^memory +[\d,.]+ [MG]B(, [\d.]+ [MG]B of it real)?$", text, re.MULTILINE)
     assert re.search(r"^time left +(\d+ h )?\d+ min$", text, re.MULTILINE)
     assert re.search(r"^isilon +[\d,]+ of [\d,]+ GB free: ", text, re.MULTILINE)
 

@@ -219,8 +219,8 @@ def _warn_of_others(job_id: int, name: str) -> None:
 
 
 def _announce(folder: RunFolder, plan: Plan, place: str, *, n_cores: int) -> None:
-    ranks = "1 rank" if plan.n_ranks == 1 else f"{plan.n_ranks} ranks"
+    ranks, each = (f"{plan.n_ranks} ranks", "each ") if plan.n_ranks > 1 else ("1 rank", "")
     gpu = "a simulated GPU" if plan.simulated_gpus else "a GPU"
     cores = {0: "", 1: " and 1 core"}.get(n_cores, f" and {n_cores} cores")
     logs = str(folder.path).replace(str(Path.home()), "~", 1)
-    show_text(f"{ranks} on {place}, each with {gpu}{cores}. Logs: {logs}\n")
+    show_text(f"{ranks} on {place}, {each}with {gpu}{cores}. Logs: {logs}\n")
