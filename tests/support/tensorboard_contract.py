@@ -5,6 +5,7 @@ A suite imports these tests and gives them a `notebook_server` fixture without o
 
 from __future__ import annotations
 
+import contextlib
 import stat
 from pathlib import Path
 
@@ -96,8 +97,14 @@ def listening_inodes() -> set[str]:
 
 
 def sockets_of(pids: list[int]) -> set[str]:
-    links = (link for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir())
-    targets = {str(link.readlink()) for link in links}
+    """Return the sockets of processes; one that has ended meanwhile has none."""
+    targets: set[str] = set()
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                # A file may be closed meanwhile, too.
+                with contextlib.suppress(FileNotFoundError):
+                    targets.add(str(link.readlink()))
     return {name[8:-1] for name in targets if name.startswith("socket:[")}
 
 
