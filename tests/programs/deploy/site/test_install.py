@@ -48,6 +48,8 @@ from deploy.site.installer.texts import (
 )
 from deploy.site.installer.units import render_units
 from portal.hub.settings.loader import load_settings
+from portal.hub.settings.s3 import S3Settings
+from portal.hub.settings.site import SiteSettings
 from spawner import __version__
 
 
@@ -203,6 +205,20 @@ def test_the_first_settings_are_complete_and_admit_nobody(site: Site, tmp_path: 
     assert not settings.login.admits_somebody
     assert settings.environments.server == site.shared / "current/environments/server"
     assert settings.storage.templates == site.shared / "current/templates"
+
+
+def test_the_first_settings_offer_nothing_that_only_the_example_has(
+    site: Site, tmp_path: Path
+) -> None:
+    path = tmp_path / "portal.toml"
+    path.write_text(first_settings(site))
+
+    settings = load_settings(path)
+
+    assert settings.s3 == S3Settings()
+    assert settings.site == SiteSettings()
+    assert settings.storage.site_templates == ()
+    assert settings.environments.image_binds == ()
 
 
 def test_the_first_configuration_is_short_python() -> None:
