@@ -104,6 +104,14 @@ def test_what_the_site_edited_stays_and_what_is_ours_comes_back(site: Site) -> N
 
 
 @needs_visudo
+def test_the_settings_are_there_to_be_edited_while_environments_are_built(site: Site) -> None:
+    titles = [piece.title for piece in list_pieces(site)]
+
+    built = [n for n, title in enumerate(titles) if title.startswith("environments of sessions")]
+    assert titles.index(str(site.settings_dir / "portal.toml")) < built[0]
+
+
+@needs_visudo
 def test_another_version_leaves_the_one_in_use_alone(site: Site) -> None:
     install(site)
     newer = replace(site, version="2.0")
