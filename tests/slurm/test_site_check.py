@@ -68,7 +68,7 @@ def test_a_site_in_order_has_no_problem_and_a_job_ran() -> None:
     assert re.search(r"2 processes through Gloo, on cores: [\d.]+ GB/s", here)
     assert re.search(r"node0. and node0.: all-reduce of 8 MiB .* Gloo.*: [\d.]+ GB/s", pair)
     squeue = ["squeue", "--noheader", "--user", USER, "--format=%j"]
-    eventually(lambda: "dsportal-check" not in subprocess.check_output(squeue, text=True), 30)
+    eventually(lambda: "portal-check" not in subprocess.check_output(squeue, text=True), 30)
 
 
 def test_nodes_that_do_not_reach_the_hub_are_told_by_a_job(changed: Path) -> None:

@@ -12,7 +12,7 @@ def next_steps(site: Site, *, is_new: bool, n_changed: int) -> str:
 
     Args:
         site: The installation.
-        is_new: Whether this run has written the first settings.
+        is_new: Whether no version was in use before.
         n_changed: How much this run has changed.
     """
     check = "Check the site:  dsportal check --user NAME"

@@ -231,6 +231,14 @@ def list_pieces(site: Site) -> list[Piece]:
         # People type passwords where their name belongs, and the log of the hub holds such names.
         Folder(path=site.log_dir, mode=0o750),
         *(LogFile(path=site.log_dir / name) for name in LOGS),
+        # The site can edit its settings while environments are built.
+        File(path=site.settings_dir / "portal.toml", text=first_settings(site), is_sites=True),
+        File(
+            path=site.settings_dir / "jupyterhub_config.py", text=JUPYTERHUB_CONFIG, is_sites=True
+        ),
+        File(
+            path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
+        ),
         *list_environments(site),
         # An update leaves these alone; 'dsportal switch' changes them.
         Link(path=site.prefix / "current", target=site.version, is_kept=True),
@@ -240,13 +248,6 @@ def list_pieces(site: Site) -> list[Piece]:
         Link(
             path=site.path("/usr/local/bin/dsportal"),
             target=str(site.prefix / "current/environments/hub/bin/dsportal"),
-        ),
-        File(path=site.settings_dir / "portal.toml", text=first_settings(site), is_sites=True),
-        File(
-            path=site.settings_dir / "jupyterhub_config.py", text=JUPYTERHUB_CONFIG, is_sites=True
-        ),
-        File(
-            path=site.settings_dir / "secrets.env", text=first_secrets(), mode=0o600, is_sites=True
         ),
         *(told if site.slurm_conf else []),
         File(
@@ -277,7 +278,8 @@ def _show(pieces: Sequence[Piece]) -> int:
 
 
 def _install(site: Site, pieces: Sequence[Piece]) -> int:
-    is_new = not (site.settings_dir / "portal.toml").exists()
+    # Not by the settings: a first run that was interrupted has written them.
+    is_new = not (site.prefix / "current").is_symlink()
     # A foreign file is found before anything is changed.
     for piece in pieces:
         piece.difference()

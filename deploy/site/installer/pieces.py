@@ -129,7 +129,7 @@ class File:
         """
         there = read_plain(self.path)
         if there is None:
-            return "write a first one, to be edited" if self.is_sites else "write it"
+            return "write a first one, which is then yours" if self.is_sites else "write it"
         if self.is_sites or there == self.text:
             return ""
         # Without our mark it belongs to the site or to another program.

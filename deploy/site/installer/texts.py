@@ -118,8 +118,8 @@ def first_settings(site: Site) -> str:
                 f"{EXAMPLE} has {n_found} lines '# {key} = '; there has to be one.",
                 next_step="Take the file from the release as it was.",
             )
-    # What the example shows of a site's own would not be there.
-    return re.sub(r"^(site_templates|image_binds|allow_all) = ", r"# \1 = ", text, flags=re.M)
+    # What the example shows beside a default is another site's: its S3 store, its help desk.
+    return re.sub(r"^(# (\w+) = .*\n)(?=\2 = )", r"\1# ", text, flags=re.M)
 
 
 def slurm_variables(slurm_conf: Path | None) -> str:

@@ -166,8 +166,8 @@ def format_options(selected: JobOptions, n_gpus: int) -> dict[str, str]:
 def _lengthened(selected: JobOptions, catalog: Catalog, limits: Limits) -> JobOptions:
     if selected.walltime_s:
         return selected
-    # A partition may allow less than the site's usual length.
-    most_s = catalog.max_walltime_s(selected.partition)
+    # The partition of the session may allow less than the site's usual length.
+    most_s = catalog.max_walltime_s(selected.choose_partition(catalog, limits))
     first_s = limits.first_walltime_s
     return replace(selected, walltime_s=first_s if most_s is None else min(first_s, most_s))
 

@@ -32,6 +32,7 @@ from portal.site.checks.slurm import (
 from portal.site.checks.sudo import check_rights
 from portal.site.checks.test_job_findings import check_partition
 from portal.site.checks.user import check_storage
+from spawner.amounts import count
 from spawner.client.slurm import Slurm
 from spawner.errors import SiteError
 from spawner.options.traits import SiteTraits
@@ -183,4 +184,5 @@ def format_summary(reports: Sequence[Report]) -> str:
     n_bad, n_warned, n_skipped = (
         grades.count(grade) for grade in (Grade.PROBLEM, Grade.WARNING, Grade.SKIPPED)
     )
-    return f"\n{len(grades)} findings: {n_bad} problems, {n_warned} warnings, {n_skipped} skipped."
+    bad, warned = count(n_bad, "problem"), count(n_warned, "warning")
+    return f"\n{count(len(grades), 'finding')}: {bad}, {warned}, {n_skipped} skipped."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from portal.hub.settings.loader import Settings
 from portal.site.checks.finding import Finding, ok, problem, skipped, warning
+from spawner.amounts import count
 from spawner.client.slurm import Slurm
 from spawner.errors import SlurmError
 from spawner.slurm.catalog import Catalog, Partition
@@ -225,7 +226,8 @@ def _assess_partition(partition: Partition, catalog: Catalog, settings: Settings
     kinds = [kind for kind in catalog.gpu_types(name) if kind]
     simulated = "simulated " if settings.site.simulated_gpus else ""
     n_down = catalog.count_gpus(name).down
-    sentence = f"{name} has {n_gpus} {simulated}GPUs on {len(partition.nodes)} nodes"
+    gpus, nodes = count(n_gpus, f"{simulated}GPU"), count(len(partition.nodes), "node")
+    sentence = f"{name} has {gpus} on {nodes}"
     sentence += f" ({', '.join(kinds)})" * bool(kinds)
     if n_gpus and n_down == n_gpus:
         return problem(f"{sentence}, all of them unavailable.", "sinfo -R says why.")

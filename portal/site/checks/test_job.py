@@ -133,8 +133,8 @@ def check_job_environment(settings: Settings, question: Mapping[str, Any]) -> di
 
 
 def new_name() -> str:
-    """Return a name that no other job has."""
-    return f"dsportal-check-{secrets.token_hex(4)}"
+    """Return a name that no other job has, and no session could have."""
+    return f"portal-check-{secrets.token_hex(4)}"
 
 
 async def run_test_job(
@@ -159,7 +159,7 @@ async def run_test_job(
     submission = await slurm.submit(user, job, check_job_environment(settings, question))
     key = JobKey(job_id=submission.job_id, user=user, name=name)
     try:
-        return await _follow(slurm, key, port=port, secret=secret, wait_s=wait_s)
+        return await _follow(slurm, key, partition, port=port, secret=secret, wait_s=wait_s)
     finally:
         # If this fails, the job ends at its time limit.
         with contextlib.suppress(Exception):
@@ -167,7 +167,7 @@ async def run_test_job(
 
 
 async def _follow(
-    slurm: Slurm, key: JobKey, *, port: int, secret: str, wait_s: float
+    slurm: Slurm, key: JobKey, partition: str, *, port: int, secret: str, wait_s: float
 ) -> CheckJobResult:
     record = await wait_while(slurm, key, {Phase.WAITING}, wait_s)
     if record is not None and record.state.phase is Phase.WAITING:
@@ -175,7 +175,8 @@ async def _follow(
     address, clock_s = "", None
     if record is not None and record.node:
         catalog = await slurm.read_catalog()
-        nodes = {node.name: node.address for node in catalog.nodes()}
+        # No partition would be Slurm's default one.
+        nodes = {node.name: node.address for node in catalog.nodes(partition)}
         host = nodes.get(record.node, record.node)
         address = f"{host}:{port}"
         clock_s = await _meet(host, port, secret)

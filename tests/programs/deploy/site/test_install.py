@@ -48,6 +48,8 @@ from deploy.site.installer.texts import (
 )
 from deploy.site.installer.units import render_units
 from portal.hub.settings.loader import load_settings
+from portal.hub.settings.s3 import S3Settings
+from portal.hub.settings.site import SiteSettings
 from spawner import __version__
 
 
@@ -99,6 +101,14 @@ def test_what_the_site_edited_stays_and_what_is_ours_comes_back(site: Site) -> N
 
     assert install(site) == [str(unit)]
     assert settings.read_text() == "# ours\n"
+
+
+@needs_visudo
+def test_the_settings_are_there_to_be_edited_while_environments_are_built(site: Site) -> None:
+    titles = [piece.title for piece in list_pieces(site)]
+
+    built = [n for n, title in enumerate(titles) if title.startswith("environments of sessions")]
+    assert titles.index(str(site.settings_dir / "portal.toml")) < built[0]
 
 
 @needs_visudo
@@ -203,6 +213,20 @@ def test_the_first_settings_are_complete_and_admit_nobody(site: Site, tmp_path: 
     assert not settings.login.admits_somebody
     assert settings.environments.server == site.shared / "current/environments/server"
     assert settings.storage.templates == site.shared / "current/templates"
+
+
+def test_the_first_settings_offer_nothing_that_only_the_example_has(
+    site: Site, tmp_path: Path
+) -> None:
+    path = tmp_path / "portal.toml"
+    path.write_text(first_settings(site))
+
+    settings = load_settings(path)
+
+    assert settings.s3 == S3Settings()
+    assert settings.site == SiteSettings()
+    assert settings.storage.site_templates == ()
+    assert settings.environments.image_binds == ()
 
 
 def test_the_first_configuration_is_short_python() -> None:

@@ -225,6 +225,15 @@ def test_the_length_of_a_session_goes_up_to_the_sites_limit_and_starts_with_its_
     assert page.marked("hours") == ["8"]
 
 
+def test_a_short_default_partition_of_slurm_that_is_not_offered_shortens_nothing() -> None:
+    short = node_line("node01").replace("1-00:00:00", "30:00")
+    offered = node_line("node02").replace("jupyter|jupyter*", "big|big")
+
+    page = show(PageSide(short + offered, partitions=["big"]))
+
+    assert page.marked("hours") == ["8"]
+
+
 def test_one_type_and_one_partition_are_no_choice() -> None:
     assert set(show(PageSide(node_line("node01"))).fields) == {"gpus", "hours"}
 

@@ -223,7 +223,7 @@ def node(name: str) -> Node:
 
 
 def trial(state: JobState, found: dict[str, Any] | None, reason: str = "None") -> CheckJobResult:
-    key = JobKey(job_id=7, user="ada", name="dsportal-check-1")
+    key = JobKey(job_id=7, user="ada", name="portal-check-1")
     record = JobRecord(key=key, state=state, node="n1", starts_at="", comment="", reason=reason)
     return CheckJobResult(key=key, record=record, found=found)
 

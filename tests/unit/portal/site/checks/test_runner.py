@@ -87,4 +87,4 @@ def test_only_takes_the_beginning_of_a_name_and_refuses_what_there_is_not() -> N
 def test_the_last_line_counts_what_is_wrong() -> None:
     report = Report(check="a", findings=[ok("x"), problem("y", "z")], took_s=0)
 
-    assert "2 findings: 1 problems, 0 warnings, 0 skipped." in format_summary([report])
+    assert "2 findings: 1 problem, 0 warnings, 0 skipped." in format_summary([report])

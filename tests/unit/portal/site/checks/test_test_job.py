@@ -14,10 +14,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from portal.hub.settings.loader import Settings
+from portal.site.checks import test_job
 from portal.site.checks.finding import Grade
 from portal.site.checks.node_probe import lacking_python, probe_environment
 from portal.site.checks.test_job import (
@@ -29,10 +31,12 @@ from portal.site.checks.test_job import (
 from portal.site.checks.test_job_findings import evaluate_test_job
 from spawner import __version__
 from spawner.programs.launcher import checked_arguments
-from spawner.slurm.jobs import JobKey, JobRecord
+from spawner.slurm.catalog import Catalog, Partition
+from spawner.slurm.jobs import NAME_PREFIX, JobKey, JobRecord
 from spawner.slurm.states import JobState
+from tests.support.slurm_nodes import idle_node
 
-KEY = JobKey(job_id=7, user="ada", name="dsportal-check-1")
+KEY = JobKey(job_id=7, user="ada", name="portal-check-1")
 RECORD = JobRecord(
     key=KEY, state=JobState.COMPLETED, node="node01", starts_at="", comment="", reason="None"
 )
@@ -108,6 +112,42 @@ def ask(port: int) -> bytes:
         except ConnectionRefusedError:
             threading.Event().wait(0.05)
     raise TimeoutError("the script does not listen")
+
+
+async def test_a_node_of_any_partition_is_reached_at_its_address(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default, other = idle_node("node01"), idle_node("node02")
+    catalog = Catalog(
+        partitions={
+            "jupyter": Partition(
+                name="jupyter", is_default=True, is_up=True, max_walltime_s=None, nodes=(default,)
+            ),
+            "big": Partition(
+                name="big", is_default=False, is_up=True, max_walltime_s=None, nodes=(other,)
+            ),
+        }
+    )
+
+    async def find(*, name: str) -> list[JobRecord]:
+        return [replace(RECORD, key=replace(KEY, name=name), node="node02")]
+
+    slurm = AsyncMock()
+    slurm.submit.return_value.job_id = KEY.job_id
+    slurm.find_jobs = find
+    slurm.read_catalog.return_value = catalog
+    slurm.read_log.return_value = ""
+    monkeypatch.setattr(test_job, "_meet", AsyncMock(return_value=0.1))
+
+    trial = await test_job.run_test_job(
+        slurm, settings, user="ada", partition="big", n_gpus=0, wait_s=1
+    )
+
+    assert trial.address.startswith("node02.cluster:")
+
+
+def test_a_job_of_a_check_is_no_session() -> None:
+    assert not test_job.new_name().startswith(NAME_PREFIX)
 
 
 def test_a_job_that_found_nothing_wrong_is_in_order(settings: Settings) -> None:
