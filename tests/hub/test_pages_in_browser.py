@@ -302,6 +302,10 @@ def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
     page.get_by_text(choice).click()
 
     page.wait_for_url(re.compile("/hub/login"))
+    # Whoever sits down at the machine next goes back.
+    page.go_back()
+    expect(page.get_by_label("Password")).to_be_visible()
+    expect(page.locator(".portal-facts")).to_have_count(0)
     log_in(page)
     expect(page.locator("#session-state")).to_have_text(state)
 
