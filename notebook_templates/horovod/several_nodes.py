@@ -174,7 +174,7 @@ draw_curves({"one rank": one["validation"], "2 ranks on 2 nodes": ranks[0]["vali
 # | `training.output(1)` | what rank 1 printed; also in `~/portal-runs` |
 # | `training.stop()` | stops it |
 # | `run(..., hours=2)` | a shorter limit; short jobs often start earlier |
-# | `run(..., resume=True)` | [continues from checkpoints](../../templates/tensorflow/resume.ipynb) |
+# | `run(..., resume=True)` | [resumes from checkpoints](../../templates/tensorflow/resume.ipynb) |
 # | `hvd.callbacks.ProgressCallback(64)` | one bar for all ranks in the cell |
 #
 # **How many nodes?** [A scaling study](../../templates/scaling/study.ipynb) measures your model and

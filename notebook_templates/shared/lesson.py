@@ -51,8 +51,8 @@ def explain_speedup(one_images_per_s: float, all_images_per_s: float, n_ranks: i
     if os.environ.get("PORTAL_GPUS_SIMULATED") == "1":
         return (
             f"{said}\nThese GPUs are simulated: the ranks compute on the same cores. The figure "
-            "shows how well they share them with each other and with what else runs there, not what "
-            "real GPUs would gain."
+            "shows how well they share them with each other and with what else runs there, not "
+            "what real GPUs would gain."
         )
     if ratio >= _GOOD_EFFICIENCY * n_ranks:
         return f"{said}\nThe rest of the ideal {n_ranks} times went into averaging the gradients."

@@ -64,6 +64,21 @@ def test_no_page_is_wider_than_a_phone(page: Page, path: str) -> None:
     assert width <= PHONE["width"]
 
 
+def test_a_day_is_in_the_words_of_the_page_whatever_the_language_of_the_browser(
+    chromium: Browser, hub: PrivateHub
+) -> None:
+    context = chromium.new_context(base_url=hub.url, locale="de-DE", timezone_id="Europe/Berlin")
+    page = context.new_page()
+    page.goto("/hub/login")
+
+    words = page.evaluate(
+        "import('/hub/portal/static/moments.js').then(it => it.timeElement(1795660620).innerText)"
+    )
+
+    assert words == "Thu 26 Nov, 03:37"
+    context.close()
+
+
 def test_limits_that_are_read_late_appear_on_the_form_without_a_reload(
     page: Page, hub: PrivateHub
 ) -> None:
@@ -287,6 +302,10 @@ def test_signing_out_says_what_keeps_running_and_offers_to_stop_it(
     page.get_by_text(choice).click()
 
     page.wait_for_url(re.compile("/hub/login"))
+    # Whoever sits down at the machine next goes back.
+    page.go_back()
+    expect(page.get_by_label("Password")).to_be_visible()
+    expect(page.locator(".portal-facts")).to_have_count(0)
     log_in(page)
     expect(page.locator("#session-state")).to_have_text(state)
 

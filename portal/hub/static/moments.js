@@ -1,8 +1,8 @@
-// Times in the reader's own time zone, whatever that of the hub is.
+// Times in the reader's own time zone, whatever that of the hub is, in the language of the pages.
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
+const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
 function inWords(moment) {
   const isToday = moment.toDateString() === new Date().toDateString();

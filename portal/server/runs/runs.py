@@ -128,7 +128,9 @@ class Runs:
         if any(view.record.name == name for view in going):
             raise RunError(f"The run {name} has not ended. Stop it first.")
         if any(Path(view.record.checkpoint_dir).is_relative_to(folder) for view in going):
-            raise RunError(f"A run that goes on was resumed from {name}. Stop that one first.")
+            raise RunError(
+                f"A run that has not ended was resumed from {name}. Stop that one first."
+            )
         self._ended.pop(name, None)
         self._sizes.pop(name, None)
         try:
