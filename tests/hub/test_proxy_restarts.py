@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect
@@ -22,6 +23,8 @@ pytestmark = pytest.mark.cluster
 OWNER = "ada"
 FOLDER = Path("/home", OWNER, "of-a-test")
 N_MIB, N_KILLS = 200, 3
+# What the page asks for meanwhile, and a piece as it is received and as it is written.
+MOST_MEMORY_MIB = 48
 UPLOAD_TIMEOUT_MS = 600_000
 
 
@@ -98,6 +101,7 @@ def test_an_upload_is_whole_although_the_proxy_was_killed_again_and_again(
     with path.open("wb") as file:
         for _ in range(N_MIB):
             file.write(random_bytes.randbytes(1024 * 1024))
+    before_mib = most_mib = anonymous_mib()
     with page.expect_file_chooser() as chooser:
         page.locator(".jp-FileBrowser .jp-id-upload").first.click()
     chooser.value.set_files(path)
@@ -107,12 +111,27 @@ def test_an_upload_is_whole_although_the_proxy_was_killed_again_and_again(
         eventually(lambda least=least_bytes: n_arrived() >= least, timeout_s=600)
         portal.kill_proxy()
         assert n_arrived() < path.stat().st_size, "it was killed in the middle"
+        most_mib = max(most_mib, anonymous_mib())
         portal.start_proxy()
 
     expect(page.get_by_text("large.bin", exact=True)).to_be_visible(timeout=UPLOAD_TIMEOUT_MS)
     eventually(lambda: (FOLDER / "large.bin").exists(), timeout_s=600)
     assert digest(FOLDER / "large.bin") == digest(path)
     assert not list(FOLDER.glob("*.part"))
+    assert max(most_mib, anonymous_mib()) - before_mib < MOST_MEMORY_MIB
+
+
+def anonymous_mib() -> int:
+    """Return what the session's server has allocated itself."""
+    (server,) = (
+        process
+        for process in psutil.process_iter(["cmdline", "username"])
+        if process.info["username"] == OWNER
+        and any("dsportal-singleuser" in word for word in process.info["cmdline"] or ())
+    )
+    rollup = Path(f"/proc/{server.pid}/smaps_rollup").read_text()
+    (line,) = (line for line in rollup.splitlines() if line.startswith("Anonymous:"))
+    return int(line.split()[1]) // 1024
 
 
 def n_arrived() -> int:
