@@ -17,7 +17,16 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 # What tests/foreign/test_site.py follows, in this order.
-SECTIONS = ("Install", "Settings", "Start", "TLS", "Look at everything", "Backup", "Uninstall")
+SECTIONS = (
+    "Install",
+    "Settings",
+    "Start",
+    "TLS",
+    "Look at everything",
+    "Later changes",
+    "Backup",
+    "Uninstall",
+)
 TABLE = re.compile(r"^\[([^\]]+)\]$")
 # A table of the commented example that is no setting but shows what one could look like.
 PARTITION = "partitions."
@@ -78,9 +87,10 @@ def edited(text: str, step: Step) -> str:
 
 def _edited_toml(text: str, wanted: str) -> str:
     tables = {name: lines for name, lines in _tables(wanted) if name}
+    has_partitions = any(name.startswith(PARTITION) for name in tables)
     done: list[str] = []
     for name, lines in _tables(text):
-        if name.startswith(PARTITION) and name not in tables:
+        if has_partitions and name.startswith(PARTITION) and name not in tables:
             # Partitions of the example are not those of the site.
             continue
         done += _with_keys(lines, tables.pop(name, []))

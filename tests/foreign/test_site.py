@@ -25,6 +25,7 @@ from tests.foreign.site import (
     log_in,
     queue,
     start_session,
+    xsrf,
 )
 from tests.support.eventually import eventually
 
@@ -107,6 +108,20 @@ def test_a_session_runs_with_a_typed_gpu_behind_tls(site: Site) -> None:
     cookies = cookies_of(site, "ada")
     assert {("/user/ada/", "_xsrf"), ("/user/ada/", "jupyterhub-user-ada")} <= set(cookies)
     assert all(cookies.values()), "each cookie, of hub and session, is sent over TLS only"
+
+
+def test_a_later_change_of_the_settings_counts_for_the_session_that_runs(site: Site) -> None:
+    session = queue(site)
+
+    site.follow("Later changes")
+
+    eventually(lambda: fetch(site, "/hub/health")[0] == 200, timeout_s=60)
+    assert queue(site) == session
+    assert "<title>JupyterLab</title>" in lab_page(site)
+    token = f"X-XSRFToken: {xsrf(site, 'ada')}"
+    extend = ("/hub/api/dsportal/users/ada/extend", "-X", "POST", "-H", token)
+    status, answer = fetch(site, *extend, user="ada")
+    assert status == 200, answer
 
 
 def assert_rare_ones_say_what_they_lack(cards: dict[str, dict[str, str]]) -> None:

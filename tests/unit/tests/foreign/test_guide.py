@@ -49,6 +49,12 @@ def test_settings_are_edited_as_by_hand() -> None:
     assert "jupyter" not in text
 
 
+def test_partitions_stay_where_a_later_edit_names_none() -> None:
+    text = edited(EXAMPLE, step("toml", '[hub]\naddress = "10.1.1.1"\n'))
+
+    assert "[partitions.jupyter]" in text
+
+
 def test_a_line_of_nginx_is_set_wherever_it_stands() -> None:
     text = "server {\n    server_name a;\n}\nserver {\n    server_name a;\n    listen 80;\n}\n"
 
