@@ -10,11 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.results import CPU_PROPERTY
 
 # Many small lists of a test are no reason to look for cycles: Python's own is 700.
 N_NEW_OBJECTS = 20_000
+
+# A busy machine may take any time for an example.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 # Imports leave a million objects and hardly any garbage, and each look would walk all of them.
 gc.disable()
