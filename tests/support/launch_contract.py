@@ -7,10 +7,7 @@ A suite imports these tests and gives them a `session` fixture: an object with `
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -20,28 +17,6 @@ CASES = (
     *("progress", "own_job_progress", "progress_alone"),
     *("script", "magic", "own_job", "own_job_crash", "own_job_interrupt", "detached"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What the cell of a case showed, and what the case found."""
-
-    cell: str
-    value: dict[str, Any]
-
-
-def read_outcomes(printed: str) -> dict[str, Outcome]:
-    """Return the outcome of each case by its name."""
-    outcomes = {}
-    cell: list[str] = []
-    for line in printed.splitlines(keepends=True):
-        if line.startswith("OUTCOME "):
-            found = json.loads(line.removeprefix("OUTCOME "))
-            outcomes[found["case"]] = Outcome(cell="".join(cell), value=found["value"])
-            cell = []
-        else:
-            cell.append(line)
-    return outcomes
 
 
 def test_every_rank_runs_the_function_and_knows_its_place(session):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.environments.builder.plan import Plan
-from tests.support.launch_contract import read_outcomes
+from tests.support.outcomes import read_outcomes
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PYTHON = Plan().environment("tensorflow") / "bin/python"

@@ -20,7 +20,8 @@ import pytest
 pytest.register_assert_rewrite("tests.support.launch_contract")
 
 from tests.support.eventually import eventually  # noqa: E402
-from tests.support.launch_contract import CASES, Outcome, read_outcomes  # noqa: E402
+from tests.support.launch_contract import CASES  # noqa: E402
+from tests.support.outcomes import Outcome, read_outcomes  # noqa: E402
 from tests.support.slurm_queue import is_queued  # noqa: E402
 from tests.templates import tested  # noqa: E402
 

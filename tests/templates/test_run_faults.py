@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import parts
 from tests.support.eventually import eventually
-from tests.support.launch_contract import read_outcomes
+from tests.support.outcomes import read_outcomes
 from tests.templates.conftest import SlurmSession
 
 pytestmark = [pytest.mark.cluster, pytest.mark.release]
