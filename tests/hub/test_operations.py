@@ -17,6 +17,7 @@ from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 USER = "ada"
+pytestmark = pytest.mark.cluster
 
 
 def dsportal(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -69,6 +69,7 @@ def test_a_day_is_in_the_words_of_the_page_whatever_the_language_of_the_browser(
 ) -> None:
     context = chromium.new_context(base_url=hub.url, locale="de-DE", timezone_id="Europe/Berlin")
     page = context.new_page()
+    page.clock.set_fixed_time("2026-11-20T12:00:00Z")
     page.goto("/hub/login")
 
     words = page.evaluate(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.one_machine import cli, network
+from deploy.one_machine import cli, network, resolver
 from deploy.one_machine.cluster import describe_cluster, simulated_hosts
 from deploy.one_machine.controller import node_names
 from deploy.one_machine.node import has_slurmd
@@ -104,6 +104,7 @@ def test_a_name_without_its_namespace_is_given_a_new_one(tmp_path, monkeypatch):
     monkeypatch.setattr(network, "_ensure_bridge", lambda: False)
     monkeypatch.setattr(network, "has_capability", lambda *_: True)
     monkeypatch.setattr(network, "HOSTS_FILE", tmp_path / "hosts")
+    monkeypatch.setattr(resolver, "NODES_RESOLV_CONF", tmp_path / "resolv.conf")
 
     network.ensure_network([host])
 

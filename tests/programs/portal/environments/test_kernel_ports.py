@@ -56,7 +56,8 @@ def client(kernel: KernelManager) -> Iterator[BlockingKernelClient]:
 
 def run_until(client: BlockingKernelClient, code: str, text: str) -> str:
     """Start a cell, and return its message's id once it has printed a text."""
-    sent = client.execute(code)
+    # Otherwise an error refuses for a moment what is sent next, as after a cell of "Run all".
+    sent = client.execute(code, stop_on_error=False)
     shown = ""
     while text not in shown:
         message = client.get_iopub_msg(timeout=TIMEOUT_S)
