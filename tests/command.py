@@ -20,7 +20,7 @@ from tests.results import Counts
 from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, SUITES, Suite, divide, run_suite
 from tests.support.machine_packages import packages_of_machine
 
-SITE_TARGETS = ("ansible", "promtool")
+SITE_TARGETS = ("ansible", "promtool", "sudo")
 CLUSTER_TARGETS = ("curl",)
 S3_TARGETS = ("moto",)
 BROWSER_TARGETS = ("browser", "axe")

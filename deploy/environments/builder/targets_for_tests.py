@@ -93,6 +93,12 @@ TARGETS_FOR_TESTS = (
         ["ansible-core"],
         "/usr/bin/ansible-playbook",
     ),
+    _debian_target(
+        "sudo",
+        "installing sudo for the tests of its rules",
+        ["sudo"],
+        "/usr/sbin/visudo",
+    ),
     Target(
         name="modules",
         summary="installing environment-modules and Lmod for the kernel tests",

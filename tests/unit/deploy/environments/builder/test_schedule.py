@@ -161,7 +161,17 @@ def test_needs_are_built_before_what_needs_them() -> None:
 
 
 def test_all_leaves_out_what_only_tests_need_and_what_is_not_developed_any_more() -> None:
-    debian = {"curl", "browser", "ansible", "modules", "jython", "pmix", "packaging", "desktop"}
+    debian = {
+        "curl",
+        "browser",
+        "ansible",
+        "sudo",
+        "modules",
+        "jython",
+        "pmix",
+        "packaging",
+        "desktop",
+    }
     unpacked = {"registry", "promtool", "nginx"}
     for_tests = {"test", "moto", "axe", "labextension", "apptainer", "image", *unpacked, *debian}
     on_request = {"mxnet", "horovod-pytorch", "netron", "code-server", "mlflow", "xprof"}

@@ -16,6 +16,7 @@ def test_a_function_that_cannot_be_sent_leaves_no_folder(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(commands, "check_srun", lambda: None)
     lock = Lock()
 
     with pytest.raises(LaunchError, match="cannot be sent"):
