@@ -38,7 +38,7 @@ FAULTS_TIMEOUT_S = 4 * 3600
 BENCH_TIMEOUT_S = 3 * 3600
 # Several times what unit takes on a quiet machine: a busy or an old one takes up to three times as
 # long. More means tests that belong to programs.
-UNIT_CPU_S = 90
+UNIT_CPU_S = 60
 # What fails by chance fails in few places; more is broken, and a second try would only cost time.
 MOST_FILES_AGAIN = 5
 

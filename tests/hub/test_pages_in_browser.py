@@ -285,6 +285,11 @@ def test_signing_out_without_a_session_asks_nothing(page: Page) -> None:
     sign_out(page)
 
     page.wait_for_url(re.compile("/hub/login"))
+    # Whoever sits down at the machine next goes back.
+    page.go_back()
+    expect(page.get_by_label("Password")).to_be_visible()
+    expect(page.locator("#session-state")).to_have_count(0)
+    log_in(page)
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,6 @@ class HealthHandler(OperationHandler):
         slurm = await self.describe_slurm()
         # Before the first login there is no spawner to ask Slurm with, which is no fault.
         is_well = slurm in {"answers", "not asked"}
-        # From a cache, a hub that is down would still look well.
-        self.set_header("Cache-Control", "no-store")
         self.set_status(200 if is_well else 503)
         self.finish(
             json.dumps(

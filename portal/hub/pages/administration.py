@@ -37,8 +37,6 @@ class AdministrationHandler(BaseHandler):
         # administrator's.
         if STOPS_SESSIONS not in self.expanded_scopes:
             raise HTTPError(403, "You may not see everybody's sessions.")
-        # Browsers would show old numbers after a click on "back".
-        self.set_header("Cache-Control", "no-store")
         sessions = list_sessions(self.users.values(), datetime.now(UTC))
         view = describe_administration(sessions, idle_after_s=self._idle_after_s)
         page = self.render_template("administration.html", administration=view, count=count)

@@ -41,6 +41,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     # A page of another site that opened one of the hub's, or was opened by it, has no hold on it.
     "Cross-Origin-Opener-Policy": "same-origin",
+    # The browser's back button asks again: a page shows the moment, and after a sign-out nothing of
+    # the user who was there before.
+    "Cache-Control": "no-store",
 }
 
 

@@ -28,8 +28,6 @@ class ClusterHandler(BaseHandler):
     @authenticated  # type: ignore[untyped-decorator]
     async def get(self) -> None:
         """Show the page."""
-        # Browsers would show old numbers after a click on "back".
-        self.set_header("Cache-Control", "no-store")
         page = self.render_template("cluster.html", cluster=await self._describe())
         self.finish(await page)
 

@@ -27,8 +27,6 @@ class SignOutHandler(BaseHandler):
         if not cards:
             self.redirect(self.settings["logout_url"])
             return
-        # Else the browser's back button shows the sessions to whoever comes next.
-        self.set_header("Cache-Control", "no-store")
         words = describe_remaining([card.view for card in cards])
         self.finish(await self.render_template("sign_out.html", cards=cards, words=words))
 

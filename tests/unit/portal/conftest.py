@@ -1,43 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from tests.support.portal_toml import load, minimal_toml
 
-import pytest
-
-from portal.hub.settings.loader import Settings, load_settings
-
-MINIMAL = """
-[hub]
-address = "10.77.0.1"
-
-[login]
-servers = ["ldap://127.0.0.1:389"]
-ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
-user_dn_template = "uid={username},ou=people,dc=portal,dc=example"
-
-[partitions.jupyter]
-"""
-
-
-@pytest.fixture
-def minimal_toml() -> str:
-    """Return the smallest file that is accepted."""
-    return MINIMAL
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Callable[[str], Settings]:
-    """Return a function that loads settings from text."""
-
-    def load_text(text: str) -> Settings:
-        path = tmp_path / "portal.toml"
-        path.write_text(text)
-        settings = load_settings(path)
-        if "state_dir" in text:
-            return settings
-        # Not that of a portal on this machine.
-        return replace(settings, hub=replace(settings.hub, state_dir=tmp_path / "hub"))
-
-    return load_text
+__all__ = ["load", "minimal_toml"]
