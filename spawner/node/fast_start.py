@@ -30,7 +30,7 @@ def skip_unneeded_startup() -> None:
     _load_lab_code()
     _load_proxy_code()
     _ask_node_nothing()
-    _find_language_servers_later()
+    _find_language_servers_when_asked()
     _print_no_banner()
 
 
@@ -146,13 +146,25 @@ def _ask_node_nothing() -> None:
     commands._yarn_config = lambda _logger: {"yarn config": {}, "npm config": {}}
 
 
-def _find_language_servers_later() -> None:
+def _find_language_servers_when_asked() -> None:
     extension: Any = importlib.import_module("jupyter_lsp.serverextension")
     find = extension.initialize
 
-    # It runs R and loads some twenty modules, in a thread beside the rest of the start.
+    # It runs R, and npm, which writes a log into the user's home each time; JupyterLab asks only
+    # once the user has switched language servers on.
     def initialize(server: Any, folder: str) -> None:
-        server.io_loop.call_later(AFTER_FIRST_ANSWER_S, find, server, folder)
+        manager = server.language_server_manager
+        wait = manager.ready
+        found: list[asyncio.Task[None]] = []
+
+        async def ready() -> bool:
+            if not found:
+                found.append(asyncio.ensure_future(find(server, folder)))
+            # The second who asks waits, too; who gives up meanwhile takes nothing from the others.
+            await asyncio.shield(found[0])
+            return bool(await wait())
+
+        manager.ready = ready
 
     extension.initialize = initialize
 

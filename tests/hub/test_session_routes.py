@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, throughout
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
 
 pytestmark = pytest.mark.cluster
@@ -176,6 +177,18 @@ def own_program(session: Session) -> Iterator[Program]:
         "server-proxy/servers-info",
     ],
 )
+def test_language_servers_are_looked_for_only_once_an_editor_asks(session: Session) -> None:
+    folder = Path(pwd.getpwnam(USER).pw_dir, ".npm")
+    shutil.rmtree(folder, ignore_errors=True)
+    assert session.ask("lab").ok
+    throughout(lambda: not folder.exists(), for_s=5)
+
+    answer = session.ask("lsp/status")
+
+    assert answer.json()["sessions"] == {}
+    assert "pylsp" in answer.json()["specs"]
+
+
 def test_no_route_leads_to_all_ports_of_the_node(
     session: Session, neighbour: Program, method: str, path: str
 ) -> None:

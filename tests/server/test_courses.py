@@ -115,7 +115,10 @@ def test_another_host_is_refused_on_the_page(page: Page, server: NotebookServer)
     page.goto(f"{server.host}/user/ada/git-pull?repo=https://elsewhere.example.org/x")
 
     expect(page.get_by_text("A course from 'elsewhere.example.org' was asked for.")).to_be_visible()
+    expect(page.get_by_role("heading")).to_have_text(["This course cannot be opened"])
     expect(page.get_by_role("button")).to_have_count(0)
+    page.get_by_role("link", name="Go to JupyterLab").click()
+    page.wait_for_url(f"{server.host}/user/ada/lab**")
 
 
 def test_a_folder_with_something_else_stays_as_it_is(

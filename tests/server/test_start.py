@@ -74,29 +74,31 @@ def test_the_first_request_to_the_hub_loads_its_client(tmp_path: Path) -> None:
     assert load(tmp_path, code).split() == ["aiohttp.client_exceptions"]
 
 
-def test_language_servers_are_looked_for_after_the_start(tmp_path: Path) -> None:
+def test_language_servers_are_looked_for_once_somebody_asks(tmp_path: Path) -> None:
     code = """
 import asyncio, types
-from tornado.ioloop import IOLoop
 from jupyter_lsp import serverextension
 from spawner.node.fast_start import skip_unneeded_startup
 
+async def find(server, folder):
+    print(folder)
+
+async def is_ready():
+    return True
+
 async def main():
-    is_called = asyncio.Event()
-    async def find(server, folder):
-        print(folder)
-        is_called.set()
     serverextension.initialize = find
     skip_unneeded_startup()
-    serverextension.initialize(types.SimpleNamespace(io_loop=IOLoop.current()), "folder")
-    await asyncio.sleep(0)
+    manager = types.SimpleNamespace(ready=is_ready)
+    serverextension.initialize(types.SimpleNamespace(language_server_manager=manager), "folder")
+    await asyncio.sleep(0.1)
     print("start", flush=True)
-    await is_called.wait()
+    print(*await asyncio.gather(manager.ready(), manager.ready()))
 
 asyncio.run(main())
 """
 
-    assert load(tmp_path, code).split() == ["start", "folder"]
+    assert load(tmp_path, code).split() == ["start", "folder", "True", "True"]
 
 
 def test_a_session_names_no_program_and_no_version_to_browsers(

@@ -5,7 +5,14 @@ const root = document.querySelector('.dsp-course');
 const requests = new Requests(root, `${document.body.dataset.baseUrl}portal/api/courses`);
 
 async function offer() {
-  const course = await requests.ask('GET', location.search);
+  let course;
+  try {
+    course = await requests.ask('GET', location.search);
+  } catch (error) {
+    requests.part('refused').hidden = false;
+    requests.part('back').hidden = false;
+    throw error;
+  }
   for (const name of ['repository', 'folder']) {
     requests.part(name).textContent = course[name];
   }
