@@ -177,6 +177,12 @@ def own_program(session: Session) -> Iterator[Program]:
         "server-proxy/servers-info",
     ],
 )
+def test_what_is_typed_is_saved_every_half_minute(session: Session) -> None:
+    answer = session.ask("lab/api/settings/@jupyterlab/docmanager-extension:plugin")
+
+    assert answer.json()["schema"]["properties"]["autosaveInterval"]["default"] == 30
+
+
 def test_language_servers_are_looked_for_only_once_an_editor_asks(session: Session) -> None:
     folder = Path(pwd.getpwnam(USER).pw_dir, ".npm")
     shutil.rmtree(folder, ignore_errors=True)
