@@ -177,24 +177,6 @@ def own_program(session: Session) -> Iterator[Program]:
         "server-proxy/servers-info",
     ],
 )
-def test_what_is_typed_is_saved_every_half_minute(session: Session) -> None:
-    answer = session.ask("lab/api/settings/@jupyterlab/docmanager-extension:plugin")
-
-    assert answer.json()["schema"]["properties"]["autosaveInterval"]["default"] == 30
-
-
-def test_language_servers_are_looked_for_only_once_an_editor_asks(session: Session) -> None:
-    folder = Path(pwd.getpwnam(USER).pw_dir, ".npm")
-    shutil.rmtree(folder, ignore_errors=True)
-    assert session.ask("lab").ok
-    throughout(lambda: not folder.exists(), for_s=5)
-
-    answer = session.ask("lsp/status")
-
-    assert answer.json()["sessions"] == {}
-    assert "pylsp" in answer.json()["specs"]
-
-
 def test_no_route_leads_to_all_ports_of_the_node(
     session: Session, neighbour: Program, method: str, path: str
 ) -> None:
@@ -232,6 +214,24 @@ def test_an_own_programs_page_needs_the_login_and_what_it_loads_the_key_alone(
     assert stranger.status_code == 302
     assert session.token not in told
     assert own_program.arrived() == told
+
+
+def test_what_is_typed_is_saved_every_half_minute(session: Session) -> None:
+    answer = session.ask("lab/api/settings/@jupyterlab/docmanager-extension:plugin")
+
+    assert answer.json()["schema"]["properties"]["autosaveInterval"]["default"] == 30
+
+
+def test_language_servers_are_looked_for_only_once_an_editor_asks(session: Session) -> None:
+    folder = Path(pwd.getpwnam(USER).pw_dir, ".npm")
+    shutil.rmtree(folder, ignore_errors=True)
+    assert session.ask("lab").ok
+    throughout(lambda: not folder.exists(), for_s=5)
+
+    answer = session.ask("lsp/status")
+
+    assert answer.json()["sessions"] == {}
+    assert "pylsp" in answer.json()["specs"]
 
 
 @pytest.mark.parametrize("path", ["git-pull/api", "git-sync", "interact"])
