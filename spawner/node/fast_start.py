@@ -6,11 +6,15 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
+import os
+import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+_NPM_PREFIX = re.compile(r"\s*prefix\s*=")
 # The hub waits for the first answer of the server, and everything else until then makes it late.
 AFTER_FIRST_ANSWER_S = 0.5
 
@@ -150,8 +154,9 @@ def _find_language_servers_when_asked() -> None:
     extension: Any = importlib.import_module("jupyter_lsp.serverextension")
     find = extension.initialize
 
-    # It runs R, and npm, which writes a log into the user's home each time; JupyterLab asks only
-    # once the user has switched language servers on.
+    extension.LanguageServerManager._npm_prefix = lambda _self, npm: npm_prefix(Path(npm))
+
+    # It runs R, for who opens JupyterLab; a page of Notebook does not ask.
     def initialize(server: Any, folder: str) -> None:
         manager = server.language_server_manager
         wait = manager.ready
@@ -167,6 +172,24 @@ def _find_language_servers_when_asked() -> None:
         manager.ready = ready
 
     extension.initialize = initialize
+
+
+def npm_prefix(npm: Path) -> str:
+    """Return npm's folder of global modules without npm, which writes a log into the home.
+
+    Args:
+        npm: The program.
+
+    Source:
+        npm's documentation of `prefix`: the variable, then the user's .npmrc, then the folder above
+        that of node, which is the folder above npm's.
+    """
+    given = next((v for k, v in os.environ.items() if k.lower() == "npm_config_prefix"), "")
+    with contextlib.suppress(OSError):
+        lines = Path.home().joinpath(".npmrc").read_text(errors="replace").splitlines()
+        named = [line.partition("=")[2] for line in lines if _NPM_PREFIX.match(line)]
+        given = given or (named or [""])[-1].strip(" \t\"'")
+    return os.path.expanduser(os.path.expandvars(given or str(npm.parent.parent)))
 
 
 def _print_no_banner() -> None:

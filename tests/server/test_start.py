@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.notebook_server import NotebookServer
 from tests.support.private_hub import ENVIRONMENTS
 
@@ -99,6 +101,30 @@ asyncio.run(main())
 """
 
     assert load(tmp_path, code).split() == ["start", "folder", "True", "True"]
+
+
+@pytest.mark.parametrize(
+    ("npmrc", "prefix"),
+    [
+        ("", "{bin}/.."),
+        ("registry=https://npm.example.org\n prefix = ${{HOME}}/modules\n", "{home}/modules"),
+    ],
+)
+def test_npms_modules_are_found_without_npm(tmp_path: Path, npmrc: str, prefix: str) -> None:
+    folders = {"bin": tmp_path, "home": tmp_path}
+    (tmp_path / "npm").write_text(f"#!/bin/sh\ntouch {tmp_path}/npm-was-run\n")
+    (tmp_path / "npm").chmod(0o755)
+    (tmp_path / ".npmrc").write_text(npmrc.format())
+    code = LOAD + (
+        "from jupyter_lsp.manager import LanguageServerManager\n"
+        "print(*LanguageServerManager().node_roots)\n"
+    )
+
+    roots = [Path(root) for root in load(tmp_path, code).split()]
+
+    wanted = Path(prefix.format(**folders)).resolve()
+    assert {wanted, wanted / "lib"} <= set(roots)
+    assert not (tmp_path / "npm-was-run").exists()
 
 
 def test_a_session_names_no_program_and_no_version_to_browsers(
