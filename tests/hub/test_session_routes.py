@@ -230,7 +230,7 @@ def test_language_servers_are_found_without_a_trace_in_the_home(session: Session
     answer = session.ask("lsp/status")
 
     assert answer.json()["sessions"] == {}
-    assert "pylsp" in answer.json()["specs"]
+    assert "basedpyright" in answer.json()["specs"]
     assert not folder.exists()
 
 
