@@ -148,6 +148,14 @@ def test_the_form_stands_in_the_sites_own_page(hub: OwnHub) -> None:
     assert [choice["n_gpus"] for choice in json.loads(choices)["choices"]][:1] == [1]
 
 
+@pytest.mark.parametrize("path", ["/hub/spawn/ada", "/hub/portal/choices/ada?gpus=1"])
+def test_no_browser_keeps_the_form(hub: OwnHub, path: str) -> None:
+    status, answer = hub.fetch(path, "--include", user="ada")
+
+    assert status == 200
+    assert "cache-control: no-store" in answer.lower()
+
+
 def test_the_form_starts_a_session_with_its_gpus(hub: OwnHub) -> None:
     form = ("-F", "gpus=2")
     status, page = hub.fetch(f"/hub/spawn/ada?_xsrf={hub.xsrf('ada')}", *form, user="ada")

@@ -36,6 +36,9 @@ class FormHandler(SpawnHandler):
         """Show the form with the options of the address marked."""
         SENT_OPTIONS.set(options_of_link(_texts(self.request.query_arguments)))
         self._forget_link()
+        # The browser's back button asks again, and finds the page of a start that is on its way. A
+        # hub of the site's own, which has this form, lacks the portal's headers.
+        self.set_header("Cache-Control", "no-store")
         # JupyterHub replaces a spawner that has failed, and forgets why.
         self._failed_start = self._find_failed_start(user_name, server_name)
         shown: Awaitable[None] = super().get(user_name, server_name)
@@ -138,6 +141,8 @@ class ChoicesHandler(BaseHandler):
             raise HTTPError(404)
         spawner = user.spawner
         wanted = options_of_link(_texts(self.request.query_arguments))
+        # Free GPUs and forecasts change within seconds; as above, in any hub.
+        self.set_header("Cache-Control", "no-store")
         try:
             catalog = await spawner.read_catalog()
             view = await describe_form(
