@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tests.benchmarks.history import Entry, read_history
+from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[3] / "docs"
 REPORTS = sorted((DOCS / "benchmarks").glob("*.json"))
@@ -25,16 +24,7 @@ MACHINE = {
 }
 
 
-def load_maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_benchmarks", DOCS / "make_benchmarks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-make_benchmarks = load_maker()
+make_benchmarks = load_file(DOCS / "make_benchmarks.py")
 
 
 def entry(commit: str, median: float, **values: float) -> Entry:

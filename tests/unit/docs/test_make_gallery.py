@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
+
+from tests.support.load_file import load_file
 
 CHECKOUT = Path(__file__).parents[3]
 DOCS = CHECKOUT / "docs"
@@ -23,14 +24,7 @@ RECORD = {
 MAKE_AGAIN = "run tests/run templates, then docs/make_gallery.py"
 
 
-def load_maker():
-    spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-make_gallery = load_maker()
+make_gallery = load_file(DOCS / "make_gallery.py")
 
 
 def test_the_page_is_made_from_the_report_and_the_notebooks():

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from types import ModuleType
 
 from tests.benchmarks.history import Entry, read_history
+from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-def load_maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("plot", DOCS / "make_history_plot.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-plot = load_maker()
+plot = load_file(DOCS / "make_history_plot.py")
 
 
 def entry(figure: str, commit: str, median: float, **values: float) -> Entry:

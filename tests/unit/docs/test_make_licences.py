@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from email.message import Message
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.support.load_file import load_file
 
 CHECKOUT = Path(__file__).parents[3]
 PAGE = CHECKOUT / "docs" / "licences.md"
@@ -15,14 +16,7 @@ PAGE = CHECKOUT / "docs" / "licences.md"
 
 @pytest.fixture(scope="module")
 def licences() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "make_licences", CHECKOUT / "docs" / "make_licences.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(CHECKOUT / "docs" / "make_licences.py")
 
 
 def metadata(*fields: tuple[str, str]) -> Message:

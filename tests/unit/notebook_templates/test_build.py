@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import re
 import sys
@@ -16,6 +15,7 @@ from packaging.requirements import Requirement
 
 from portal.server.home.template_cards import read_goals
 from portal.server.home.template_source import TemplateSource
+from tests.support.load_file import load_file
 from tests.support.source_code import statements, tree_of
 
 TEMPLATES = Path(__file__).parents[3] / "notebook_templates"
@@ -43,14 +43,7 @@ double(x)
 """
 
 
-def load_builder():
-    spec = importlib.util.spec_from_file_location("build", TEMPLATES / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = load_builder()
+build = load_file(TEMPLATES / "build.py")
 
 
 def str_of(source):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -15,17 +14,13 @@ import pytest
 from tests.gpu.command import run_gpu
 from tests.gpu.findings import Check, Figure, Findings, FindingsFile, Untried, read_findings
 from tests.gpu.report import report_of, text_of, write_report
+from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[4] / "docs"
 
 
 def make_benchmarks() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_benchmarks", DOCS / "make_benchmarks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(DOCS / "make_benchmarks.py")
 
 
 def draw(source: Path, target: Path) -> subprocess.CompletedProcess[str]:

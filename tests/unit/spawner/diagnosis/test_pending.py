@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import strategies as st
 
 from spawner.diagnosis import Situation, explain_waiting
 from spawner.slurm.states import JobState
+from tests.support.load_file import load_file
 
 DOCS = Path(__file__).parents[4] / "docs"
 REASONS = (DOCS / "slurm-reasons.txt").read_text(encoding="utf-8").split()
@@ -155,9 +155,5 @@ def test_any_reason_gives_one_line_of_bounded_length(reason: str) -> None:
 
 def test_the_page_for_users_is_what_the_portal_says() -> None:
     """Run "python docs/make_reasons.py" after a change of words."""
-    spec = importlib.util.spec_from_file_location("make_reasons", DOCS / "make_reasons.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_file(DOCS / "make_reasons.py")
     assert (DOCS / "reasons.md").read_text(encoding="utf-8") == module.render_reasons()

@@ -11,22 +11,11 @@ from typing import Any
 
 import pytest
 
-from portal.hub.settings.loader import Settings, load_settings
+from portal.hub.settings.loader import Settings
 from portal.site.checks import gpu_probe, rank_starter
 from portal.site.checks.gpu_test_job import gpu_probe_input, rank_starter_input
 from portal.site.checks.test_job import parse_found, program_script
 
-TOML = """
-[hub]
-address = "10.77.0.1"
-
-[login]
-servers = ["ldap://127.0.0.1:389"]
-ca_certificates = "/etc/data-scientist-portal/ldap-ca.pem"
-user_dn_template = "uid={username},ou=people,dc=portal,dc=example"
-
-[partitions.jupyter]
-"""
 FRAMEWORKS = """
 print("noise of a framework")
 print('dsportal-check: {"torch": {"version": "2.9", "cuda": "12.8", "gpus": 1, "nccl": true}}')
@@ -43,14 +32,6 @@ if json.loads(os.environ["ALLREDUCE_QUESTION"])["rank"] == 0:
     threading.Event().wait()
 raise ConnectionError("nobody there")
 """
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Return the settings of a small site."""
-    path = tmp_path / "portal.toml"
-    path.write_text(TOML)
-    return load_settings(path)
 
 
 @pytest.fixture
