@@ -226,7 +226,7 @@ def test_language_servers_are_found_without_a_trace_in_the_home(session: Session
     folder = Path(pwd.getpwnam(USER).pw_dir, ".npm")
     shutil.rmtree(folder, ignore_errors=True)
 
-    # JupyterLab's page asks each time.
+    # Each page of JupyterLab and Notebook asks.
     answer = session.ask("lsp/status")
 
     assert answer.json()["sessions"] == {}
