@@ -156,8 +156,8 @@ def _find_language_servers_when_asked() -> None:
 
     extension.LanguageServerManager._npm_prefix = lambda _self, npm: npm_prefix(Path(npm))
 
-    # It runs R. Each page of JupyterLab and Notebook asks; a session used over ssh or REST alone does
-    # without.
+    # It runs R. Each page of JupyterLab and Notebook asks; a session that is used over ssh alone
+    # does without.
     def initialize(server: Any, folder: str) -> None:
         manager = server.language_server_manager
         wait = manager.ready
