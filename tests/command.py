@@ -17,8 +17,18 @@ from tempfile import TemporaryFile
 from deploy.environments.builder.package_sources import SETTING
 from tests.gpu.command import run_gpu
 from tests.results import Counts
-from tests.suites import BY_NAME, CHECKOUT, NOT_OF_RELEASE, SUITES, Suite, divide, run_suite
+from tests.suites import (
+    BIN_DIR,
+    BY_NAME,
+    CHECKOUT,
+    NOT_OF_RELEASE,
+    SUITES,
+    Suite,
+    divide,
+    run_suite,
+)
 from tests.support.machine_packages import packages_of_machine
+from tests.support.put_back import LEFT_DIR
 
 SITE_TARGETS = ("ansible", "promtool", "sudo")
 CLUSTER_TARGETS = ("curl",)
@@ -175,7 +185,7 @@ def run_suites(
     with ExitStack() as stack:
         for suite in of_portal:
             if suite.needs_cluster and "deploy/up" not in counts:
-                _step("deploy/up", ["deploy/up"], counts)
+                _start_portal(counts)
             if suite.needs_cluster and counts["deploy/up"].n_failed:
                 print(f"\n== {suite.name}: not run, because deploy/up failed", flush=True)
                 continue
@@ -185,6 +195,16 @@ def run_suites(
                 stack.enter_context(_beside(beside, pytest_arguments, counts))
                 beside = []
             _run(suite, pytest_arguments, counts)
+
+
+def _start_portal(counts: dict[str, Counts]) -> None:
+    """Start the portal as it is without what a run that was killed has left."""
+    is_changed = any(LEFT_DIR.glob("*.json"))
+    _step("deploy/up", ["deploy/up"], counts)
+    put_back = [f"{BIN_DIR}/python", "-m", "tests.support.put_back"]
+    _step("left by a run before", put_back, counts)
+    if is_changed:
+        _step("deploy/up", ["deploy/up"], counts)
 
 
 def _run(suite: Suite, pytest_arguments: Sequence[str], counts: dict[str, Counts]) -> None:

@@ -17,6 +17,7 @@ from tests.browser.conftest import picture
 from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.put_back import kept, put_back
 
 pytestmark = pytest.mark.cluster
 
@@ -136,11 +137,9 @@ def elapsed_minutes() -> int:
 @contextmanager
 def partition_of_minutes(minutes: int) -> Iterator[None]:
     change = ["scontrol", "update", "PartitionName=jupyter"]
-    subprocess.run([*change, f"MaxTime={minutes}"], check=True)
-    try:
+    with put_back([*change, "MaxTime=1-00:00:00"]):
+        subprocess.run([*change, f"MaxTime={minutes}"], check=True)
         yield
-    finally:
-        subprocess.run([*change, "MaxTime=1-00:00:00"], check=True)
 
 
 @pytest.mark.usefixtures("session")
@@ -281,13 +280,11 @@ def test_5_a_file_that_cannot_be_saved_is_named_when_slurm_warns(page: Page) -> 
 @pytest.mark.usefixtures("session")
 def test_5_a_maintenance_is_announced_in_open_sessions_while_it_lasts(page: Page) -> None:
     announced = page.locator(".Toastify").get_by_text(re.compile("New disks until noon"))
-    subprocess.run([DSPORTAL, "drain", "--message", "New disks until noon."], check=True)
-    try:
+    with put_back((DSPORTAL, "undrain")):
+        subprocess.run([DSPORTAL, "drain", "--message", "New disks until noon."], check=True)
         # Near its end a session asks the hub every 15 s, else every minute.
         expect(announced.first).to_be_visible(timeout=45_000)
         picture(page, "clock-5-announced")
-    finally:
-        subprocess.run([DSPORTAL, "undrain"], check=True)
     expect(announced).to_have_count(0, timeout=45_000)
 
 
@@ -318,13 +315,12 @@ def test_6_a_refusal_says_why_and_leads_to_a_new_session_with_the_same_notebook(
 @pytest.fixture
 def idle_policy() -> Iterator[None]:
     """Let the portal give idle sessions back after some seconds."""
-    kept = SETTINGS.read_text()
-    parts.stop("hub")
-    SETTINGS.write_text(kept + IDLE)
-    parts.start("hub")
-    yield
-    parts.stop("hub")
-    SETTINGS.write_text(kept)
+    with kept(SETTINGS):
+        parts.stop("hub")
+        SETTINGS.write_text(SETTINGS.read_text() + IDLE)
+        parts.start("hub")
+        yield
+        parts.stop("hub")
     parts.start("hub")
 
 

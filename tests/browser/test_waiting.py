@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -18,6 +19,7 @@ from tests.browser.axe import expect_accessible
 from tests.browser.conftest import picture
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, demo_password, sessions_of
+from tests.support.put_back import kept
 
 pytestmark = pytest.mark.cluster
 
@@ -392,16 +394,12 @@ def server_that_breaks(script: str = BROKEN_SERVER) -> Iterator[None]:
     Args:
         script: Its text; the default ends after two seconds with exit code 3.
     """
-    program = "/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser"
-    kept = f"{program}.kept"
-    os.rename(program, kept)
-    try:
-        with open(program, "w") as file:
-            file.write(script)
-        os.chmod(program, 0o755)
+    program = Path("/opt/data-scientist-portal/environments/server/bin/dsportal-singleuser")
+    with kept(program):
+        program.unlink()
+        program.write_text(script)
+        program.chmod(0o755)
         yield
-    finally:
-        os.replace(kept, program)
 
 
 def test_the_pages_are_no_wider_than_a_phone(chromium: Browser, full_cluster: list[int]) -> None:

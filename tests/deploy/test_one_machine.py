@@ -7,12 +7,14 @@ import os
 import pwd
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.support.eventually import eventually
 from tests.support.portal_client import demo_password
 
 pytestmark = pytest.mark.cluster
@@ -251,6 +253,27 @@ def test_root_runs_the_administrators_command_by_its_name() -> None:
 
     assert done.returncode == 0, done.stderr
     assert "new ones    accepted" in done.stdout
+
+
+KILLED = """\
+import os, signal, subprocess
+from tests.support.put_back import put_back
+
+with put_back(("dsportal", "undrain")):
+    subprocess.run(["dsportal", "drain", "--message", "New disks."], check=True)
+    subprocess.run(["sbatch", "--uid=ada", "--wrap=sleep 900", "--chdir=/", "--output=/dev/null"])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_tests_begin_without_what_a_killed_run_has_left() -> None:
+    subprocess.run([sys.executable, "-c", KILLED], cwd=CHECKOUT, check=False, timeout=60)
+    assert "refused: New disks." in run("dsportal", "status").stdout
+
+    subprocess.run([sys.executable, "-m", "tests.support.put_back"], cwd=CHECKOUT, check=True)
+
+    assert "new ones    accepted" in run("dsportal", "status").stdout
+    eventually(lambda: not run("squeue", "--noheader").stdout, timeout_s=60)
 
 
 def pid_files() -> dict[str, str]:

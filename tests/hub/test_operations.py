@@ -14,6 +14,7 @@ import requests
 
 from tests.support.eventually import eventually
 from tests.support.portal_client import ADDRESS, PortalClient, sessions_of
+from tests.support.put_back import put_back
 
 DSPORTAL = "/opt/data-scientist-portal/environments/hub/bin/dsportal"
 USER = "ada"
@@ -31,8 +32,8 @@ def token() -> Iterator[str]:
     client = PortalClient(USER)
     client.login().raise_for_status()
     token = client.token()
-    yield token
-    dsportal("undrain")
+    with put_back((DSPORTAL, "undrain")):
+        yield token
     client.rest("DELETE", f"/users/{USER}/server", token)
     eventually(lambda: not sessions_of(USER), timeout_s=60)
 

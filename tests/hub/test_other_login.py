@@ -13,6 +13,7 @@ import requests
 
 from tests.hub.private_hub import Browser, PrivateHub, find_proxy, running_hub_with
 from tests.hub.private_openid import CLIENT_ID, CLIENT_SECRET, Provider, running_provider
+from tests.support.put_back import put_back
 
 PAM_SERVICE = Path("/etc/pam.d/dsportal-test")
 PAM_USER = "dsportal-pam"
@@ -42,15 +43,12 @@ pytestmark = pytest.mark.skipif(not find_proxy().exists(), reason=f"{find_proxy(
 def pam_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateHub]:
     if os.geteuid() != 0:
         pytest.skip("only root can make an account and a service of PAM")
-    subprocess.run(["useradd", "--no-create-home", PAM_USER], check=True)
-    subprocess.run(["chpasswd"], input=f"{PAM_USER}:{PAM_PASSWORD}", text=True, check=True)
-    PAM_SERVICE.write_text("auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
-    try:
+    with put_back(("rm", "--force", PAM_SERVICE), ("userdel", PAM_USER)):
+        subprocess.run(["useradd", "--no-create-home", PAM_USER], check=True)
+        subprocess.run(["chpasswd"], input=f"{PAM_USER}:{PAM_PASSWORD}", text=True, check=True)
+        PAM_SERVICE.write_text("auth required pam_unix.so nodelay\naccount required pam_unix.so\n")
         with running_hub_with(tmp_path_factory.mktemp("pam") / "hub", PAM_LOGIN) as hub:
             yield hub
-    finally:
-        PAM_SERVICE.unlink()
-        subprocess.run(["userdel", PAM_USER], check=True)
 
 
 @pytest.fixture(scope="module")

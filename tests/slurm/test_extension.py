@@ -14,6 +14,7 @@ import requests
 from tests.slurm.conftest import USER, session_token, sessions, start, wait_until_ready
 from tests.support.eventually import eventually
 from tests.support.private_hub import PrivateHub
+from tests.support.put_back import put_back
 
 pytestmark = pytest.mark.cluster
 
@@ -161,11 +162,9 @@ def test_a_session_is_not_extended_beyond_the_sites_hours(hub: PrivateHub, token
 
 def test_a_session_is_not_extended_beyond_its_partition(hub: PrivateHub, token: str) -> None:
     change = ["scontrol", "update", "PartitionName=jupyter"]
-    subprocess.run([*change, "MaxTime=02:00:00"], check=True)
-    try:
+    with put_back([*change, "MaxTime=1-00:00:00"]):
+        subprocess.run([*change, "MaxTime=02:00:00"], check=True)
         answer = ask(hub, token)
-    finally:
-        subprocess.run([*change, "MaxTime=1-00:00:00"], check=True)
 
     assert answer.status_code == 409
     assert "The partition jupyter allows 2 hours in all" in answer.json()["message"]
@@ -175,11 +174,9 @@ def test_a_session_is_not_extended_beyond_its_quality_of_service(
     hub: PrivateHub, token: str
 ) -> None:
     change = ["sacctmgr", "-i", "modify", "qos", "normal", "set"]
-    subprocess.run([*change, "MaxWall=02:00:00"], check=True, stdout=subprocess.DEVNULL)
-    try:
+    with put_back([*change, "MaxWall=-1"]):
+        subprocess.run([*change, "MaxWall=02:00:00"], check=True, stdout=subprocess.DEVNULL)
         answer = ask(hub, token)
-    finally:
-        subprocess.run([*change, "MaxWall=-1"], check=True, stdout=subprocess.DEVNULL)
 
     assert answer.status_code == 409
     assert "normal allows 2 hours in all" in answer.json()["message"]

@@ -23,6 +23,7 @@ from tests.slurm.conftest import (
 from tests.support import parts
 from tests.support.eventually import eventually, throughout
 from tests.support.private_hub import PrivateHub
+from tests.support.put_back import put_back
 
 pytestmark = pytest.mark.cluster
 
@@ -304,15 +305,15 @@ def test_a_cluster_that_hides_jobs_from_the_hub_is_refused_with_its_cure(hub: Pr
         assert answer.status_code == 503
         assert "adminlevel=operator" in answer.json()["message"]
         assert not sessions()
-        _run("sacctmgr", "-i", "add", "user", "dsportal", "account=root", "adminlevel=operator")
-        try:
-            hub.kill()
-            hub.start(**QUICK)
-            start(hub)
-            wait_until_ready(hub)
-        finally:
-            cancel_all()
-            _run("sacctmgr", "-i", "delete", "user", "dsportal")
+        with put_back(("sacctmgr", "-i", "delete", "user", "dsportal")):
+            _run("sacctmgr", "-i", "add", "user", "dsportal", "account=root", "adminlevel=operator")
+            try:
+                hub.kill()
+                hub.start(**QUICK)
+                start(hub)
+                wait_until_ready(hub)
+            finally:
+                cancel_all()
 
 
 def test_a_limit_of_slurms_accounting_is_told_before_anything_is_submitted(
@@ -320,16 +321,17 @@ def test_a_limit_of_slurms_accounting_is_told_before_anything_is_submitted(
 ) -> None:
     (account,) = _run("sacctmgr", "-nP", "show", "assoc", f"user={USER}", "format=account").split()
     where = ("where", f"name={USER}", f"account={account}")
-    _run("sacctmgr", "-i", "modify", "user", *where, "set", "MaxTRES=gres/gpu=1", "MaxWall=2:00:00")
-    try:
-        hub.kill()
-        hub.start(**QUICK)
+    change = ("sacctmgr", "-i", "modify", "user", *where, "set")
+    with put_back((*change, "MaxTRES=gres/gpu=-1", "MaxWall=-1")):
+        _run(*change, "MaxTRES=gres/gpu=1", "MaxWall=2:00:00")
+        try:
+            hub.kill()
+            hub.start(**QUICK)
 
-        many = hub.rest("POST", f"/users/{USER}/server", {"gpus": 2})
-        long = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1, "hours": 4})
-    finally:
-        _run("sacctmgr", "-i", "modify", "user", *where, "set", "MaxTRES=gres/gpu=-1", "MaxWall=-1")
-        hub.kill()
+            many = hub.rest("POST", f"/users/{USER}/server", {"gpus": 2})
+            long = hub.rest("POST", f"/users/{USER}/server", {"gpus": 1, "hours": 4})
+        finally:
+            hub.kill()
 
     assert (many.status_code, long.status_code) == (400, 400)
     assert f"1 (limit of the account {account})" in many.json()["message"]

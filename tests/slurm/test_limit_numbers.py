@@ -11,22 +11,18 @@ import pytest
 from tests.slurm.conftest import USER, jobs_of, start
 from tests.support.eventually import eventually
 from tests.support.private_hub import PrivateHub
+from tests.support.put_back import put_back
 
 pytestmark = pytest.mark.cluster
 
 
-def change_qos(change: str) -> None:
-    argv = ["sacctmgr", "-i", "modify", "qos", "normal", "set", change]
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
-
-
 @contextmanager
 def two_gpus_per_user() -> Iterator[None]:
-    change_qos("MaxTRESPerUser=gres/gpu=2")
-    try:
+    change = ("sacctmgr", "-i", "modify", "qos", "normal", "set")
+    with put_back((*change, "MaxTRESPerUser=gres/gpu=-1")):
+        argv = (*change, "MaxTRESPerUser=gres/gpu=2")
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, timeout=60)
         yield
-    finally:
-        change_qos("MaxTRESPerUser=gres/gpu=-1")
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.put_back import put_back
+
 RUN_DIR = Path("/run/data-scientist-portal")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -25,14 +27,11 @@ def full_home(user: str) -> Iterator[Path]:
     options = f"size=1m,mode=700,uid={account.pw_uid},gid={account.pw_gid}"
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(home)]
     fill = ["sh", "-c", f"dd if=/dev/zero of={home}/big bs=4k 2>/dev/null; chown {user} {home}/big"]
-    try:
+    with put_back(*([*place, "umount", "-l", home] for place in places)):
         for place in places:
             subprocess.run([*place, *mount], check=True, timeout=10)
             subprocess.run([*place, *fill], check=True, timeout=10)
         yield home
-    finally:
-        for place in places:
-            subprocess.run([*place, "umount", "-l", str(home)], check=True, timeout=10)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from pathlib import Path
 from deploy.one_machine.layout import SLURM_DIR, SLURM_STATE_DIR
 from deploy.one_machine.pidfile import running
 from tests.support.eventually import eventually
+from tests.support.put_back import kept, put_back
 
 DEPLOY_DIR = Path(__file__).parents[2] / "deploy"
 
@@ -58,11 +59,10 @@ def wait_until_saved(job_id: int) -> None:
 @contextmanager
 def frozen(part: str) -> Iterator[None]:
     """Keep one part from doing anything: those who ask it wait for an answer."""
-    os.kill(_pid(part), signal.SIGSTOP)
-    try:
+    pid = _pid(part)
+    with put_back(("kill", "-CONT", str(pid))):
+        os.kill(pid, signal.SIGSTOP)
         yield
-    finally:
-        os.kill(_pid(part), signal.SIGCONT)
 
 
 def on_node(node: str, *argv: str) -> str:
@@ -121,16 +121,13 @@ def remembered_controller() -> Iterator[Callable[[], None]]:
 def slurm_setting(line: str) -> Iterator[None]:
     """Put a line into slurm.conf for a while, in place of the one with the same key."""
     path = SLURM_DIR / "slurm.conf"
-    text = path.read_text()
     key = line.partition("=")[0]
-    kept = [old for old in text.splitlines() if old.partition("=")[0] != key]
-    path.write_text("\n".join([*kept, line, ""]))
-    try:
-        subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
+    others = [old for old in path.read_text().splitlines() if old.partition("=")[0] != key]
+    reconfigure = ("scontrol", "reconfigure")
+    with kept(path, reconfigure):
+        path.write_text("\n".join([*others, line, ""]))
+        subprocess.run(reconfigure, check=True, timeout=30)
         yield
-    finally:
-        path.write_text(text)
-        subprocess.run(["scontrol", "reconfigure"], check=True, timeout=30)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 from tests.support import parts
 from tests.support.eventually import eventually
 from tests.support.outcomes import read_outcomes
+from tests.support.put_back import put_back
 from tests.templates.conftest import SlurmSession
 
 pytestmark = [pytest.mark.cluster, pytest.mark.release]
@@ -55,16 +56,11 @@ def test_a_run_on_two_nodes_is_closed_to_others_and_ends_when_a_node_loses_power
 
 
 def test_a_run_that_slurm_would_never_start_is_refused_at_once(session: SlurmSession) -> None:
-    def limit(n_nodes: int) -> None:
-        change = ("qos", "normal", "set", f"MaxTRESPerJob=node={n_nodes}")
-        subprocess.run(["sacctmgr", "-i", "modify", *change], check=True, capture_output=True)
-
-    limit(1)
-    try:
+    change = ("sacctmgr", "-i", "modify", "qos", "normal", "set")
+    with put_back((*change, "MaxTRESPerJob=node=-1")):
+        subprocess.run([*change, "MaxTRESPerJob=node=1"], check=True, capture_output=True)
         job_id = session.submit(session.command_line("launch_cases.py", "never_starts"))
         printed = session.output_of(job_id)
-    finally:
-        limit(-1)
     too_long, of_qos, of_partition = read_outcomes(printed.partition("\n")[2])[
         "never_starts"
     ].value["said"]
