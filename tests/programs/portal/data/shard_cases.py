@@ -136,13 +136,25 @@ def case_incomplete(place: Path) -> dict[str, str]:
         What is said to that, and what is there after another call.
     """
     jpegs = make_images(place)
-    write_manifest = shards.write_manifest
+    checksum, write_manifest = shards.checksum, shards.write_manifest
+    first, is_noted = "shard-00000-of-00004.tfrecord", threading.Event()
+
+    def wait_after_first(path: Path) -> str:
+        # Else all four may be whole before the first one is noted.
+        if first not in path.name:
+            is_noted.wait(LONGEST_S)
+        return checksum(path)
 
     def stop_after(folder: Any) -> None:
         write_manifest(folder)
+        is_noted.set()
         raise KeyboardInterrupt
 
-    with replaced("write_manifest", stop_after), contextlib.suppress(KeyboardInterrupt):
+    with (
+        replaced("checksum", wait_after_first),
+        replaced("write_manifest", stop_after),
+        contextlib.suppress(KeyboardInterrupt),
+    ):
         write_shards(jpegs, place / "shards", n_shards=4, n_workers=1)
     said = said_by(open_shards, place / "shards")
     return {"said": said, "made": repr(write_shards(jpegs, place / "shards", n_shards=4))}
