@@ -202,7 +202,7 @@ def _start_portal(counts: dict[str, Counts]) -> None:
     is_changed = any(LEFT_DIR.glob("*.json"))
     _step("deploy/up", ["deploy/up"], counts)
     put_back = [f"{BIN_DIR}/python", "-m", "tests.support.put_back"]
-    _step("left by a run before", put_back, counts)
+    _step("put back", put_back, counts)
     if is_changed:
         _step("deploy/up", ["deploy/up"], counts)
 

@@ -28,7 +28,7 @@ from deploy.one_machine.gateway import Gateway
 from deploy.one_machine.layout import PASSWORD_FILE, RUN_DIR
 from deploy.one_machine.machine import steps_up
 from deploy.one_machine.node_count import running_cluster
-from deploy.one_machine.portal import PUBLIC_PORT
+from deploy.one_machine.portal import PUBLIC_PORT, does_refuse_sessions
 from deploy.one_machine.removal import steps_down, steps_purge
 from deploy.one_machine.steps import report_failure, run_steps, select
 from deploy.one_machine.users import DEMO_USERS
@@ -174,6 +174,8 @@ def _print_welcome(cluster: Cluster, *, no_internet: str, in_container: bool) ->
     print(f"Log in    as {users}; the password of both is {PASSWORD_FILE.read_text().strip()}")
     if cluster.has_simulated_gpus:
         print("GPUs      are simulated: Slurm allocates them, training runs on the CPU")
+    if does_refuse_sessions():
+        print("Sessions  are refused: 'dsportal status' says why, 'dsportal undrain' ends that")
     if no_internet:
         print(f"Internet  is out of reach for sessions, so %pip install fails: {no_internet}")
     if in_container:

@@ -45,6 +45,7 @@ PUBLIC_PORT = 8000
 PUBLIC_ADDRESS = "0.0.0.0"  # noqa: S104
 PROXY_API_PORT = 8001
 HUB_API_PORT = 8081
+HEALTH_URL = f"http://127.0.0.1:{PUBLIC_PORT}/hub/api/dsportal/health"
 HUB_TIMEOUT_S = 90
 HUB_ENVIRONMENT_DIR = PREFIX_DIR / "environments" / "hub"
 # As deploy/site/install has it.
@@ -204,6 +205,15 @@ def ensure_hub() -> str:
 def is_hub_answering() -> bool:
     """Return whether the hub's health page answers through the proxy."""
     return _status(PUBLIC_PORT, "/hub/health") == 200
+
+
+def does_refuse_sessions() -> bool:
+    """Return whether `dsportal drain` is in force, so that nobody can start a session."""
+    try:
+        with urllib.request.urlopen(HEALTH_URL, timeout=5) as answer:
+            return json.load(answer)["takes_sessions"] is False
+    except (OSError, ValueError, KeyError):
+        return False
 
 
 def _secrets() -> dict[str, str]:

@@ -269,6 +269,8 @@ with put_back(("dsportal", "undrain")):
 def test_tests_begin_without_what_a_killed_run_has_left() -> None:
     subprocess.run([sys.executable, "-c", KILLED], cwd=CHECKOUT, check=False, timeout=60)
     assert "refused: New disks." in run("dsportal", "status").stdout
+    started = run(str(CHECKOUT / "deploy" / "up"), timeout_s=300).stdout
+    assert "Sessions  are refused: 'dsportal status' says why" in started
 
     subprocess.run([sys.executable, "-m", "tests.support.put_back"], cwd=CHECKOUT, check=True)
 
@@ -295,4 +297,5 @@ def test_setting_up_again_changes_nothing_and_is_quick() -> None:
     assert (pid_files(), [path.stat().st_mtime_ns for path in configuration]) == before
     assert took_s < 30
     assert "http://127.0.0.1:8000" in done.stdout
+    assert "Sessions  are refused" not in done.stdout
     assert all(word in done.stdout for word in ("ada", "grace", demo_password(), "deploy/down"))
